@@ -1,0 +1,59 @@
+# Threadwright: `make run` starts it, `make test` tests it.  Both set up what they need.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python; do \
+	"$$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo "$$name" && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := agentic bench bot deploy reflexion tests
+LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
+STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
+
+.PHONY: help setup run test check coverage faults bench mutants
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+setup: $(STAMP) ## build .venv from the hashed requirement files
+
+$(STAMP):
+	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV); this takes a minute, once."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.set-up-*
+	@touch $(STAMP)
+
+run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
+	@$(BIN)/threadwright run
+
+test: setup ## run the tests (ARGS=... for pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q tests/unit/core
+	$(BIN)/coverage report --include='agentic/core/*' --fail-under=100
+	$(MAKE) test
+
+coverage: setup ## branch coverage of everything; takes about twice as long as the tests
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+faults: setup ## the fault catalogue: each row with its verdict
+	$(BIN)/python -m tests.faults
+
+bench: setup ## measure, each figure beside its target
+	$(BIN)/python -m bench
+
+mutants: setup ## take each rule out and name the test that fails
+	$(BIN)/python -m tests.mutants

@@ -1,0 +1,139 @@
+"""How an execution ends, and how a call gets its result without having run."""
+
+from __future__ import annotations
+
+from agentic.core.completion import changed_files, contradicted, finished_by, judged_claims
+from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
+from agentic.core.evolving import EVIDENCE
+from agentic.core.execution import Call, Execution
+
+
+def over_budget(execution: Execution) -> bool:
+    """Tokens or dollars have reached their cap."""
+    policy, caps, spent = execution.policy, execution.caps, execution.spent
+    return spent.tokens >= policy.max_tokens + caps.tokens or spent.usd >= policy.max_usd + caps.usd
+
+
+def stopped(execution: Execution) -> Finished:
+    """The end after a stop."""
+    who = execution.stopping.author.name if execution.stopping else "a person"
+    return _end(execution, "stopped", f"Stopped by {who}. Nothing of it runs any more.")
+
+
+def out_of_minutes(execution: Execution) -> Finished:
+    """The end at the wall-time cap."""
+    minutes = execution.policy.max_minutes + execution.caps.minutes
+    return _end(execution, "budget", f"I stopped: the {minutes:g} minutes for this task are used up.")
+
+
+def out_of_budget(execution: Execution) -> Finished:
+    """The end at the cap on tokens or money."""
+    policy, caps, spent = execution.policy, execution.caps, execution.spent
+    if spent.usd >= policy.max_usd + caps.usd:
+        return _end(execution, "budget", f"I stopped: the budget of {_dollars(policy.max_usd + caps.usd)} is used up.")
+    return _end(execution, "budget", f"I stopped: the budget of {policy.max_tokens + caps.tokens:,} tokens is used up.")
+
+
+def at_limit(execution: Execution) -> Finished:
+    """The end at the turn limit."""
+    turns = "1 turn" if execution.turn_limit == 1 else f"{execution.turn_limit} turns"
+    return _end(execution, "limit", f"I stopped at the limit of {turns} before I was done.")
+
+
+def stuck(execution: Execution, trigger: str) -> Finished:
+    """The end when no stronger model and no person can help."""
+    return _end(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
+
+
+def completed(execution: Execution) -> Finished | None:
+    """The end that the current turn states, or None."""
+    completion = finished_by(execution)
+    turn = execution.turn
+    if completion is not None:
+        claims = judged_claims(execution, completion)
+        denied = contradicted(execution)
+        if denied and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
+            return None
+        reason: Reason = "done" if completion.success and not denied else "failed"
+        shown = completion.files or changed_files(execution.deeds)
+        return _ended(execution, reason, completion.answer or turn.text, claims=claims, files=shown)
+    if turn.stop == "filtered":
+        return _end(execution, "failed", "The model's provider refused to answer because of its content rules.")
+    if turn.calls or not turn.text or turn.stop == "length":
+        return None
+    if execution.talk:
+        return _ended(execution, "done", turn.text)
+    if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
+        claim = Claim(text="This answer was given without calling finish.", note="no evidence was given")
+        return _ended(execution, "done", turn.text, claims=(claim,), files=changed_files(execution.deeds))
+    return None
+
+
+def refused(execution: Execution, call: Call) -> ToolFinished | None:
+    """The result of a call that cannot run as it was written; None where it can be tried."""
+    block = call.block
+    known = {tool.name for tool in execution.started.tools} if execution.started else set[str]()
+    if block.problem == "cut_off":
+        text = "This call was cut off at the length limit and did not run. Make it shorter and send it again."
+    elif block.problem == "malformed":
+        text = (
+            "This call did not run: its arguments are not a JSON object. Send the same call again with valid JSON. "
+            f"It began: {block.raw[:200]}"
+        )
+    elif block.tool not in known or execution.talk:
+        text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
+    else:
+        return None
+    return ToolFinished(call=call.id, outcome="refused", preview=text)
+
+
+def unknown(call: Call) -> ToolFinished:
+    """The result of an effect whose owner died: it may or may not have happened, and is not repeated."""
+    text = (
+        "Outcome unknown: Threadwright was interrupted while this ran. It may have run wholly, partly or not at all, "
+        "and it was not repeated. Look at the state before you go on."
+    )
+    return ToolFinished(call=call.id, outcome="unknown", preview=text)
+
+
+def results_of_open(execution: Execution, reason: str) -> tuple[Event, ...]:
+    """A result for everything that is still open when the execution ends."""
+    events: list[Event] = []
+    if execution.request is not None:
+        events.append(ModelFailed(request=execution.request.id, failure="lost", message=reason))
+    for call in execution.open_calls:
+        begun = call.intent is not None and not call.asked and call.intent.effect == "unkeyed"
+        preview = f"Cancelled: {reason}."
+        events.append(unknown(call) if begun else ToolFinished(call=call.id, outcome="cancelled", preview=preview))
+    return tuple(events)
+
+
+def unseen(execution: Execution) -> str:
+    """What people said and no request carried is said to be lost."""
+    if not execution.told.unseen:
+        return ""
+    return " What was written last did not reach me any more; write it again if it still matters."
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.6f}".rstrip("0")
+
+
+def _end(execution: Execution, reason: Reason, answer: str) -> Finished:
+    answer += unseen(execution)
+    said = execution.turn.text.strip()
+    if said:
+        answer += "\n\nMy last words on it were:\n" + "\n".join(f"> {line}" for line in said[:1500].splitlines())
+    return _ended(execution, reason, answer, files=())
+
+
+def _ended(
+    execution: Execution,
+    reason: Reason,
+    answer: str,
+    *,
+    claims: tuple[Claim, ...] = (),
+    files: tuple[str, ...] = (),
+) -> Finished:
+    shown = execution.confidence.shown if execution.confidence else 0
+    return Finished(reason=reason, answer=answer, claims=claims, files=files, confidence=shown)

@@ -1,0 +1,303 @@
+"""decide(execution) -> Action: one visible, ordered tuple of rules; the first that answers wins.
+
+Total and deterministic: it reads the execution and nothing else.  Time enters as ``DeadlinePassed``; what a rule
+waits for stands in ``Wait``.  The order holds the promises: a stop comes before everything that could begin
+something new, an intent of an earlier owner is settled before anything is begun, and money is looked at before work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentic.core import asking, closing, completion, confidence, escalation, failing
+from agentic.core.events import (
+    Asked,
+    Decided,
+    Escalated,
+    Event,
+    Finished,
+    Intervened,
+    ModelFailed,
+    ToolFinished,
+    TurnEnded,
+)
+from agentic.core.execution import Call, Execution
+from agentic.core.failing import Timer
+from agentic.core.interventions import INTERVENTIONS
+from agentic.core.triage import triage
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Ask a model for the next turn; ``attempt`` counts requests for the same turn from 1."""
+
+    turn: int
+    tier: int
+    model: str
+    attempt: int
+    max_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UseTools:
+    """Begin these calls together: an intent each, then the effects."""
+
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Put a question to the person."""
+
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """End the effects with these ids; each of them still gets its result."""
+
+    refs: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Append facts and do nothing else."""
+
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Until an effect ends, a person acts, or a timer runs out."""
+
+    timers: tuple[Timer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End the execution; what still runs in the sandbox is ended first unless the task is done."""
+
+    finished: Finished
+
+
+Action = Think | UseTools | Ask | Cancel | Record | Wait | Finish
+
+
+def decide(execution: Execution) -> Action:
+    """What to do next."""
+    for rule in RULES:
+        action = rule(execution)
+        if action is not None:
+            return action
+    return think(execution)
+
+
+def finished(execution: Execution) -> Action | None:
+    """Nothing happens before the start or after the end."""
+    return Wait() if execution.finished is not None or execution.started is None else None
+
+
+def stopping(execution: Execution) -> Action | None:
+    """A stop ends what runs, gives every open call its result, and then the execution."""
+    if execution.stopping is None:
+        return None
+    return _close(execution, closing.stopped(execution), f"stopped by {execution.stopping.author.name}")
+
+
+def out_of_time(execution: Execution) -> Action | None:
+    """The wall-time cap ends the execution, also in the middle of an effect."""
+    if not execution.spent.minutes_passed:
+        return None
+    return _close(execution, closing.out_of_minutes(execution), "the time is used up")
+
+
+def older_fence(execution: Execution) -> Action | None:
+    """Intents of an earlier owner: what may run again runs again, the rest is said to be unknown."""
+    request = execution.request
+    if request is not None and request.fence != execution.fence:
+        return Record((ModelFailed(request=request.id, failure="lost", message="its owner died"),))
+    left = [call for call in execution.open_calls if call.intent and not call.asked and call.fence != execution.fence]
+    reads = tuple(call for call in left if call.intent and call.intent.effect == "read")
+    keyed = tuple(call for call in left if call.intent and call.intent.effect == "keyed")
+    if reads or keyed:
+        return UseTools(reads[: execution.policy.parallel_reads] or keyed[:1])
+    return Record(tuple(closing.unknown(call) for call in left)) if left else None
+
+
+def in_flight(execution: Execution) -> Action | None:
+    """Effects run: wait for them, for people, and for the cap on time."""
+    if execution.request_in_flight is None and not execution.calls_in_flight:
+        return None
+    return Wait(failing.standing_timers(execution))
+
+
+def budget(execution: Execution) -> Action | None:
+    """Tokens or money are used up: end visibly."""
+    if not closing.over_budget(execution):
+        return None
+    return _close(execution, closing.out_of_budget(execution), "the budget is used up")
+
+
+def open_calls(execution: Execution) -> Action | None:
+    """Calls run in the order given; reads that stand next to each other run together."""
+    calls = execution.open_calls
+    if not calls or calls[0].asked:
+        return _answered_call(execution, calls[0]) if calls else None
+    refused = closing.refused(execution, calls[0])
+    if refused is not None:
+        return Record((refused,))
+    effects = {tool.name: tool.effect for tool in execution.started.tools} if execution.started else {}
+    batch: list[Call] = []
+    for call in calls[: execution.policy.parallel_reads]:
+        if effects.get(call.block.tool) != "read" or call.block.problem:
+            break
+        batch.append(call)
+    return UseTools(tuple(batch) or calls[:1])
+
+
+def end_of_turn(execution: Execution) -> Action | None:
+    """Every call has its result: the turn ends with its confidence."""
+    turn = execution.turn
+    if turn.ended or not turn.answered or execution.open_calls:
+        return None
+    value = confidence.of_turn(execution, proven=completion.proven(execution))
+    return Record((TurnEnded(turn=turn.number, confidence=value),))
+
+
+def waiting(execution: Execution) -> Action | None:
+    """A question is open: wait for the person, without end."""
+    question, answer = execution.question, execution.answer
+    if question is None:
+        return None
+    if answer is None:
+        return Wait()
+    choice, text = asking.choice_of(question, answer)
+    return Record((Decided(question=question.question, by=answer.author, choice=choice, text=text),))
+
+
+def decided(execution: Execution) -> Action | None:
+    """Act on what the person decided about a limit or about being stuck."""
+    if execution.decided is None or execution.decided_on is None or execution.decided_on.call:
+        return None
+    if execution.decided.choice == asking.STOP:
+        return Finish(asking.declined(execution))
+    return Record(asking.granted(execution))
+
+
+def untriaged(execution: Execution) -> Action | None:
+    """Talk or task comes first; what derives from it waits for it.  Talk that goes on becomes a task."""
+    if execution.triage is None:
+        return Record((triage(execution.started),)) if execution.started else None
+    if execution.talk and execution.told.unseen:
+        return Record((execution.triage.model_copy(update={"talk": False, "complexity": "medium"}),))
+    return None
+
+
+def model_failed(execution: Execution) -> Action | None:
+    """Another model of the tier at once, then later, then a visible end."""
+    if failing.is_final(execution):
+        return Finish(failing.ended(execution))
+    timer = failing.back_off(execution)
+    return Wait((timer, *failing.standing_timers(execution))) if timer is not None else None
+
+
+def completed(execution: Execution) -> Action | None:
+    """Done, unless a person said something the model has not seen."""
+    if not execution.turn.answered or execution.told.unseen:
+        return None
+    ended = closing.completed(execution)
+    return Finish(ended) if ended is not None else None
+
+
+def limit(execution: Execution) -> Action | None:
+    """At the turn limit the person is asked to extend it; it is never extended by itself."""
+    if execution.turn.number < execution.turn_limit or not execution.turn.ended:
+        return None
+    if execution.policy.attended:
+        return Ask(asking.extension(execution))
+    return Finish(closing.at_limit(execution))
+
+
+def escalate(execution: Execution) -> Action | None:
+    """Stuck: a stronger model; at the top the person; where nobody can answer, the end."""
+    trigger = escalation.trigger(execution)
+    if not trigger or not execution.turn.ended:
+        return None
+    higher = escalation.next_tier(execution)
+    if higher is not None:
+        return Record((Escalated(from_tier=execution.tier, to_tier=higher, trigger=trigger),))
+    if execution.policy.attended:
+        return Ask(asking.stuck(execution, trigger))
+    return Finish(closing.stuck(execution, trigger))
+
+
+def intervene(execution: Execution) -> Action | None:
+    """One nudge a turn, where one applies."""
+    if not execution.turn.ended or execution.turn.intervened:
+        return None
+    for name, intervention in INTERVENTIONS:
+        text = intervention(execution)
+        if text:
+            return Record((Intervened(rule=name, text=text),))
+    return None
+
+
+def think(execution: Execution) -> Action:
+    """Nothing else is to be done: the next turn."""
+    turn, policy = execution.turn, execution.policy
+    return Think(
+        turn=turn.number + 1 if turn.ended else turn.number,
+        tier=execution.tier,
+        model=escalation.model_of(execution),
+        attempt=execution.failure.count + 1,
+        max_tokens=policy.answer_tokens,
+        seconds=policy.request_seconds,
+    )
+
+
+Rule = Callable[[Execution], Action | None]
+
+RULES: tuple[Rule, ...] = (
+    finished,
+    stopping,
+    out_of_time,
+    older_fence,
+    in_flight,
+    budget,
+    open_calls,
+    end_of_turn,
+    waiting,
+    decided,
+    untriaged,
+    model_failed,
+    completed,
+    limit,
+    escalate,
+    intervene,
+)
+"""The order of events.md; ``think`` comes last, where no rule answers."""
+
+
+def _close(execution: Execution, ended: Finished, reason: str) -> Action:
+    """End what runs, then give every open call its result, then finish."""
+    running = [call.id for call in execution.calls_in_flight]
+    if execution.request_in_flight is not None:
+        running.append(execution.request_in_flight.id)
+    fresh = tuple(ref for ref in running if ref not in execution.cancelled)
+    if fresh:
+        return Cancel(fresh, reason)
+    if running:
+        return Wait()
+    closed = closing.results_of_open(execution, reason)
+    return Record(closed) if closed else Finish(ended)
+
+
+def _answered_call(execution: Execution, call: Call) -> Action | None:
+    decision = execution.decided
+    if decision is None or decision.question != call.asked:
+        return None
+    preview = decision.text or (decision.choice if decision.choice != asking.FREE else "(nothing)")
+    return Record((ToolFinished(call=call.id, outcome="ok", preview=f"{decision.by.name} answered: {preview}"),))

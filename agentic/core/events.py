@@ -1,0 +1,227 @@
+"""The only persisted truth: what happened in an execution, as frozen events in one union.
+
+A stream of events is an execution.  Everything else (the state the rules read, what people see, what an
+evaluator scores) is derived from it.  Three habits keep old logs loadable: fields are only added, with defaults;
+unknown fields are ignored; anything large is a ``BlobRef``.  ``ToolStarted`` is the intent of an effect and
+``ToolFinished`` its result; there is no second journal.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agentic.core.values import *
+from agentic.core.work_events import *
+
+SCHEMA = 1
+"""Version of the shapes below, written into every envelope."""
+
+
+class Started(Frozen):
+    kind: Literal["started"] = "started"
+    thread: str
+    task: str
+    requester: Person
+    root: str = ""
+    parent: str = ""
+    forked_from: tuple[str, int] | None = None
+    trial_of: str = ""
+    role: str = ""
+    complexity: Complexity = "medium"
+    policy: Policy = Policy()
+    tools: tuple[ToolRef, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    earlier: tuple[EarlierResult, ...] = ()
+    quoted: tuple[QuotedMessage, ...] = ()
+    lessons: tuple[ChosenLesson, ...] = ()
+    workspace: str = ""
+    sandbox: str = ""
+    inbox: str = ""
+    """The inbox item that caused this execution: the message's id."""
+
+
+class OwnerChanged(Frozen):
+    kind: Literal["owner_changed"] = "owner_changed"
+    worker: str
+    reason: str = ""
+
+
+class Quarantined(Frozen):
+    kind: Literal["quarantined"] = "quarantined"
+    worker: str = ""
+    reason: str = ""
+
+
+class InputReceived(Frozen):
+    kind: Literal["input_received"] = "input_received"
+    inbox: str
+    sort: Sort
+    author: Person
+    message: str = ""
+    edit_version: str = ""
+    text: str = ""
+    files: tuple[FileRef, ...] = ()
+    target: str = ""
+    """What it is about: a question's id, or '<execution>/result' or '<execution>/turn:3'.  A vote stands in ``text``."""
+
+
+class PolicyChanged(Frozen):
+    kind: Literal["policy_changed"] = "policy_changed"
+    by: str
+    add_turns: int = 0
+    add_tokens: int = 0
+    add_usd: float = 0.0
+    add_minutes: float = 0.0
+
+
+class Triaged(Frozen):
+    kind: Literal["triaged"] = "triaged"
+    talk: bool
+    role: str = ""
+    complexity: Complexity = "medium"
+    by: Literal["rule", "model"] = "rule"
+
+
+class Asked(Frozen):
+    kind: Literal["asked"] = "asked"
+    question: str
+    sort: Literal["question", "approval", "extension", "plan"] = "question"
+    text: str = ""
+    options: tuple[Option, ...] = ()
+    call: str = ""
+    args_sha: str = ""
+    who_may: Level = "executor"
+    expires: datetime | None = None
+
+
+class Decided(Frozen):
+    kind: Literal["decided"] = "decided"
+    question: str
+    by: Person
+    choice: str
+    text: str = ""
+
+
+class DeadlinePassed(Frozen):
+    """The only way that time enters the core."""
+
+    kind: Literal["deadline_passed"] = "deadline_passed"
+    ref: str
+
+
+class Intervened(Frozen):
+    kind: Literal["intervened"] = "intervened"
+    rule: str
+    text: str
+
+
+class Escalated(Frozen):
+    kind: Literal["escalated"] = "escalated"
+    from_tier: int
+    to_tier: int
+    trigger: str
+
+
+class Finished(Frozen):
+    kind: Literal["finished"] = "finished"
+    reason: Reason
+    answer: str
+    claims: tuple[Claim, ...] = ()
+    files: tuple[str, ...] = ()
+    """Files of the workspace to show with the answer."""
+    confidence: int = 0
+
+
+# After ``Finished``: the outcome stream of the same execution.
+
+
+class FeedbackGiven(Frozen):
+    kind: Literal["feedback_given"] = "feedback_given"
+    by: Person
+    vote: Literal["up", "down", "none"]
+    target: str = ""
+
+
+class Evaluated(Frozen):
+    """The objective score 0-100 with the parts it was made of."""
+
+    kind: Literal["evaluated"] = "evaluated"
+    score: int
+    parts: dict[str, float]
+    caps: tuple[str, ...] = ()
+    verifier: Literal["pass", "fail", "none"] = "none"
+
+
+class Reflected(Frozen):
+    kind: Literal["reflected"] = "reflected"
+    reflection: str
+    """Id of the stored reflection; '' where the model's text could not be used, and ``problem`` says why."""
+    problem: str = ""
+
+
+Event = Annotated[
+    Started | OwnerChanged | Quarantined | InputReceived | PolicyChanged | Triaged | Perceived | ModelRequested
+    | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
+    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered | PlanExited
+    | CheckpointSaved | WorkspaceRestored | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled
+    | Finished | FeedbackGiven | Evaluated | Reflected,
+    Field(discriminator="kind"),
+]  # fmt: skip
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads and writes one event as JSON."""
+
+
+class Envelope(Frozen):
+    """An event in its place: which log, where in it, when, under which fence, written by which build."""
+
+    execution: str
+    seq: int
+    at: datetime
+    fence: int
+    event: Event
+    cause: str = ""
+    build: str = ""
+    schema_version: int = SCHEMA
+
+
+OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress"]
+
+
+class OutboxItem(Frozen):
+    """A visible effect to be delivered once, durable with the events that caused it.
+
+    Neutral: bot/ renders it at delivery.  ``key`` is unique in the store and made from (execution, seq, part);
+    ``generation`` counts deliberate re-sends.  ``target`` names a message or channel where it is not the thread itself.
+    """
+
+    key: str
+    thread: str
+    execution: str
+    sort: OutboxSort
+    text: str = ""
+    files: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    question: str = ""
+    target: str = ""
+    generation: int = 0
+    notify: bool = False
+
+
+class InboxItem(Frozen):
+    """Something a person did, waiting to be taken into an execution; ``id`` is the Discord snowflake and unique."""
+
+    id: str
+    thread: str
+    sort: Sort
+    author: Person
+    at: datetime
+    text: str = ""
+    message: str = ""
+    files: tuple[FileRef, ...] = ()
+    target: str = ""
+    channel: str = ""
+    """Where it was said, when that is not the thread: the channel of a task that has no thread yet."""

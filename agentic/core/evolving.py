@@ -1,0 +1,309 @@
+"""evolve(execution, envelope) -> execution: the fold.
+
+State is what the events say; there is no second truth.  One function an event, in a table one can read; an event
+that is not in the table changes nothing but the position.  What rules count is derived here, and
+``tests/unit/core/test_derived.py`` holds each derived value equal to a scan of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from agentic.core import confidence
+from agentic.core.conversation import Message, ToolCall
+from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
+from agentic.core.events import (
+    CallBlock,
+    CancelRequested,
+    Compacted,
+    DeadlinePassed,
+    Envelope,
+    Escalated,
+    Event,
+    Finished,
+    Intervened,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    Noted,
+    OwnerChanged,
+    Perceived,
+    ReasoningBlock,
+    Reported,
+    Started,
+    TextBlock,
+    TodoChanged,
+    ToolFinished,
+    ToolStarted,
+    Triaged,
+    TurnEnded,
+)
+from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
+from agentic.core.frozen import changed
+from agentic.core.identity import call_id
+from agentic.core.peopled import asked, decided, input_received, policy_changed
+from agentic.core.telling import first_message, pending_message
+
+MINUTES = "minutes"
+"""The deadline of the whole execution."""
+EVIDENCE = "evidence"
+"""The intervention that sends a contradicted completion back."""
+
+
+def fold(envelopes: Iterable[Envelope]) -> Execution:
+    """The state after these events, from nothing."""
+    execution = Execution()
+    for envelope in envelopes:
+        execution = evolve(execution, envelope)
+    return execution
+
+
+def evolve(execution: Execution, envelope: Envelope) -> Execution:
+    """The state after one more event."""
+    event = envelope.event
+    step = _STEPS.get(event.kind)
+    if step is not None:
+        execution = step(execution, event, envelope)
+    return changed(
+        execution,
+        id=envelope.execution,
+        seq=envelope.seq,
+        at=envelope.at,
+        fence=max(execution.fence, envelope.fence),
+    )
+
+
+def _started(execution: Execution, event: Started, envelope: Envelope) -> Execution:
+    configured = sorted(tier.number for tier in event.policy.tiers)
+    start = event.policy.starting_tier
+    tier = next((number for number in configured if number >= start), configured[-1] if configured else start)
+    return changed(
+        execution,
+        started=event,
+        started_at=envelope.at,
+        tier=tier,
+        told=Told(texts=(first_message(event),)),
+    )
+
+
+def _owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope) -> Execution:
+    """The time between two owners is nobody's work: no cap counts it."""
+    if execution.at is None or execution.question is not None:
+        return execution
+    gone = max((envelope.at - execution.at).total_seconds(), 0.0)
+    return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + gone))
+
+
+def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execution:
+    return changed(execution, triage=event)
+
+
+def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Execution:
+    """What was perceived stays until an answer has been given in its sight, also over a request that failed."""
+    before = execution.mind.perceived
+    if before is not None:
+        event = Perceived(
+            stale=(*before.stale, *event.stale),
+            changes=(*before.changes, *event.changes),
+            environment=event.environment or before.environment,
+        )
+    return changed(execution, mind=changed(execution.mind, perceived=event))
+
+
+def _model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
+    pending = pending_message(execution)
+    history = (*execution.history, pending) if pending else execution.history
+    request = Request(
+        id=event.request,
+        seq=envelope.seq,
+        fence=envelope.fence,
+        turn=event.turn,
+        tier=event.tier,
+        model=event.model,
+        reserved_usd=event.reserved_usd,
+    )
+    turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
+    return changed(execution, request=request, history=history, told=Told(), turn=turn, decided=None)
+
+
+def _model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
+    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+    blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
+    calls = tuple(Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks))
+    reasoning = tuple(
+        (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
+    )
+    history = execution.history
+    if text or calls:
+        made = tuple(ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks)
+        history = (*history, Message("assistant", text=text, calls=made, reasoning=reasoning))
+    judged = execution.judged
+    judged = changed(
+        judged,
+        empty_answers=0 if text or calls else judged.empty_answers + 1,
+        textual_answers=0 if calls else judged.textual_answers + bool(text and event.stop != "length"),
+        truncated_answers=judged.truncated_answers + 1 if event.stop == "length" else 0,
+        reported_this_turn=False,
+    )
+    spent = execution.spent
+    spent = changed(spent, tokens=spent.tokens + event.usage.total, usd=spent.usd + event.usd)
+    execution = changed(
+        execution,
+        request=None,
+        failure=Failure(),
+        mind=changed(execution.mind, perceived=None),
+        history=history,
+        spent=spent,
+        judged=judged,
+        turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
+    )
+    stated = confidence.stated_in(text)
+    return execution if stated is None else take_report(execution, stated)
+
+
+def _model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
+    spent = execution.spent
+    if event.failure in ("lost", "cancelled", "timed_out") and execution.request is not None:
+        spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
+    count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
+    return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))
+
+
+def _tool_started(execution: Execution, event: ToolStarted, envelope: Envelope) -> Execution:
+    return change_call(execution, event.call, intent=event, fence=envelope.fence)
+
+
+def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope) -> Execution:
+    execution = change_call(execution, event.call, result=event)
+    execution = changed(execution, deeds=with_deeds(execution, event))
+    judged, turn = execution.judged, execution.turn
+    ran = event.outcome in ("ok", "failed")
+    ok = event.outcome == "ok"
+    errors = judged.errors_since
+    if event.outcome == "failed" and event.error:
+        errors = count_error(errors, tool_of(execution, event.call), event.error)
+    tests, passes_more = judged.tests, False
+    if event.tests_passed is not None or event.tests_failed is not None:
+        tests = (event.tests_passed or 0, event.tests_failed or 0)
+        passes_more = judged.tests is not None and tests[0] > judged.tests[0]
+    return changed(
+        execution,
+        judged=changed(
+            judged, calls=judged.calls + ran, calls_ok=judged.calls_ok + ok, errors_since=errors, tests=tests
+        ),
+        turn=changed(
+            turn,
+            failed_calls=turn.failed_calls + (event.outcome == "failed"),
+            changed=turn.changed or bool(event.changes) or passes_more or event.outcome == "unknown",
+        ),
+    )
+
+
+def _cancel_requested(execution: Execution, event: CancelRequested, envelope: Envelope) -> Execution:
+    return changed(execution, cancelled=execution.cancelled.union(event.refs))
+
+
+def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> Execution:
+    judged, turn = execution.judged, execution.turn
+    ran = [call for call in turn.calls if call.result and call.result.outcome in ("ok", "failed")]
+    ok = sum(call.result.outcome == "ok" for call in ran if call.result)
+    return changed(
+        execution,
+        confidence=event.confidence,
+        turn=changed(turn, ended=True),
+        judged=changed(
+            judged,
+            recent=(*judged.recent, (ok, len(ran)))[-3:],
+            turns_unchanged=0 if turn.changed else judged.turns_unchanged + 1,
+            turns_unreported=0 if judged.reported_this_turn else judged.turns_unreported + 1,
+        ),
+    )
+
+
+def _deadline_passed(execution: Execution, event: DeadlinePassed, envelope: Envelope) -> Execution:
+    if event.ref == MINUTES:
+        return changed(execution, spent=changed(execution.spent, minutes_passed=True))
+    return changed(execution, failure=changed(execution.failure, waited=True))
+
+
+def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> Execution:
+    told, turn, judged = execution.told, execution.turn, execution.judged
+    return changed(
+        execution,
+        judged=changed(judged, evidence_nudges=judged.evidence_nudges + (event.rule == EVIDENCE)),
+        told=changed(told, texts=(*told.texts, event.text)),
+        turn=changed(turn, intervened=(*turn.intervened, event.rule)),
+        decided=None,
+    )
+
+
+def _escalated(execution: Execution, event: Escalated, envelope: Envelope) -> Execution:
+    judged = changed(
+        execution.judged,
+        errors_since=(),
+        stuck_since=False,
+        empty_answers=0,
+        escalated_at_turn=execution.turn.number,
+    )
+    note = f"[Note from Threadwright] You take over from a weaker model, which was stuck ({event.trigger})."
+    told = changed(execution.told, texts=(*execution.told.texts, note))
+    return changed(execution, tier=event.to_tier, judged=judged, told=told, decided=None, failure=Failure())
+
+
+def _compacted(execution: Execution, event: Compacted, envelope: Envelope) -> Execution:
+    kept = execution.history[len(execution.history) - event.kept :] if event.kept else ()
+    summary = Message("user", text=event.summary)
+    return changed(execution, history=(summary, *kept), mind=changed(execution.mind, compacted=event))
+
+
+def _noted(execution: Execution, event: Noted, envelope: Envelope) -> Execution:
+    execution = changed(execution, mind=changed(execution.mind, notes=(*execution.mind.notes, event.text)))
+    return changed(execution, turn=changed(execution.turn, changed=True))
+
+
+def _reported(execution: Execution, event: Reported, envelope: Envelope) -> Execution:
+    return take_report(execution, event)
+
+
+def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) -> Execution:
+    done_before = sum(item.state == "done" for item in execution.mind.todo)
+    done_now = sum(item.state == "done" for item in event.items)
+    execution = changed(execution, mind=changed(execution.mind, todo=event.items))
+    return changed(execution, turn=changed(execution.turn, changed=execution.turn.changed or done_now > done_before))
+
+
+def _finished(execution: Execution, event: Finished, envelope: Envelope) -> Execution:
+    return changed(execution, finished=event, question=None)
+
+
+_Step = Callable[[Execution, Event, Envelope], Execution]
+
+_STEPS = cast(
+    "dict[str, _Step]",
+    {
+        "started": _started,
+        "owner_changed": _owner_changed,
+        "triaged": _triaged,
+        "input_received": input_received,
+        "policy_changed": policy_changed,
+        "perceived": _perceived,
+        "model_requested": _model_requested,
+        "model_answered": _model_answered,
+        "model_failed": _model_failed,
+        "tool_started": _tool_started,
+        "tool_finished": _tool_finished,
+        "cancel_requested": _cancel_requested,
+        "turn_ended": _turn_ended,
+        "asked": asked,
+        "decided": decided,
+        "deadline_passed": _deadline_passed,
+        "intervened": _intervened,
+        "escalated": _escalated,
+        "compacted": _compacted,
+        "noted": _noted,
+        "reported": _reported,
+        "todo_changed": _todo_changed,
+        "finished": _finished,
+    },
+)

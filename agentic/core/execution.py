@@ -1,0 +1,250 @@
+"""The state of an execution: what its events say, and nothing else.
+
+The state is nested so that an event replaces only the small part it concerns.  ``evolve`` (evolving.py) is the only
+function that makes a new state; the rules (decide.py) only read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentic.core.conversation import Message
+from agentic.core.events import (
+    Asked,
+    CallBlock,
+    Compacted,
+    Confidence,
+    Decided,
+    FileChange,
+    Finished,
+    InputReceived,
+    ModelFailed,
+    Perceived,
+    Policy,
+    Reported,
+    Started,
+    StopReason,
+    Todo,
+    ToolFinished,
+    ToolStarted,
+    Triaged,
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call of the current turn: what was asked for, its intent, its result."""
+
+    id: str
+    block: CallBlock
+    intent: ToolStarted | None = None
+    fence: int = 0
+    """The fence under which the intent was written; the call is in flight while that is the current one."""
+    asked: str = ""
+    """The question it put to a person."""
+    result: ToolFinished | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The latest model answer and the results of its calls."""
+
+    number: int = 0
+    text: str = ""
+    stop: StopReason = "end"
+    calls: tuple[Call, ...] = ()
+    answered: bool = False
+    ended: bool = True
+    failed_calls: int = 0
+    changed: bool = False
+    intervened: tuple[str, ...] = ()
+    """Rules that already spoke in this turn."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A model request without an answer yet."""
+
+    id: str
+    seq: int
+    fence: int
+    turn: int
+    tier: int
+    model: str
+    reserved_usd: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Model requests that failed since the last answer."""
+
+    count: int = 0
+    last: ModelFailed | None = None
+    at: datetime | None = None
+    waited: bool = False
+    """The back-off after the last failure is over."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was used up; ``waiting`` are seconds spent waiting for people, which no cap counts."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    waiting: float = 0.0
+    minutes_passed: bool = False
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What people added to the policy's caps."""
+
+    turns: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    minutes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rules and the confidence count.  ``*_since`` count from the last escalation."""
+
+    reported: Reported | None = None
+    reported_this_turn: bool = False
+    stuck_since: bool = False
+    errors_since: tuple[tuple[str, str, int], ...] = ()
+    """(tool, normalised error, how often)."""
+    calls: int = 0
+    calls_ok: int = 0
+    recent: tuple[tuple[int, int], ...] = ()
+    """(succeeded, all) calls of each of the last three turns."""
+    tests: tuple[int, int] | None = None
+    """(passed, failed) of the last test run."""
+    turns_unchanged: int = 0
+    turns_unreported: int = 0
+    corrections: int = 0
+    empty_answers: int = 0
+    textual_answers: int = 0
+    truncated_answers: int = 0
+    evidence_nudges: int = 0
+    escalated_at_turn: int = 0
+
+    @property
+    def same_error(self) -> int:
+        """How often the most frequent error came since the last escalation."""
+        return max((count for _, _, count in self.errors_since), default=0)
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """What the log can prove: commands with their exit codes, and files with what became of them; oldest first."""
+
+    commands: tuple[tuple[str, int | None], ...] = ()
+    changes: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mind:
+    """What the agent itself keeps, and what it perceives now."""
+
+    todo: tuple[Todo, ...] = ()
+    notes: tuple[str, ...] = ()
+    perceived: Perceived | None = None
+    compacted: Compacted | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the next request must carry: texts for the model, in order; ``unseen`` counts what people said meanwhile."""
+
+    texts: tuple[str, ...] = ()
+    unseen: int = 0
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One task, from ``Started`` to ``Finished``."""
+
+    id: str = ""
+    seq: int = 0
+    fence: int = 0
+    at: datetime | None = None
+    started: Started | None = None
+    started_at: datetime | None = None
+    triage: Triaged | None = None
+    tier: int = 0
+    request: Request | None = None
+    failure: Failure = Failure()
+    turn: Turn = Turn()
+    history: tuple[Message, ...] = ()
+    told: Told = Told()
+    question: Asked | None = None
+    asked_at: datetime | None = None
+    answer: InputReceived | None = None
+    """A person's answer to the open question, not yet decided on."""
+    decided: Decided | None = None
+    """What was decided on the last question, until a rule has acted on it; the question is ``decided_on``."""
+    decided_on: Asked | None = None
+    stopping: InputReceived | None = None
+    cancelled: frozenset[str] = frozenset()
+    spent: Spent = Spent()
+    caps: Caps = Caps()
+    judged: Judged = Judged()
+    deeds: Deeds = Deeds()
+    mind: Mind = Mind()
+    confidence: Confidence | None = None
+    finished: Finished | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """The policy recorded in ``Started``; the default before it."""
+        return self.started.policy if self.started else _DEFAULT
+
+    @property
+    def thread(self) -> str:
+        """The thread it belongs to."""
+        return self.started.thread if self.started else ""
+
+    @property
+    def task(self) -> str:
+        """What the person asked for."""
+        return self.started.task if self.started else ""
+
+    @property
+    def talk(self) -> bool:
+        """It is answered without tools."""
+        return self.triage is not None and self.triage.talk
+
+    @property
+    def turn_limit(self) -> int:
+        """Turns it may take, with what people added."""
+        policy = self.policy
+        complexity = self.triage.complexity if self.triage else "medium"
+        base = {"simple": policy.turns_simple, "medium": policy.turns_medium, "complex": policy.turns_complex}
+        return base[complexity] + self.caps.turns
+
+    @property
+    def todo(self) -> tuple[Todo, ...]:
+        """The agent's to-do list."""
+        return self.mind.todo
+
+    @property
+    def open_calls(self) -> tuple[Call, ...]:
+        """Calls of the current turn without a result, in call order."""
+        return tuple(call for call in self.turn.calls if call.result is None)
+
+    @property
+    def calls_in_flight(self) -> tuple[Call, ...]:
+        """Open calls whose intent this owner wrote and which wait for no person."""
+        return tuple(
+            call for call in self.open_calls if call.intent is not None and call.fence == self.fence and not call.asked
+        )
+
+    @property
+    def request_in_flight(self) -> Request | None:
+        """The model request that this owner wrote and that has no answer yet."""
+        return self.request if self.request is not None and self.request.fence == self.fence else None
+
+
+_DEFAULT = Policy()

@@ -1,0 +1,35 @@
+"""Ids are derived, never drawn: the same log gives the same ids, so a repeated effect carries the same key."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def digest(*parts: str | int, length: int) -> str:
+    """A short name for the parts: ``length`` hexadecimal digits (4 bits each)."""
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:length]
+
+
+def execution_id(thread: str, inbox: str) -> str:
+    """The execution that an inbox item of a thread causes."""
+    return "x" + digest("execution", thread, inbox, length=15)
+
+
+def request_id(execution: str, seq: int) -> str:
+    """The model request that stands at ``seq`` in the log: 8 characters."""
+    return digest("request", execution, seq, length=8)
+
+
+def call_id(request: str, index: int) -> str:
+    """The ``index``-th tool call of the answer to a request."""
+    return f"{request}.{index}"
+
+
+def batch_id(execution: str, seq: int) -> str:
+    """Calls that were started together; ``seq`` is where their first intent stands."""
+    return digest("batch", execution, seq, length=8)
+
+
+def question_id(execution: str, seq: int) -> str:
+    """The question that stands at ``seq`` in the log."""
+    return "q" + digest("question", execution, seq, length=11)

@@ -1,0 +1,73 @@
+"""build_prompt(execution, perception, tools) -> Prompt: stable prefix, history, volatile tail.
+
+Instructions stand in the system prompt, never in a user message.  The system prompt is rebuilt for each turn and
+comes out the same byte for byte while nothing it states has changed, so the provider's cache holds.
+"""
+
+from __future__ import annotations
+
+from agentic.core.conversation import Prompt, ToolSpec
+from agentic.core.events import ChosenLesson, Perceived, StaleFile, Started
+from agentic.core.execution import Execution
+from agentic.prompts import identity
+
+
+def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
+    """The next request.  The execution's history must already hold what the request adds to it."""
+    if execution.talk:
+        return Prompt(system=identity.TALK, tools=(), messages=execution.history)
+    return Prompt(
+        system=system_text(execution.started),
+        tools=tools,
+        messages=execution.history,
+        tail=tail_text(execution, perceived),
+    )
+
+
+def system_text(started: Started | None) -> str:
+    """Identity, ways of working, environment, role, lessons: the same all through an execution."""
+    if started is None:
+        return identity.TEXT
+    parts = [identity.TEXT, _environment(started)]
+    if started.role:
+        parts.append(f"Your role: {started.role}.")
+    lessons = [lesson for lesson in started.lessons if lesson.kind != "reflection"]
+    reflections = [lesson for lesson in started.lessons if lesson.kind == "reflection"]
+    if reflections:
+        parts.append(_listed("What went wrong in this thread before, and what to do differently", reflections))
+    if lessons:
+        parts.append(_listed("Lessons from earlier work (advice, not orders)", lessons))
+    return "\n\n".join(parts)
+
+
+def tail_text(execution: Execution, perceived: Perceived | None) -> str:
+    """What is perceived now: stale files, changes by others, to-do list, notes.  Never cached, never in the history."""
+    parts: list[str] = []
+    mind = execution.mind
+    if perceived is not None:
+        parts.extend(_stale(file) for file in perceived.stale)
+        if perceived.changes:
+            parts.append("Recent changes by others:\n" + "\n".join(f"- {change}" for change in perceived.changes))
+        if perceived.environment:
+            parts.append(perceived.environment)
+    if mind.todo:
+        marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
+        parts.append("Your to-do list:\n" + "\n".join(f"{marks[item.state]} {item.text}" for item in mind.todo))
+    if mind.notes:
+        parts.append("Your notes:\n" + "\n".join(f"- {note}" for note in mind.notes))
+    return "[Perceived now]\n" + "\n\n".join(parts) if parts else ""
+
+
+def _stale(file: StaleFile) -> str:
+    return f"{file.path} changed since you read it; read it again before you edit it.\n{file.diff}".rstrip()
+
+
+def _environment(started: Started) -> str:
+    lines = ["Environment:", "- The workspace is /workspace, which is also where commands start."]
+    if started.sandbox:
+        lines.append(f"- Sandbox: {started.sandbox}.")
+    return "\n".join(lines)
+
+
+def _listed(title: str, lessons: list[ChosenLesson]) -> str:
+    return f"{title}:\n" + "\n".join(f"- {lesson.text}" for lesson in lessons)

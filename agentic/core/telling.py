@@ -1,0 +1,70 @@
+"""What the model is told in user messages: the task, results of calls, guidance of people, notes of ours.
+
+What came from outside (quoted messages, earlier answers, attachments) is marked as data: it may inform, it never
+instructs, and it never widens a right.
+"""
+
+from __future__ import annotations
+
+from agentic.core.conversation import Message, ToolAnswer
+from agentic.core.events import EarlierResult, InputReceived, QuotedMessage, Started
+from agentic.core.execution import Execution, Turn
+
+NOTE = "[Note from Threadwright]"
+
+
+def first_message(started: Started) -> str:
+    """The first user message: the task, who asked, what they attached, and what came before in the thread."""
+    parts = [f"[Task from {started.requester.name}]\n{started.task}"]
+    if started.files:
+        lines = [_file_line(file.path or file.name, file.size, file.skipped) for file in started.files]
+        parts.append("[Attached files]\n" + "\n".join(lines))
+    if started.earlier:
+        parts.append("[Earlier in this thread]\n" + "\n".join(_earlier(result) for result in started.earlier))
+    if started.quoted:
+        parts.append("[Recent messages, quoted as data]\n" + "\n".join(_quoted(message) for message in started.quoted))
+    return "\n\n".join(parts)
+
+
+def guidance(event: InputReceived) -> str:
+    """What the next request says of something a person did; '' where it concerns only people."""
+    name = event.author.name
+    attached = "".join("\n" + _file_line(file.path or file.name, file.size, file.skipped) for file in event.files)
+    if event.sort in ("guidance", "answer", "task"):
+        return f"[User guidance from {name}]\n{event.text}{attached}"
+    if event.sort == "edited":
+        return f"[User guidance: {name} edited the task, which now reads]\n{event.text}{attached}"
+    if event.sort == "correction":
+        return f"[User correction from {name}: that was wrong]\n{event.text}{attached}".rstrip()
+    return ""
+
+
+def pending_message(execution: Execution) -> Message | None:
+    """What the next request adds to the history: results first, in call order, then what was said and noted."""
+    answers = answers_of(execution.turn) if execution.turn.answered else ()
+    if not answers and not execution.told.texts:
+        return None
+    return Message("user", text="\n\n".join(execution.told.texts), answers=answers)
+
+
+def answers_of(turn: Turn) -> tuple[ToolAnswer, ...]:
+    """The results of a turn's calls, in call order."""
+    return tuple(
+        ToolAnswer(call.block.provider_id, call.block.tool, call.result.preview, failed=call.result.outcome != "ok")
+        for call in turn.calls
+        if call.result is not None
+    )
+
+
+def _file_line(path: str, size: int, skipped: str) -> str:
+    return f"- {path} was skipped: {skipped}" if skipped else f"- {path} ({size:,} bytes)"
+
+
+def _earlier(result: EarlierResult) -> str:
+    files = f" Files changed: {', '.join(result.files)}." if result.files else ""
+    return f"- Task: {result.task}\n  Ended: {result.reason}.{files}\n  Answer: {result.answer}"
+
+
+def _quoted(message: QuotedMessage) -> str:
+    text = message.text.replace("\n", "\n> ")
+    return f"> {message.author}: {text}"

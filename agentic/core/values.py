@@ -1,0 +1,264 @@
+"""The values that events are made of: frozen, and like the events only ever added to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+__all__ = [
+    "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
+    "EarlierResult", "Effect", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Option", "Outcome",
+    "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
+    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
+]  # fmt: skip
+
+Effect = Literal["read", "keyed", "unkeyed"]
+"""read: may run again and beside others; keyed: may run again with its key; unkeyed: never runs twice."""
+Permission = Literal["read", "write", "execute", "admin"]
+Level = Literal["viewer", "executor", "operator", "owner"]
+Complexity = Literal["simple", "medium", "complex"]
+Purpose = Literal["turn", "triage", "advice", "watcher", "judge", "reflection", "summary"]
+StopReason = Literal["end", "tool_use", "length", "filtered", "other"]
+Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown", "refused"]
+Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled"]
+Sort = Literal[
+    "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
+    "continue", "escalate", "ask", "extend", "deleted", "edited",
+]  # fmt: skip
+FailureClass = Literal[
+    "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
+    "content_filtered", "bad_request", "cancelled", "lost",
+]  # fmt: skip
+Status = Literal["progressing", "stuck", "done"]
+
+
+class Frozen(BaseModel):
+    """A value that never changes; unknown fields of newer versions are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class BlobRef(Frozen):
+    """Content stored once under its hash; ``size`` in bytes."""
+
+    sha: str
+    size: int
+    media: str = "text/plain"
+
+
+class FileRef(Frozen):
+    """A file a person attached, as it was put into the workspace; ``skipped`` says why one was not."""
+
+    name: str
+    path: str = ""
+    size: int = 0
+    skipped: str = ""
+
+
+class Person(Frozen):
+    """Who said something, with the right they had when they said it."""
+
+    id: str
+    name: str
+    level: Level = "executor"
+
+
+class ToolRef(Frozen):
+    """What the rules need to know of a tool; recorded so that replay needs no tools."""
+
+    name: str
+    effect: Effect = "unkeyed"
+    permission: Permission = "execute"
+    version: int = 1
+    cognitive: bool = False
+
+
+class Tier(Frozen):
+    """Models of one strength, in order of preference."""
+
+    number: int
+    models: tuple[str, ...]
+
+
+class Policy(Frozen):
+    """Every number the rules read (behaviour.md); whole and versioned in ``Started``.
+
+    Units: ``*_usd`` US dollars, ``*_minutes`` minutes, ``*_seconds`` seconds, tokens as providers count them.
+    """
+
+    version: int = 1
+    turns_simple: int = 10
+    turns_medium: int = 20
+    turns_complex: int = 35
+    max_tokens: int = 2_000_000
+    max_usd: float = 5.0
+    max_minutes: float = 60.0
+    answer_tokens: int = 8_192
+    parallel_reads: int = 8
+    attended: bool = True
+    tiers: tuple[Tier, ...] = ()
+    starting_tier: int = 2
+    same_error_escalates: int = 3
+    escalation_hysteresis: int = 2
+    empty_answers_nudged: int = 2
+    textual_answers_nudged: int = 1
+    model_attempts: int = 5
+    retry_base_seconds: float = 1.0
+    request_seconds: float = 300.0
+    tool_seconds: float = 120.0
+    history: Literal["append", "seed", "replay_all"] = "append"
+    lesson_tokens: int = 300
+    reflections_kept: int = 3
+
+
+class EarlierResult(Frozen):
+    """What an earlier execution of the same thread answered and changed."""
+
+    execution: str
+    task: str
+    reason: Reason
+    answer: str
+    files: tuple[str, ...] = ()
+
+
+class ChosenLesson(Frozen):
+    """A lesson or reflection shown to this execution, and why it was chosen."""
+
+    id: str
+    kind: Literal["reflection", "strategy", "pitfall", "fact"]
+    text: str
+    why: str = ""
+
+
+class QuotedMessage(Frozen):
+    """A message of the thread from before, quoted as data."""
+
+    author: str
+    text: str
+
+
+class FileChange(Frozen):
+    """A file of the workspace that an effect changed; a sha is '' where the file did not exist."""
+
+    path: str
+    kind: Literal["added", "modified", "deleted"]
+    sha_before: str = ""
+    sha_after: str = ""
+
+
+class Usage(Frozen):
+    """Tokens of one request; ``input`` excludes what was read from or written to the provider's cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+    @property
+    def total(self) -> int:
+        """All tokens that were billed in some way."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class TextBlock(Frozen):
+    """Text of an answer."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ReasoningBlock(Frozen):
+    """Reasoning of an answer; ``opaque`` is the provider's signed form, sent back only to that provider."""
+
+    type: Literal["reasoning"] = "reasoning"
+    text: str = ""
+    opaque: str = ""
+    provider: str = ""
+
+
+class CallBlock(Frozen):
+    """A tool call of an answer, as the model wrote it.
+
+    ``problem`` says why its arguments cannot be used: ``malformed`` (``raw`` holds what it was), ``cut_off``.
+    """
+
+    type: Literal["call"] = "call"
+    provider_id: str
+    tool: str
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    problem: Literal["", "malformed", "cut_off"] = ""
+    raw: str = ""
+
+
+Block = Annotated[TextBlock | ReasoningBlock | CallBlock, Field(discriminator="type")]
+
+
+class Segments(Frozen):
+    """A request as references, so that "exactly as sent" costs linear space.
+
+    ``history_through`` is the log position up to which the history was rendered; ``history_sha`` chains over its
+    messages and lets a later rendering be compared with what was sent.
+    """
+
+    system: BlobRef
+    tools: BlobRef
+    history_from: int = 0
+    history_through: int = 0
+    history_sha: str = ""
+    tail: str = ""
+
+
+class ConfidenceParts(Frozen):
+    """What the heuristic was made of (behaviour.md)."""
+
+    self_report: float
+    tool_ok: float
+    same_error: int
+    tests: float
+    progress: float
+    corrections: int
+
+
+class Confidence(Frozen):
+    """0-100: ``heuristic`` steers the rules, ``shown`` is what people see."""
+
+    shown: int
+    heuristic: int
+    parts: ConfidenceParts
+    calibrator: str = "none"
+
+
+class Claim(Frozen):
+    """What the agent says it did, with evidence and the verdict of the log on it."""
+
+    text: str
+    command: str = ""
+    exit_code: int | None = None
+    file: str = ""
+    sha: str = ""
+    verdict: Literal["proven", "unproven", "contradicted"] = "unproven"
+    note: str = ""
+
+
+class Option(Frozen):
+    """One answer a question offers; the first one is recommended."""
+
+    id: str
+    label: str
+    description: str = ""
+
+
+class Todo(Frozen):
+    """One line of the agent's to-do list."""
+
+    text: str
+    state: Literal["open", "doing", "done"] = "open"
+
+
+class StaleFile(Frozen):
+    """A file this agent has read and another changed since; ``diff`` is short."""
+
+    path: str
+    diff: str = ""

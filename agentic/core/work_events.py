@@ -1,0 +1,213 @@
+"""What happens while an execution works: requests and answers, calls and results, what the agent keeps.
+
+Part of the union in events.py, from where they are imported.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agentic.core.values import (
+    BlobRef,
+    Block,
+    Confidence,
+    Effect,
+    FailureClass,
+    FileChange,
+    Frozen,
+    Outcome,
+    Purpose,
+    Segments,
+    StaleFile,
+    Status,
+    StopReason,
+    Todo,
+    Usage,
+)
+
+__all__ = [
+    "BudgetReserved",
+    "BudgetSettled",
+    "CancelRequested",
+    "CheckpointSaved",
+    "Compacted",
+    "ModelAnswered",
+    "ModelFailed",
+    "ModelRequested",
+    "Noted",
+    "Perceived",
+    "PlanEntered",
+    "PlanExited",
+    "Reported",
+    "SubagentFinished",
+    "SubagentStarted",
+    "TodoChanged",
+    "ToolFinished",
+    "ToolStarted",
+    "TurnEnded",
+    "WorkspaceRestored",
+]
+
+
+class Perceived(Frozen):
+    kind: Literal["perceived"] = "perceived"
+    stale: tuple[StaleFile, ...] = ()
+    changes: tuple[str, ...] = ()
+    environment: str = ""
+
+
+class ModelRequested(Frozen):
+    kind: Literal["model_requested"] = "model_requested"
+    request: str
+    turn: int
+    purpose: Purpose = "turn"
+    attempt: int = 1
+    tier: int
+    model: str
+    segments: Segments | None = None
+    reserved_usd: float = 0.0
+    deadline: datetime | None = None
+
+
+class ModelAnswered(Frozen):
+    kind: Literal["model_answered"] = "model_answered"
+    request: str
+    blocks: tuple[Block, ...]
+    stop: StopReason = "end"
+    usage: Usage = Usage()
+    usd: float = 0.0
+    served_by: str = ""
+
+
+class ModelFailed(Frozen):
+    kind: Literal["model_failed"] = "model_failed"
+    request: str
+    failure: FailureClass
+    message: str = ""
+    retry_after: float | None = None
+
+
+class ToolStarted(Frozen):
+    """The intent: durable before the effect begins."""
+
+    kind: Literal["tool_started"] = "tool_started"
+    call: str
+    provider_id: str
+    tool: str
+    effect: Effect
+    arguments: dict[str, JsonValue]
+    args_sha: str
+    version: int = 1
+    batch: str = ""
+    key: str = ""
+    approval: str = ""
+    expectation: str = ""
+    deadline: datetime | None = None
+
+
+class ToolFinished(Frozen):
+    """The one result of a call, also of one that never started (refused, cancelled)."""
+
+    kind: Literal["tool_finished"] = "tool_finished"
+    call: str
+    outcome: Outcome
+    preview: str
+    output: BlobRef | None = None
+    output_ref: str = ""
+    """Where ``read_output`` finds the whole of an output that was cut."""
+    exit_code: int | None = None
+    signal: int | None = None
+    changes: tuple[FileChange, ...] = ()
+    tests_passed: int | None = None
+    tests_failed: int | None = None
+    seconds: float = 0.0
+    error: str = ""
+    """The normalised error text: two calls failed alike when tool and this are equal."""
+
+
+class CancelRequested(Frozen):
+    kind: Literal["cancel_requested"] = "cancel_requested"
+    refs: tuple[str, ...]
+    reason: str = ""
+
+
+class TurnEnded(Frozen):
+    kind: Literal["turn_ended"] = "turn_ended"
+    turn: int
+    confidence: Confidence
+
+
+class Compacted(Frozen):
+    kind: Literal["compacted"] = "compacted"
+    through_seq: int
+    summary: str
+    kept: int = 0
+
+
+class Noted(Frozen):
+    kind: Literal["noted"] = "noted"
+    text: str
+
+
+class Reported(Frozen):
+    """Where the model says it is: by the tool ``report`` or by a line in its text."""
+
+    kind: Literal["reported"] = "reported"
+    status: Status
+    confidence: int
+    note: str = ""
+
+
+class TodoChanged(Frozen):
+    kind: Literal["todo_changed"] = "todo_changed"
+    items: tuple[Todo, ...]
+
+
+class PlanEntered(Frozen):
+    kind: Literal["plan_entered"] = "plan_entered"
+
+
+class PlanExited(Frozen):
+    kind: Literal["plan_exited"] = "plan_exited"
+    plan: str = ""
+
+
+class CheckpointSaved(Frozen):
+    kind: Literal["checkpoint_saved"] = "checkpoint_saved"
+    manifest: str
+    through_seq: int
+
+
+class WorkspaceRestored(Frozen):
+    kind: Literal["workspace_restored"] = "workspace_restored"
+    manifest: str
+    lost: str = ""
+
+
+class SubagentStarted(Frozen):
+    kind: Literal["subagent_started"] = "subagent_started"
+    child: str
+    call: str = ""
+    grant_usd: float = 0.0
+
+
+class SubagentFinished(Frozen):
+    kind: Literal["subagent_finished"] = "subagent_finished"
+    child: str
+    spent_usd: float = 0.0
+    result: str = ""
+
+
+class BudgetReserved(Frozen):
+    kind: Literal["budget_reserved"] = "budget_reserved"
+    scope: str
+    usd: float
+
+
+class BudgetSettled(Frozen):
+    kind: Literal["budget_settled"] = "budget_settled"
+    scope: str
+    usd: float

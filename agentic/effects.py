@@ -1,0 +1,117 @@
+"""What effects come to, as events: the pure part of the shell.
+
+An answer, a failure and an observation each become the events that the log keeps; the loop appends them and asks
+``decide`` again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from agentic.core.events import (
+    Asked,
+    BlobRef,
+    Event,
+    ModelAnswered,
+    ModelFailed,
+    Option,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.core.execution import Call, Execution
+from agentic.errors import ModelError, SandboxUnavailable
+from agentic.ports import Answer, Observation, Prepared
+
+Blob = tuple[BlobRef, bytes]
+
+
+def answered(request: str, answer: Answer) -> ModelAnswered:
+    """A model's answer as the log keeps it."""
+    return ModelAnswered(
+        request=request,
+        blocks=answer.blocks,
+        stop=answer.stop,
+        usage=answer.usage,
+        usd=answer.usd,
+        served_by=answer.served_by,
+    )
+
+
+def failed(request: str, error: ModelError) -> ModelFailed:
+    """A provider's failure as the log keeps it."""
+    return ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after)
+
+
+def cancelled(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
+    """The result of an effect that was ended."""
+    if execution.request is not None and execution.request.id == ref:
+        return ModelFailed(request=ref, failure="cancelled", message="cancelled")
+    return ToolFinished(call=ref, outcome="cancelled", preview="Cancelled while it ran.")
+
+
+def unacknowledged(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
+    """The result of an effect that was cancelled and did not say that it ended."""
+    ended = cancelled(execution, ref)
+    if isinstance(ended, ModelFailed):
+        return ended
+    return ToolFinished(call=ref, outcome="unknown", preview="It was cancelled, but did not say that it ended.")
+
+
+def not_begun(call: str, error: SandboxUnavailable) -> ToolFinished:
+    """The result of a call for which there was no sandbox: it can be tried again when there is one."""
+    return ToolFinished(call=call, outcome="failed", preview=f"Not begun, there is no sandbox: {error}")
+
+
+def intent(call: Call, prepared: Prepared, batch: str) -> ToolStarted:
+    """The intent of a call."""
+    return ToolStarted(
+        call=call.id,
+        provider_id=call.block.provider_id,
+        tool=call.block.tool,
+        effect=prepared.effect,
+        arguments=prepared.arguments,
+        args_sha=prepared.args_sha,
+        batch=batch,
+        key=prepared.key,
+        expectation=prepared.expectation,
+    )
+
+
+def observed(call: str, question: str, observation: Observation, seconds: float) -> tuple[list[Event], list[Blob]]:
+    """The events of an observation, and the blobs they name; ``question`` is the id to give where it asks a person."""
+    events: list[Event] = list(observation.events)
+    if observation.question is not None:
+        options = tuple(
+            Option(id=str(number), label=label) for number, label in _numbered(observation.question.options)
+        )
+        events.append(Asked(question=question, text=observation.question.text, options=options, call=call))
+        return events, []
+    blobs: list[Blob] = []
+    if observation.output is not None:
+        blobs.append(blob(observation.output))
+    events.append(
+        ToolFinished(
+            call=call,
+            outcome=observation.outcome,
+            preview=observation.preview,
+            output=blobs[0][0] if blobs else None,
+            output_ref=observation.output_ref,
+            exit_code=observation.exit_code,
+            signal=observation.signal,
+            changes=observation.changes,
+            tests_passed=observation.tests_passed,
+            tests_failed=observation.tests_failed,
+            seconds=round(seconds, 3),
+            error=observation.error,
+        )
+    )
+    return events, blobs
+
+
+def blob(content: bytes, media: str = "text/plain") -> Blob:
+    """Content with its reference."""
+    return BlobRef(sha=hashlib.sha256(content).hexdigest(), size=len(content), media=media), content
+
+
+def _numbered(labels: tuple[str, ...]) -> list[tuple[int, str]]:
+    return list(enumerate(labels, start=1))

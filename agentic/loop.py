@@ -1,0 +1,339 @@
+"""The shell: drain the inbox, decide, perform, append.  It decides nothing.
+
+Each event is durable before its effect can be seen: what was noted is committed before an effect begins and before
+the loop waits.  The loop decides again whenever an effect ends or the inbox grows, also while other effects run.
+Two commits a turn are usual: the answer with the intents, and the results with the end of the turn and the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import assert_never
+
+from agentic import effects
+from agentic.core.conversation import Prompt
+from agentic.core.decide import Ask, Cancel, Finish, Record, Think, UseTools, Wait, decide
+from agentic.core.events import (
+    CancelRequested,
+    DeadlinePassed,
+    Finished,
+    InboxItem,
+    InputReceived,
+    ModelRequested,
+    OwnerChanged,
+    Perceived,
+    Sort,
+    Started,
+    ToolFinished,
+)
+from agentic.core.execution import Call, Execution
+from agentic.core.failing import Timer
+from agentic.core.identity import batch_id, question_id, request_id
+from agentic.core.prompt import build_prompt
+from agentic.errors import ModelError, SandboxError, SandboxUnavailable
+from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
+from agentic.recording import Recorder
+from agentic.segments import SegmentKeeper
+
+TAKEN: frozenset[Sort] = frozenset(("guidance", "answer", "stop", "feedback", "correction", "edited", "deleted"))
+"""Sorts of inbox items that concern the running execution; others begin a new one and stay where they are."""
+PERCEIVE_SECONDS = 5.0
+ACKNOWLEDGE_SECONDS = 3.0
+"""So long a cancelled effect may take to say that it ended; then its sandbox is ended."""
+SETTLE_SECONDS = 4.0
+"""So long the end of everything in the sandbox may take; with the line above, less than a lease has left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What every execution of a process shares."""
+
+    store: Store
+    model: LanguageModel
+    clock: Clock
+    sinks: tuple[Sink, ...] = ()
+    build: str = ""
+
+    async def run(
+        self,
+        lease: Lease,
+        execution: str,
+        toolbox: Toolbox,
+        doorbell: asyncio.Event,
+        started: Started | None = None,
+    ) -> Execution:
+        """Run an execution to its end: a new one (``started``) or one from its log.
+
+        ``doorbell`` is set by whoever put something into the thread's inbox.  Raises ``StoreError``, ``SandboxError``
+        and whatever is our own bug; then, and when it is cancelled, every effect it began has ended before it returns.
+        """
+        recorder = Recorder(self.store, self.clock, self.sinks, lease, execution, self.build)
+        running = _Running(self, recorder, toolbox, doorbell, lease)
+        try:
+            return await running.run(started)
+        finally:
+            await running.end_effects()
+
+
+class _Running:
+    def __init__(self, loop: Loop, recorder: Recorder, toolbox: Toolbox, doorbell: asyncio.Event, lease: Lease) -> None:
+        self._loop = loop
+        self._recorder = recorder
+        self._toolbox = toolbox
+        self._doorbell = doorbell
+        self._lease = lease
+        self._effects: dict[str, asyncio.Task[None]] = {}
+        self._ended_since = False
+        self._bell: asyncio.Task[bool] | None = None
+        self._looking: asyncio.Task[Perception] | None = None
+        self._insisting: asyncio.Task[None] | None = None
+        self._bug: BaseException | None = None
+        self._segments = SegmentKeeper()
+
+    @property
+    def _execution(self) -> Execution:
+        return self._recorder.execution
+
+    async def run(self, started: Started | None) -> Execution:
+        await self._begin(started)
+        while self._execution.finished is None:
+            if self._doorbell.is_set():
+                await self._drain()
+            await self._raise_bug()
+            action = decide(self._execution)
+            match action:
+                case Record(events):
+                    self._recorder.note(*events)
+                case Ask(asked):
+                    self._recorder.note(asked)
+                case Think():
+                    await self._think(action)
+                case UseTools(calls):
+                    await self._use_tools(calls)
+                case Cancel():
+                    await self._cancel(action)
+                case Wait(timers):
+                    await self._wait(timers)
+                case Finish(finished):
+                    await self._finish(finished)
+                case _:
+                    assert_never(action)
+        await self._recorder.commit()
+        return self._execution
+
+    async def end_effects(self) -> None:
+        """Nothing that this run began goes on after it."""
+        own = (self._bell, self._looking, self._insisting)
+        left = [task for task in (*own, *self._effects.values()) if task and not task.done()]
+        for task in left:
+            task.cancel()
+        if not left:
+            return
+        _, late = await asyncio.wait(left, timeout=ACKNOWLEDGE_SECONDS)
+        if late:
+            await self._settle()
+
+    # --- steps ------------------------------------------------------------------------------------------------
+
+    async def _begin(self, started: Started | None) -> None:
+        await self._recorder.load()
+        if self._execution.started is None:
+            if started is None:
+                message = f"execution {self._execution.id} has no log to continue"
+                raise ValueError(message)
+            self._recorder.note(started, taken=started.inbox)
+        elif self._execution.finished is None and self._execution.fence != self._lease.fence:
+            self._recorder.note(OwnerChanged(worker=self._lease.owner))
+        self._doorbell.set()
+
+    async def _drain(self) -> None:
+        self._doorbell.clear()
+        await self._recorder.commit()
+        pending = await self._loop.store.pending(self._lease.thread)
+        stopped = next((place for place, item in enumerate(pending) if item.sort == "stop"), 0)
+        for place, item in enumerate(pending):
+            if not self._takes_in(item, dropped=place < stopped):
+                continue
+            received = InputReceived(
+                inbox=item.id,
+                sort="queue" if item.sort == "task" else item.sort,
+                author=item.author,
+                message=item.message,
+                text=item.text,
+                files=item.files,
+                target=item.target,
+            )
+            self._recorder.note(received, taken=item.id)
+        await self._recorder.commit()
+
+    def _takes_in(self, item: InboxItem, *, dropped: bool) -> bool:
+        """What concerns this execution, and the queue that a stop drops; the rest stays where it is."""
+        started = self._execution.started
+        if item.sort == "stop" or (dropped and item.sort in ("task", "queue")):
+            return True
+        if item.sort not in TAKEN or self._execution.stopping is not None:
+            return False
+        if item.sort in ("feedback", "correction"):
+            return item.target.partition("/")[0] in ("", self._execution.id)
+        if item.sort == "edited" and started is not None:
+            return item.message in ("", started.inbox)
+        return True
+
+    async def _think(self, action: Think) -> None:
+        perceived = await self._perceive()
+        if self._doorbell.is_set():
+            return  # what came in meanwhile is decided on first
+        if perceived is not None:
+            self._recorder.note(perceived)
+        request = request_id(self._execution.id, self._execution.seq + 1)
+        segments, blobs = self._segments.of(self._execution, self._toolbox.specs)
+        size = self._segments.characters // 4
+        requested = ModelRequested(
+            request=request,
+            turn=action.turn,
+            attempt=action.attempt,
+            tier=action.tier,
+            model=action.model,
+            segments=segments,
+            reserved_usd=self._loop.model.price(action.model, size, action.max_tokens) or 0.0,
+        )
+        self._recorder.note(requested, blobs=blobs)
+        prompt = build_prompt(self._execution, self._execution.mind.perceived, self._toolbox.specs)
+        await self._recorder.commit()
+        self._start(request, self._ask_model(request, action, prompt))
+
+    async def _perceive(self) -> Perceived | None:
+        """What the toolbox perceives; a look that takes too long, or during which the bell rang, is used next time."""
+        if self._execution.talk:
+            return None
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._toolbox.perceive(), name=f"{self._execution.id} perceive")
+        waiting = (self._looking, self._listen())
+        await asyncio.wait(waiting, timeout=PERCEIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if self._doorbell.is_set() or not self._looking.done():
+            return None
+        perception, self._looking = self._looking.result(), None
+        if perception == Perception():
+            return None
+        return Perceived(stale=perception.stale, changes=perception.changes, environment=perception.environment)
+
+    def _listen(self) -> asyncio.Task[bool]:
+        if self._bell is None or self._bell.done():
+            self._bell = asyncio.create_task(self._doorbell.wait(), name=f"{self._execution.id} doorbell")
+        return self._bell
+
+    async def _use_tools(self, calls: tuple[Call, ...]) -> None:
+        batch = batch_id(self._execution.id, self._execution.seq + 1)
+        begun: list[tuple[Call, Prepared]] = []
+        for call in calls:
+            prepared = self._toolbox.prepare(call.block.tool, call.block.arguments)
+            if isinstance(prepared, Refused):
+                self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
+            else:
+                self._recorder.note(effects.intent(call, prepared, batch))
+                begun.append((call, prepared))
+        await self._recorder.commit()
+        for call, prepared in begun:
+            self._start(call.id, self._use_tool(call, prepared))
+
+    async def _cancel(self, action: Cancel) -> None:
+        self._recorder.note(CancelRequested(refs=action.refs, reason=action.reason))
+        await self._recorder.commit()
+        effects_ending = {ref: task for ref, task in self._effects.items() if ref in action.refs}
+        for task in effects_ending.values():
+            task.cancel()
+        if effects_ending:
+            self._insisting = asyncio.create_task(self._insist(effects_ending), name=f"{self._execution.id} end")
+
+    async def _insist(self, ending: dict[str, asyncio.Task[None]]) -> None:
+        """A cancelled effect that does not say that it ended holds up no stop: its sandbox is ended."""
+        _, late = await asyncio.wait(ending.values(), timeout=ACKNOWLEDGE_SECONDS)
+        if not late:
+            return
+        await self._settle()
+        await asyncio.wait(late, timeout=1.0)
+        for ref, task in ending.items():
+            if not task.done() and self._effects.pop(ref, None) is not None:
+                self._recorder.note(effects.unacknowledged(self._execution, ref))
+                self._ended_since = True
+
+    async def _settle(self) -> None:
+        """End what runs in the sandbox; one that cannot be told to is left to its own heartbeat."""
+        with contextlib.suppress(TimeoutError, SandboxError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._toolbox.settle()
+
+    async def _wait(self, timers: tuple[Timer, ...]) -> None:
+        await self._recorder.commit()
+        if not self._ended_since and not self._doorbell.is_set():
+            due = min(timers, key=lambda timer: timer.at, default=None)
+            waiting = [self._listen(), *self._effects.values()]
+            if self._insisting is not None and not self._insisting.done():
+                waiting.append(self._insisting)
+            await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
+            if due is not None and self._seconds_to(due) == 0:
+                self._recorder.note(DeadlinePassed(ref=due.ref))
+        self._ended_since = False
+
+    def _seconds_to(self, timer: Timer | None) -> float | None:
+        if timer is None:
+            return None
+        return max(0.0, (timer.at - self._loop.clock.now()).total_seconds())
+
+    async def _finish(self, finished: Finished) -> None:
+        """Where the task is not done, nothing that was left in the background goes on either."""
+        if finished.reason != "done":
+            await self._settle()
+        self._recorder.note(finished)
+
+    # --- effects ----------------------------------------------------------------------------------------------
+
+    def _start(self, ref: str, effect: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(effect, name=f"{self._execution.id} {ref}")
+        self._effects[ref] = task
+        task.add_done_callback(lambda done: self._ended(ref, done))
+
+    def _ended(self, ref: str, task: asyncio.Task[None]) -> None:
+        if self._effects.pop(ref, None) is None:
+            return  # it was given up, and has its result
+        self._ended_since = True
+        if task.cancelled():
+            self._recorder.note(effects.cancelled(self._execution, ref))
+        elif task.exception() is not None:
+            self._bug = task.exception()
+            if isinstance(self._bug, SandboxUnavailable):
+                self._recorder.note(effects.not_begun(ref, self._bug))
+
+    async def _raise_bug(self) -> None:
+        """Whatever came of the other effects is kept before the trouble is handed on."""
+        if self._bug is not None:
+            await self._recorder.commit()
+            raise self._bug
+
+    async def _ask_model(self, request: str, action: Think, prompt: Prompt) -> None:
+        try:
+            answer = await self._loop.model.answer(
+                action.model,
+                prompt,
+                max_tokens=action.max_tokens,
+                timeout=action.seconds,
+                on_text=self._recorder.streamed if self._loop.sinks else None,
+            )
+        except ModelError as error:
+            self._recorder.note(effects.failed(request, error))
+        else:
+            if request in self._effects:
+                self._recorder.note(effects.answered(request, answer))
+
+    async def _use_tool(self, call: Call, prepared: Prepared) -> None:
+        begun = self._loop.clock.monotonic()
+        observation = await self._toolbox.run(call.block.tool, call.id, prepared, self._recorder.streamed)
+        if call.id not in self._effects:
+            return
+        question = question_id(self._execution.id, self._execution.seq + 1 + len(observation.events))
+        seconds = self._loop.clock.monotonic() - begun
+        events, blobs = effects.observed(call.id, question, observation, seconds)
+        self._recorder.note(*events, blobs=blobs)

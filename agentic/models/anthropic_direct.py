@@ -1,0 +1,142 @@
+"""``LanguageModel`` over the anthropic SDK: its connections, headers and errors, but bytes of our own.
+
+The SDK's ``messages.create`` walks the whole history on each call.  Here the body is prebuilt (``anthropic_wire``) and
+the events are read raw, so that a request costs what is new in it, at turn 100 as at turn 1.  The SDK is imported in a
+thread when the first request comes, or by ``warm_up``; it never retries: when to try again is a rule's decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final, cast
+
+from pydantic import JsonValue
+
+from agentic.errors import ModelKeyRefused
+from agentic.models import characters, failures
+from agentic.models.anthropic_answer import Reading, SaidError, refusal_of
+from agentic.models.anthropic_wire import AnthropicWire
+from agentic.models.calls import by_name
+from agentic.models.events_stream import event_data
+from agentic.models.failures import NoAnswer
+from agentic.models.finishing import Came, finished_answer
+from agentic.models.importing import uncollected
+from agentic.models.prices import Prices
+from agentic.models.streams import IDLE_SECONDS, Patience
+from agentic.ports import Answer, Prompt
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+KEY: Final = "ANTHROPIC_API_KEY"
+TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
+ADDRESS: Final = "ANTHROPIC_BASE_URL"
+PATH: Final = "/v1/messages"
+
+
+class AnthropicDirect:
+    """Anthropic's models, with the key and address that stand in ``env``."""
+
+    def __init__(self, env: Mapping[str, str], prices: Prices, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._env = env
+        self._prices = prices
+        self._idle = idle_seconds
+        self._client: AsyncAnthropic | None = None
+        self._connecting = asyncio.Lock()
+        self.wire = AnthropicWire()
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Ask once; streams where ``on_text`` is given."""
+        bare = model.removeprefix("anthropic/")
+        body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
+        reading = Reading(on_text)
+        async with Patience(model, timeout, self._idle) as patience:
+            await self._ask(await self._connected(model), model, body, reading, patience)
+        blocks = reading.blocks(by_name(prompt.tools))
+        came = Came(blocks, reading.stop, reading.raw_usage(), reading.model)
+        return finished_answer(model, prompt, came, self._prices, self.wire.call_ids(prompt.messages))
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars at full price."""
+        return self._prices.price(model, tokens_in, tokens_out)
+
+    async def warm_up(self) -> None:
+        """Import the SDK in a thread, so that the first request need not wait for it."""
+        if self._has_key():
+            await self._connected("anthropic")
+
+    async def close(self) -> None:
+        """Release the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _ask(self, client: AsyncAnthropic, model: str, body: bytes, reading: Reading, patience: Patience) -> None:
+        import anthropic
+        import httpx2
+
+        try:
+            if reading.on_text is None:
+                whole = await client.post(PATH, cast_to=httpx2.Response, content=body)
+                reading.take_whole(characters.loads(whole.content))
+            else:
+                await self._stream(client, body, reading, patience)
+        except anthropic.APIStatusError as error:
+            headers = {name.lower(): value for name, value in error.response.headers.items()}
+            refusal = refusal_of(cast("JsonValue", error.body), error.status_code, headers)
+            raise failures.error_for(refusal, model, key_variable=KEY) from error
+        except SaidError as error:
+            raise failures.error_for(error.refusal, model, key_variable=KEY) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            raise failures.unreachable(model, str(error.__cause__ or error)) from error
+        except (NoAnswer, ValueError) as error:
+            raise failures.unreadable(model, str(error)) from error
+
+    async def _stream(self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience) -> None:
+        import anthropic
+
+        stream = await client.post(
+            PATH, cast_to=object, content=body, stream=True, stream_cls=anthropic.AsyncStream[object]
+        )
+        try:
+            async with aclosing(event_data(stream.response.aiter_bytes())) as events:
+                async for data in events:
+                    patience.heard()
+                    reading.take(characters.loads(data))
+        finally:
+            await stream.response.aclose()
+        if not reading.ended:
+            raise NoAnswer("the stream ended before the message did")
+
+    async def _connected(self, model: str) -> AsyncAnthropic:
+        async with self._connecting:
+            if self._client is None:
+                if not self._has_key():
+                    raise ModelKeyRefused(f"There is no key for {model}. Set {KEY}.", model=model)
+                self._client = await asyncio.to_thread(self._connect)
+            return self._client
+
+    def _has_key(self) -> bool:
+        return bool(self._env.get(KEY) or self._env.get(TOKEN))
+
+    def _connect(self) -> AsyncAnthropic:
+        with uncollected():
+            from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(
+            api_key=self._env.get(KEY) or None,
+            auth_token=self._env.get(TOKEN) or None,
+            base_url=self._env.get(ADDRESS) or None,
+            max_retries=0,
+            timeout=None,  # ``Patience`` keeps both clocks
+        )

@@ -1,0 +1,77 @@
+"""Tokens of a request: the provider's count where it can be believed, else our own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentic.core.events import Block, CallBlock, Usage
+from agentic.models.characters import dumps
+from agentic.ports import Message, Prompt, ToolSpec
+
+CHARACTERS_A_TOKEN: Final = 4
+ABSURD: Final = 20_000_000
+"""No model reads or writes that many tokens in one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawUsage:
+    """A provider's count as it came; None where it said nothing."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Usage that can be billed; ``estimated`` says that the provider's count was missing or absurd."""
+
+    usage: Usage
+    estimated: bool = False
+
+
+def counted(raw: RawUsage, prompt: Prompt, blocks: tuple[Block, ...]) -> Counted:
+    """The provider's count, or our own of characters where any part of it cannot be true."""
+    numbers = (raw.input, raw.output, raw.cache_read, raw.cache_write, raw.reasoning)
+    said = raw.input is not None and raw.output is not None and all(0 <= (n or 0) <= ABSURD for n in numbers)
+    something = (raw.input or 0) + raw.cache_read + raw.cache_write > 0
+    wrote = (raw.output or 0) > 0 or not blocks
+    if said and something and wrote:
+        usage = Usage(
+            input=raw.input or 0,
+            output=raw.output or 0,
+            cache_read=raw.cache_read,
+            cache_write=raw.cache_write,
+            reasoning=raw.reasoning,
+        )
+        return Counted(usage)
+    return Counted(Usage(input=prompt_tokens(prompt), output=answer_tokens(blocks)), estimated=True)
+
+
+def prompt_tokens(prompt: Prompt) -> int:
+    """Our own count of a prompt, four characters a token."""
+    characters = len(prompt.system) + len(prompt.tail)
+    characters += sum(_tool(spec) for spec in prompt.tools) + sum(_message(message) for message in prompt.messages)
+    return characters // CHARACTERS_A_TOKEN + 1
+
+
+def answer_tokens(blocks: tuple[Block, ...]) -> int:
+    """Our own count of an answer."""
+    characters = sum(_call(b) if isinstance(b, CallBlock) else len(b.text) for b in blocks)
+    return characters // CHARACTERS_A_TOKEN + 1
+
+
+def _tool(spec: ToolSpec) -> int:
+    return len(spec.name) + len(spec.description) + len(dumps(spec.parameters))
+
+
+def _message(message: Message) -> int:
+    calls = sum(len(call.tool) + len(dumps(call.arguments)) for call in message.calls)
+    return len(message.text) + calls + sum(len(answer.text) for answer in message.answers)
+
+
+def _call(block: CallBlock) -> int:
+    return len(block.tool) + (len(block.raw) if block.problem else len(dumps(block.arguments)))

@@ -1,0 +1,60 @@
+"""The last steps of every route: what a provider sent becomes an ``Answer`` the loop can rely on.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Final
+
+from agentic.core.events import Block, CallBlock, StopReason, TextBlock
+from agentic.errors import ModelContentFiltered
+from agentic.models.calls import by_name
+from agentic.models.counting import RawUsage, counted
+from agentic.models.prices import Prices
+from agentic.models.recovery import recovered_blocks
+from agentic.models.repair import unique_ids
+from agentic.ports import Answer, Prompt
+
+ESTIMATED: Final = " (usage estimated)"
+"""Stands after ``served_by`` where the provider's count was missing or absurd and our own was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """An answer as one route read it."""
+
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: RawUsage
+    served_by: str
+
+
+def finished_answer(
+    model: str, prompt: Prompt, came: Came, prices: Prices, known_calls: Set[str] | None = None
+) -> Answer:
+    """The answer with written calls recovered, unique ids, a stop reason that fits, usage and price.
+
+    ``known_calls``: the ids of all calls in the prompt's history, where they were collected before.
+    """
+    length = came.stop == "length"
+    billed = counted(came.usage, prompt, came.blocks)
+    blocks = recovered_blocks(came.blocks, by_name(prompt.tools), length=length)
+    blocks = unique_ids(blocks, prompt.messages, known_calls)
+    if came.stop == "filtered" and not _says_something(blocks):
+        raise ModelContentFiltered(f"{model} refused to answer this. Put the task in other words.", model=model)
+    served_by = (came.served_by or model) + (ESTIMATED if billed.estimated else "")
+    return Answer(blocks, _stop(blocks, came.stop), billed.usage, prices.usd(model, billed.usage), served_by)
+
+
+def _says_something(blocks: tuple[Block, ...]) -> bool:
+    return any(
+        isinstance(block, CallBlock) or (isinstance(block, TextBlock) and block.text.strip()) for block in blocks
+    )
+
+
+def _stop(blocks: tuple[Block, ...], said: StopReason) -> StopReason:
+    """Some providers end an answer full of calls with "stop", or one without any with "tool_calls"."""
+    calls = any(isinstance(block, CallBlock) for block in blocks)
+    if said in ("end", "other") and calls:
+        return "tool_use"
+    return "end" if said == "tool_use" and not calls else said

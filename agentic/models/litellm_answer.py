@@ -1,0 +1,159 @@
+"""Reads what LiteLLM returns, whole or in pieces, into blocks and usage; and what it raises into a refusal."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+from pydantic import JsonValue
+
+from agentic.core.events import Block, ReasoningBlock, StopReason, TextBlock
+from agentic.errors import ModelError
+from agentic.models import failures
+from agentic.models.calls import read_call
+from agentic.models.characters import whole
+from agentic.models.counting import RawUsage
+from agentic.models.failures import Refusal
+from agentic.models.litellm_facade import Called, Piece, Spoken, TokenCount, Whole
+from agentic.ports import ToolSpec
+
+STOPS: Final[dict[str, StopReason]] = {
+    "stop": "end",
+    "eos": "end",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "filtered",
+    "content_filtered": "filtered",
+}
+OWN_WORDS: Final = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w+Exception - |\w+: )+")
+NO_PROVIDER: Final = "LLM Provider NOT provided"
+
+
+@dataclass(slots=True)
+class CallPieces:
+    """A call that comes in pieces."""
+
+    id: str
+    tool: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Reading:
+    """An answer as it comes in."""
+
+    on_text: Callable[[str], None] | None = None
+    model: str = ""
+    stop: StopReason = "other"
+    ended: bool = False
+    text: list[str] = field(default_factory=list[str])
+    reasoning: list[str] = field(default_factory=list[str])
+    calls: list[CallPieces] = field(default_factory=list[CallPieces])
+    by_index: dict[int, CallPieces] = field(default_factory=dict[int, CallPieces])
+    tokens: TokenCount | None = None
+
+    def take_whole(self, answer: Whole) -> None:
+        """A whole answer."""
+        self.model = answer.model or ""
+        self.tokens = answer.usage
+        for choice in answer.choices[:1]:
+            self._stop(choice.finish_reason)
+            self._spoken(choice.message)
+
+    def take(self, piece: Piece) -> None:
+        """One piece of a stream."""
+        self.model = piece.model or self.model
+        self.tokens = piece.usage or self.tokens
+        for choice in piece.choices[:1]:
+            self._spoken(choice.delta)
+            self._stop(choice.finish_reason)
+
+    def blocks(self, specs: Mapping[str, ToolSpec], provider: str) -> tuple[Block, ...]:
+        """Reasoning, text, calls; the last call of an answer that its length limit ended is not complete."""
+        reasoning, text = whole("".join(self.reasoning)), whole("".join(self.text))
+        found: list[Block] = [ReasoningBlock(text=reasoning, provider=provider)] if reasoning else []
+        found += [TextBlock(text=text)] if text else []
+        for call in self.calls:
+            cut_off = self.stop == "length" and call is self.calls[-1]
+            found.append(read_call(call.id, call.tool, "".join(call.arguments), specs, cut_off=cut_off))
+        return tuple(found)
+
+    def raw_usage(self) -> RawUsage:
+        """The provider's own count; LiteLLM counts what came from or went to a cache among the prompt's tokens."""
+        said = self.tokens
+        if said is None or said.prompt_tokens is None:
+            return RawUsage()
+        inside, beside = said.prompt_tokens_details, said.completion_tokens_details
+        read = (inside.cached_tokens if inside else None) or 0
+        write = (inside.cache_creation_tokens if inside else None) or 0
+        fresh = said.prompt_tokens - read - write
+        return RawUsage(fresh, said.completion_tokens, read, write, (beside.reasoning_tokens if beside else None) or 0)
+
+    def _spoken(self, spoken: Spoken) -> None:
+        if spoken.reasoning_content:
+            self.reasoning.append(spoken.reasoning_content)
+        if spoken.content:
+            self.text.append(spoken.content)
+            if self.on_text:
+                self.on_text(whole(spoken.content))
+        for called in spoken.tool_calls or ():
+            self._called(called)
+
+    def _called(self, called: Called) -> None:
+        """A piece belongs to the call of its place, unless it brings another id: some send every call at place 0."""
+        index = called.index if called.index is not None else len(self.calls)
+        call = self.by_index.get(index)
+        if call is None or (called.id and called.function.name and call.id != called.id):
+            call = CallPieces(called.id or "")
+            self.calls.append(call)
+            self.by_index[index] = call
+        call.tool = call.tool or called.function.name or ""
+        call.arguments.append(called.function.arguments or "")
+
+    def _stop(self, reason: str | None) -> None:
+        if reason:
+            self.stop = STOPS.get(reason, "other")
+            self.ended = True
+
+
+def error_from(error: Exception, model: str, key_variable: str) -> ModelError:
+    """Our error for whatever the library raised; it tells by status, headers and the provider's words within its own."""
+    text = str(error).split(" Original exception:")[0]
+    if NO_PROVIDER in text:
+        advice = "no provider is named in it. Write it like openai/gpt-4o, or as LiteLLM's list of providers has it"
+        return failures.error_for(Refusal(400, advice), model)
+    kind = type(error).__name__
+    status = getattr(error, "status_code", None)
+    headers = getattr(error, "litellm_response_headers", None)
+    if kind in ("Timeout", "APITimeoutError"):
+        return failures.error_for(Refusal(408, "the connection timed out"), model)
+    if kind == "APIConnectionError" or not isinstance(status, int):
+        return failures.unreachable(model, OWN_WORDS.sub("", text))
+    if status < 400:
+        return failures.unreadable(model, "it is not in the provider's protocol; check the address it was asked at")
+    message, code = _said(text)
+    code = code or {
+        "ContextWindowExceededError": "context_length_exceeded",
+        "ContentPolicyViolationError": "content_filter",
+    }.get(kind, "")
+    told = {str(k).lower(): str(v) for k, v in dict(headers).items()} if headers is not None else {}
+    return failures.error_for(Refusal(status, message, code, told), model, key_variable=key_variable)
+
+
+def _said(text: str) -> tuple[str, str]:
+    """The provider's message and code, from the body that stands in the library's message."""
+    start = text.find("{")
+    body: JsonValue = None
+    if start >= 0:
+        with contextlib.suppress(orjson.JSONDecodeError):
+            body = orjson.loads(text[start : text.rfind("}") + 1])
+    error = body.get("error", body) if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not error.get("message"):
+        return OWN_WORDS.sub("", text), ""
+    return str(error["message"]), str(error.get("code") or error.get("type") or "")

@@ -1,0 +1,94 @@
+"""One ``LanguageModel`` for every name: Anthropic's models directly, the tour by its own name, the rest by LiteLLM."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+
+from agentic.models.anthropic_direct import AnthropicDirect
+from agentic.models.litellm_route import LiteLLMRoute
+from agentic.models.prices import Prices
+from agentic.models.providers import is_anthropic
+from agentic.models.streams import IDLE_SECONDS
+from agentic.models.tour import TourModel
+from agentic.ports import Answer, LanguageModel, Prompt
+
+SCRIPTED = "scripted/"
+
+
+class ModelRouter:
+    """Builds each adapter when the first of its models is asked; ``env`` holds the providers' own variables.
+
+    ``scripted`` answers to names that begin with ``scripted/``; the tour, where nothing else is given.
+    """
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        prices: Prices | None = None,
+        schema_models: tuple[str, ...] = (),
+        idle_seconds: float = IDLE_SECONDS,
+        scripted: LanguageModel | None = None,
+    ) -> None:
+        self._env = env
+        self._schema_models = schema_models
+        self._idle = idle_seconds
+        self._scripted = scripted or TourModel()
+        self._anthropic: AnthropicDirect | None = None
+        self._litellm: LiteLLMRoute | None = None
+        self.prices = prices or Prices()
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Ask the adapter of the model's provider, for no more than the model can write."""
+        adapter = self._adapter(model)
+        known = self.prices.facts(model)
+        if known is not None and known.longest_answer:
+            max_tokens = min(max_tokens, known.longest_answer)
+        return await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars at full price; None where there is no price."""
+        return self.prices.price(model, tokens_in, tokens_out)
+
+    async def warm_up(self, models: Iterable[str] = ()) -> None:
+        """Load in threads what these models will need: prices, the anthropic SDK, LiteLLM.
+
+        Meant for the background, after the start; a request that comes earlier waits for its own part only.
+        """
+        names = tuple(models)
+        await asyncio.to_thread(self.prices.load)
+        if any(is_anthropic(name) for name in names):
+            await self._direct().warm_up()
+        if any(not is_anthropic(name) and not name.startswith(SCRIPTED) for name in names):
+            await self._through_litellm().warm_up()
+
+    async def close(self) -> None:
+        """Release every adapter that was built."""
+        adapters = [adapter for adapter in (self._anthropic, self._litellm, self._scripted) if adapter is not None]
+        await asyncio.gather(*(adapter.close() for adapter in adapters))
+
+    def _adapter(self, model: str) -> LanguageModel:
+        if model.startswith(SCRIPTED):
+            return self._scripted
+        return self._direct() if is_anthropic(model) else self._through_litellm()
+
+    def _direct(self) -> AnthropicDirect:
+        if self._anthropic is None:
+            self._anthropic = AnthropicDirect(self._env, self.prices, idle_seconds=self._idle)
+        return self._anthropic
+
+    def _through_litellm(self) -> LiteLLMRoute:
+        if self._litellm is None:
+            self._litellm = LiteLLMRoute(
+                self._env, self.prices, schema_models=self._schema_models, idle_seconds=self._idle
+            )
+        return self._litellm

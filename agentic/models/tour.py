@@ -1,0 +1,172 @@
+"""The scripted tour: what answers when no model is configured.  It never pretends to be a model.
+
+It really calls tools (a command, a file written and read back) so that a newcomer sees the whole way of a task, quotes
+what the person wrote, and says in its first and last words that it is scripted and how to configure a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from agentic.core.events import Block, CallBlock, TextBlock, Usage
+from agentic.core.identity import digest
+from agentic.models.calls import by_name, properties
+from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolSpec
+
+NAME: Final = "scripted/tour"
+COMMAND: Final = "uname -a && pwd && ls"
+HOW: Final = (
+    "To work with a real model, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or name models in "
+    "THREADWRIGHT_TIER_2 (for example ollama/qwen3 for one on this machine), and start Threadwright again."
+)
+FIRST: Final = "This is a scripted tour, not a model: no model is configured."
+QUOTED: Final = 300
+PIECE: Final = 24
+_HEADING: Final = re.compile(r"^\[(?:Task|User guidance) from [^\]\n]*\]\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One step of the tour; it is skipped where its tool is not there."""
+
+    tool: str
+    says: str
+    arguments: Callable[[str], dict[str, JsonValue]]
+
+
+STOPS: Final = (
+    Stop(
+        "shell",
+        f"{FIRST} I will show you what happens with a task. First, a command in your sandbox.",
+        lambda _: {"command": COMMAND},
+    ),
+    Stop(
+        "write",
+        "Still scripted. Next, a file in your workspace.",
+        lambda told: {"path": file_name(told), "content": _file(told)},
+    ),
+    Stop(
+        "read",
+        "Now I read the file back, as an agent would before it changes it.",
+        lambda told: {"path": file_name(told)},
+    ),
+)
+
+
+class TourModel:
+    """Implements ``LanguageModel``; what it does next follows from the results in the history, so it survives restarts."""
+
+    def __init__(self, *, pace: float = 0.02) -> None:
+        self._pace = pace
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """The tour's next step."""
+        blocks = tuple(next_step(prompt))
+        if on_text:
+            for block in blocks:
+                if isinstance(block, TextBlock):
+                    await self._speak(block.text, on_text)
+        calls = any(isinstance(block, CallBlock) for block in blocks)
+        return Answer(blocks, "tool_use" if calls else "end", Usage(), 0.0, NAME)
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """Nothing."""
+        return 0.0
+
+    async def close(self) -> None:
+        """There is nothing to release."""
+
+    async def _speak(self, text: str, on_text: Callable[[str], None]) -> None:
+        for start in range(0, len(text), PIECE):
+            on_text(text[start : start + PIECE])
+            await asyncio.sleep(self._pace)
+
+
+def next_step(prompt: Prompt) -> Iterator[Block]:
+    """The blocks of the next answer.  Pure."""
+    task = _task(prompt.messages)
+    specs = by_name(prompt.tools)
+    done = _since_the_task(prompt.messages)
+    stops = [stop for stop in STOPS if stop.tool in specs]
+    if len(done) < len(stops):
+        stop = stops[len(done)]
+        yield TextBlock(text=(f"{FIRST} " if not done and not stop.says.startswith(FIRST) else "") + stop.says)
+        yield _call(specs[stop.tool], stop.arguments(task), prompt)
+        return
+    final = _final(task, done)
+    finish = specs.get("finish")
+    if finish is None or any(answer.tool == "finish" for answer in done):
+        yield TextBlock(text=final)
+        return
+    yield TextBlock(text="The tour is over.")
+    yield _call(finish, _completion(final, done, file_name(task)), prompt)
+
+
+def _call(spec: ToolSpec, wanted: dict[str, JsonValue], prompt: Prompt) -> CallBlock:
+    known = properties(spec)
+    arguments = {name: value for name, value in wanted.items() if name in known}
+    return CallBlock(provider_id=f"tour_{len(prompt.messages)}", tool=spec.name, arguments=arguments)
+
+
+def file_name(told: str) -> str:
+    """A name of its own for each task of a thread: what the model is told differs by what came before."""
+    return f"hello-{digest(told, length=4)}.md"
+
+
+def _task(messages: tuple[Message, ...]) -> str:
+    """What the model was told last: the person's words, with what came before in the thread."""
+    return next((m.text for m in reversed(messages) if m.role == "user" and m.text.strip()), "").strip()
+
+
+def _since_the_task(messages: tuple[Message, ...]) -> list[ToolAnswer]:
+    """Results since the tour of this task began; a history of an earlier task does not count."""
+    done: list[ToolAnswer] = []
+    for message in reversed(messages):
+        if message.role == "user" and message.text.strip() and not message.answers:
+            break
+        done[:0] = message.answers
+    return done
+
+
+def _quoted(task: str) -> str:
+    words = _HEADING.sub("", task, count=1).partition("\n\n[")[0].strip()
+    short = words if len(words) <= QUOTED else words[: QUOTED - 1] + "…"
+    return "\n".join(f"> {line}" for line in short.splitlines()) if short else "> (nothing)"
+
+
+def _file(task: str) -> str:
+    return f"# Hello\n\nA scripted tour wrote this file; no model was asked. You wrote:\n\n{_quoted(task)}\n\n{HOW}\n"
+
+
+def _final(task: str, done: list[ToolAnswer]) -> str:
+    worked = [answer.tool for answer in done if not answer.failed]
+    failed = [answer.tool for answer in done if answer.failed]
+    told = f"These tools really ran: {', '.join(worked)}." if worked else "No tool ran."
+    if failed:
+        told += f" These failed, and their results above say why: {', '.join(failed)}."
+    return f"{FIRST} You wrote:\n{_quoted(task)}\nI cannot work on that. {told} {HOW}"
+
+
+def _completion(final: str, done: list[ToolAnswer], file: str) -> dict[str, JsonValue]:
+    wrote = any(answer.tool == "write" and not answer.failed for answer in done)
+    ran = any(answer.tool == "shell" and not answer.failed for answer in done)
+    claims: list[JsonValue] = []
+    if ran:
+        claims.append({"text": "A command ran in the sandbox.", "command": COMMAND, "exit_code": 0})
+    if wrote:
+        claims.append({"text": "A file was written.", "file": file})
+    return {"answer": final, "claims": claims, "files": [file] if wrote else [], "success": True}

@@ -1,0 +1,208 @@
+"""What the loop needs of the outside: protocols and the values that cross them.
+
+Adapters in models/, world/, tools/ and stores/ implement these; only ``bot/app.py`` builds adapters.
+Errors are those of ``agentic.errors``; every call that waits on others has a time-out of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from agentic.core.conversation import *
+from agentic.core.events import (
+    Block,
+    Effect,
+    Envelope,
+    FileChange,
+    Noted,
+    Outcome,
+    Reported,
+    StaleFile,
+    StopReason,
+    TodoChanged,
+    Usage,
+)
+from agentic.store_ports import *
+
+# --- time -----------------------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Wall time for stamps, monotonic time for waiting."""
+
+    def now(self) -> datetime:
+        """The present, with time zone UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+# --- language models ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered."""
+
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: Usage
+    usd: float
+    served_by: str
+
+
+class LanguageModel(Protocol):
+    """Text in, text out, over any provider."""
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Ask ``model`` (a LiteLLM name) once; with ``on_text``, stream and pass each piece of text on.
+
+        ``timeout`` seconds in all; a stream that stalls ends earlier.  Raises ``ModelError``.
+        Cancelling it closes the connection.
+        """
+        ...
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars at full price, known without importing LiteLLM; None where there is no price."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+# --- tools and the world --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that may run: validated arguments, and what the log records of them before it does."""
+
+    arguments: dict[str, JsonValue]
+    args_sha: str
+    effect: Effect
+    key: str = ""
+    expectation: str = ""
+    timeout: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that may not run, and what the model is told: an observation, not an error of ours."""
+
+    text: str
+
+
+CognitiveEvent = Noted | Reported | TodoChanged
+"""What a cognitive tool may record beside its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A tool that asks the person: the loop records ``Asked`` and the answer becomes the call's result."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The ``finish`` tool: the agent says that it is done."""
+
+    answer: str
+    claims: tuple[tuple[str, str, int | None, str], ...] = ()
+    """(text, command, exit code, file)."""
+    files: tuple[str, ...] = ()
+    success: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a tool call came to; ``preview`` is what the model sees, cut to the tool's limits."""
+
+    outcome: Outcome
+    preview: str
+    exit_code: int | None = None
+    signal: int | None = None
+    changes: tuple[FileChange, ...] = ()
+    output: bytes | None = None
+    """The whole output where it was cut and is small enough to keep (stored as a blob)."""
+    output_ref: str = ""
+    tests_passed: int | None = None
+    tests_failed: int | None = None
+    error: str = ""
+    events: tuple[CognitiveEvent, ...] = ()
+    question: Question | None = None
+    completion: Completion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Perception:
+    """What is different in the world since this agent last looked."""
+
+    stale: tuple[StaleFile, ...] = ()
+    changes: tuple[str, ...] = ()
+    environment: str = ""
+
+
+class Toolbox(Protocol):
+    """The tools of one agent, bound to its world."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in a stable order."""
+        ...
+
+    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+        """Validate a call; pure, never raises for what a model wrote."""
+        ...
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        """Run a prepared call.
+
+        A tool's failure is an ``Observation``; ``SandboxUnavailable`` and ``SandboxLost`` are raised.
+        Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``.
+        """
+        ...
+
+    async def perceive(self) -> Perception:
+        """What changed in the world since the last call of this method; cheap when no sandbox exists."""
+        ...
+
+    async def settle(self) -> None:
+        """End every effect that still runs, background commands too; return when the sandbox says they ended."""
+        ...
+
+
+# --- those who only look --------------------------------------------------------------------------------------
+
+
+class Sink(Protocol):
+    """Gets each event after it is durable.  Sinks may see; only ``decide`` may steer."""
+
+    def saw(self, envelope: Envelope) -> None:
+        """Take note; must return at once and never raise."""
+        ...
+
+    def streamed(self, execution: str, text: str) -> None:
+        """A piece of the model's text or a command's output, not durable."""
+        ...

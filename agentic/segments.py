@@ -1,0 +1,78 @@
+"""A request as references: what was sent, stored once, however often it was sent.
+
+System prompt and tools are blobs by hash; the history is the span of the log it was rendered from, with a hash chained
+over its messages, so that a later rendering can be held against what was sent.  The cost is linear in the new messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import orjson
+
+from agentic.core.conversation import Message, ToolSpec
+from agentic.core.events import Segments
+from agentic.core.execution import Execution
+from agentic.core.prompt import build_prompt
+from agentic.core.telling import pending_message
+from agentic.effects import Blob, blob
+
+
+class SegmentKeeper:
+    """Keeps the hash of the history so far and what was already stored."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+        """Size of the last request: system, tools, history, tail."""
+        self._stored: set[str] = set()
+        self._chained: list[Message] = []
+        self._chain = ""
+        self._history_characters = 0
+        self._texts: dict[str, Blob] = {}
+        self._tools: tuple[tuple[ToolSpec, ...], Blob] | None = None
+
+    def of(self, execution: Execution, specs: tuple[ToolSpec, ...]) -> tuple[Segments, list[Blob]]:
+        """The segments of the next request, and the blobs that are not stored yet."""
+        prompt = build_prompt(execution, execution.mind.perceived, specs)
+        system = self._text(prompt.system)
+        tools = self._tools_blob(prompt.tools)
+        pending = pending_message(execution)
+        self._chain_up((*prompt.messages, pending) if pending else prompt.messages)
+        self.characters = system[0].size + tools[0].size + self._history_characters + len(prompt.tail)
+        fresh = [stored for stored in (system, tools) if stored[0].sha not in self._stored]
+        self._stored.update(reference.sha for reference, _ in fresh)
+        compacted = execution.mind.compacted
+        segments = Segments(
+            system=system[0],
+            tools=tools[0],
+            history_from=compacted.through_seq if compacted else 0,
+            history_through=execution.seq,
+            history_sha=self._chain,
+            tail=prompt.tail,
+        )
+        return segments, fresh
+
+    def _text(self, text: str) -> Blob:
+        if text not in self._texts:
+            self._texts = {text: blob(text.encode())}
+        return self._texts[text]
+
+    def _tools_blob(self, specs: tuple[ToolSpec, ...]) -> Blob:
+        if self._tools is None or self._tools[0] is not specs:
+            self._tools = (specs, blob(orjson.dumps(specs), "application/json"))
+        return self._tools[1]
+
+    def _chain_up(self, messages: tuple[Message, ...]) -> None:
+        known = self._chained
+        grown = len(messages) >= len(known) and (not known or _same(messages[len(known) - 1], known[-1]))
+        if not grown:
+            known, self._chain, self._history_characters = [], "", 0
+        for message in messages[len(known) :]:
+            written = orjson.dumps(message)
+            self._chain = hashlib.sha256(self._chain.encode() + written).hexdigest()
+            self._history_characters += len(written)
+        self._chained = [*messages]
+
+
+def _same(one: Message, other: Message) -> bool:
+    return one is other or one == other

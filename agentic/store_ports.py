@@ -1,0 +1,225 @@
+"""What is kept, as protocols: the log, blobs, leases, inbox, outbox, sessions.  Imported from agentic.ports."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+
+__all__ = [
+    "Blobs",
+    "EventLog",
+    "ExecutionRow",
+    "Inbox",
+    "Lease",
+    "Leases",
+    "Outbox",
+    "OutboxRow",
+    "SessionRow",
+    "Sessions",
+    "Store",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write for a thread; every write carries its ``fence``."""
+
+    thread: str
+    owner: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRow:
+    """What is known of an execution without reading its log."""
+
+    execution: str
+    thread: str
+    task: str
+    head: int
+    """Sequence number of its last event, 0 before the first."""
+    finished: str = ""
+    """The reason it ended, '' while it is open."""
+    started_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A thread with an agent."""
+
+    thread: str
+    channel: str
+    guild: str
+    title: str = ""
+    created: datetime | None = None
+    accessed: datetime | None = None
+    confidence: int = 80
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """An outbox item with its receipts."""
+
+    item: OutboxItem
+    order: int
+    """Grows with each item of the store; items of a thread are delivered in this order."""
+    delivered: tuple[str, ...] = ()
+    """Ids of the messages it became, one a part; empty while it waits."""
+    done: bool = False
+
+
+class EventLog(Protocol):
+    """The one port that writes an execution's log."""
+
+    async def append(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem] = (),
+        inbox_acks: Sequence[str] = (),
+        blobs: Sequence[tuple[BlobRef, bytes]] = (),
+    ) -> None:
+        """Make all of it durable in one transaction, or nothing.
+
+        The events are numbered from ``expected_seq + 1``.  Raises ``LeaseLost`` if the fence is not the thread's
+        current one, ``SequenceConflict`` if the log does not end at ``expected_seq``, ``StoreUnavailable`` if it
+        could not be written.
+        The first event of a log must be ``Started``, whose ``thread`` the execution then belongs to.
+        """
+        ...
+
+    def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        """The events after ``after``, in order; checks each row's checksum."""
+        ...
+
+    async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
+        """Add to the outcome stream (evaluation, feedback, reflection); needs no lease, numbers follow on."""
+        ...
+
+    async def read_outcome(self, execution: str) -> list[Envelope]:
+        """The outcome stream, in order."""
+        ...
+
+    async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
+        """Executions, oldest first."""
+        ...
+
+    async def execution(self, execution: str) -> ExecutionRow | None:
+        """One execution's row."""
+        ...
+
+
+class Blobs(Protocol):
+    """Content by hash."""
+
+    async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
+        """Store content once."""
+        ...
+
+    async def get_blob(self, sha: str) -> bytes | None:
+        """The content, or None."""
+        ...
+
+
+class Leases(Protocol):
+    """One owner a thread."""
+
+    async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+        """Take the thread; the fence grows.  None if another holds it.
+
+        It can be taken when it is free, has run out, is already ours, or its owner is provably dead on this host.
+        """
+        ...
+
+    async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
+        """Hold it longer; False if it is no longer ours."""
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give it back; a lease that is no longer ours is left alone.  The fence is kept for ever."""
+        ...
+
+
+class Inbox(Protocol):
+    """What people did, until an execution has taken it in."""
+
+    async def put(self, item: InboxItem) -> bool:
+        """Keep it durably; False if an item with this id was ever kept."""
+        ...
+
+    async def pending(self, thread: str) -> list[InboxItem]:
+        """What waits for this thread, oldest first."""
+        ...
+
+    async def pending_threads(self) -> list[str]:
+        """Threads for which something waits."""
+        ...
+
+    async def discard(self, ids: Sequence[str]) -> None:
+        """Acknowledge items that no execution will take in."""
+        ...
+
+
+class Outbox(Protocol):
+    """Visible effects, until they are delivered."""
+
+    async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
+        """Keep items that belong to no event (receipts, notices); an existing key is left as it is."""
+        ...
+
+    async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
+        """What waits, in order."""
+        ...
+
+    async def delivered(self, key: str, messages: Sequence[str]) -> None:
+        """Record the ids of the messages an item became."""
+        ...
+
+    async def outbox_row(self, key: str) -> OutboxRow | None:
+        """One item with its receipts."""
+        ...
+
+    async def by_message(self, message: str) -> OutboxRow | None:
+        """The item that became this message."""
+        ...
+
+
+class Sessions(Protocol):
+    """Threads with an agent, and small facts that must survive a restart."""
+
+    async def save_session(self, row: SessionRow) -> None:
+        """Create or replace."""
+        ...
+
+    async def session(self, thread: str) -> SessionRow | None:
+        """One thread."""
+        ...
+
+    async def sessions(self) -> list[SessionRow]:
+        """All of them, last accessed first."""
+        ...
+
+    async def set_fact(self, key: str, value: str) -> None:
+        """Keep a small fact (a watermark, a fingerprint)."""
+        ...
+
+    async def fact(self, key: str) -> str | None:
+        """A fact, or None."""
+        ...
+
+
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Protocol):
+    """All of it, as one embedded store offers it."""
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of files."""
+        ...

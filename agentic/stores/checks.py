@@ -1,0 +1,34 @@
+"""What every store refuses to write, whatever it stores into."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from agentic.core.events import BlobRef, Envelope, Started
+from agentic.errors import LogInvalid
+from agentic.ports import Lease
+
+
+def check_append(execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> None:
+    """Raise ``LogInvalid`` for events that cannot follow on a log that ends at ``expected_seq``."""
+    for seq, envelope in enumerate(events, expected_seq + 1):
+        if envelope.execution != execution or envelope.seq != seq:
+            raise LogInvalid(f"event {envelope.execution}/{envelope.seq} was given as {execution}/{seq}")
+        if envelope.fence != lease.fence:
+            raise LogInvalid(f"event {execution}/{seq} carries fence {envelope.fence}, its lease has {lease.fence}")
+        if isinstance(envelope.event, Started) is not (seq == 1):
+            raise LogInvalid(f"event {execution}/{seq} is {envelope.event.kind}: a log begins with 'started', once")
+        if isinstance(envelope.event, Started) and envelope.event.thread != lease.thread:
+            raise LogInvalid(f"execution {execution} begins in {envelope.event.thread}, not in {lease.thread}")
+
+
+def check_blob(ref: BlobRef, content: bytes) -> None:
+    """Raise ``LogInvalid`` if ``ref`` does not name ``content``."""
+    if ref != blob_ref(content, ref.media):
+        raise LogInvalid(f"blob {ref.sha} is not the hash of its {len(content)} bytes")
+
+
+def blob_ref(content: bytes, media: str = "text/plain") -> BlobRef:
+    """The name of content: its SHA-256 in hexadecimal digits, and its size."""
+    return BlobRef(sha=hashlib.sha256(content).hexdigest(), size=len(content), media=media)

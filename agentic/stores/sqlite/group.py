@@ -1,0 +1,118 @@
+"""Transactions that share one commit.
+
+Each runs in a savepoint, so that one that is refused leaves the others alone.  Where the group fails as a whole (a full
+disk, say) each is tried alone, so that a large one cannot take small ones down with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import apsw
+
+from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.faults import translate
+
+
+class Work(Protocol):
+    """A transaction; ``error`` is None after the commit of what ``run`` did."""
+
+    error: BaseException | None
+
+    def run(self, connection: Connection) -> None:
+        """Change the database; may be called again after a roll-back."""
+        ...
+
+
+@dataclass(slots=True)
+class Counters:
+    """What was done since the store was opened."""
+
+    transactions: int = 0
+    commits: int = 0
+    checkpoints: int = 0
+
+
+class Group:
+    """Commits groups over one connection, which nobody else writes to meanwhile."""
+
+    def __init__(self, connection: Connection, busy_milliseconds: int) -> None:
+        self._connection = connection
+        self._busy_milliseconds = busy_milliseconds
+        self.counters = Counters()
+
+    def write(self, works: Sequence[Work], *, wait: bool = True) -> bool:
+        """Make all of them durable or give each its ``error``; without ``wait``, False if another process writes now."""
+        try:
+            self._begin(wait)
+        except apsw.Error as error:
+            if not wait and isinstance(error, apsw.BusyError):
+                return False
+            for work in works:
+                work.error = translate(error) or error
+            return True
+        self._finish(works)
+        return True
+
+    def _begin(self, wait: bool) -> None:
+        if wait:
+            self._connection.execute("BEGIN IMMEDIATE")
+            return
+        self._connection.set_busy_timeout(0)
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._connection.set_busy_timeout(self._busy_milliseconds)
+
+    def _finish(self, works: Sequence[Work]) -> None:
+        failure = self._attempt(works)
+        if failure is None:
+            return
+        if len(works) == 1:
+            works[0].error = failure
+            return
+        for work in works:
+            work.error = None
+            self.write([work])
+
+    def _attempt(self, works: Sequence[Work]) -> BaseException | None:
+        """End the transaction that was begun; an error that ended it as a whole is returned, and nothing was kept."""
+        try:
+            self._run(works)
+            self._connection.execute("COMMIT")
+        except apsw.Error as error:
+            self._roll_back()
+            return translate(error) or error
+        except BaseException as error:  # noqa: BLE001  # handed to the one who asked for the change
+            self._roll_back()
+            return error
+        self.counters.transactions += len(works)
+        self.counters.commits += 1
+        return None
+
+    def _run(self, works: Sequence[Work]) -> None:
+        if len(works) == 1:
+            works[0].run(self._connection)
+            return
+        for work in works:
+            self._run_in_savepoint(work)
+
+    def _run_in_savepoint(self, work: Work) -> None:
+        connection = self._connection
+        connection.execute("SAVEPOINT work")
+        try:
+            work.run(connection)
+        except apsw.Error:
+            raise  # the disk, not the work: the transaction as a whole is in doubt
+        except BaseException as error:  # noqa: BLE001  # handed to the one who asked for the change
+            work.error = error
+            connection.execute("ROLLBACK TO work")
+        connection.execute("RELEASE work")
+
+    def _roll_back(self) -> None:
+        with suppress(apsw.Error):  # those who wait hear of the first error; the next BEGIN would tell of this one
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")

@@ -1,0 +1,41 @@
+"""What people did.  An item that was taken in leaves its id behind for ever, so that it cannot come twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from agentic.core.events import InboxItem
+from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.rows import micros
+
+
+def put(connection: Connection, item: InboxItem) -> bool:
+    """Keep it; False if its id was ever kept."""
+    connection.execute(
+        "INSERT INTO inbox (id, thread, at, item) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (item.id, item.thread, micros(item.at), item.model_dump_json()),
+    )
+    return connection.changes() == 1
+
+
+def acknowledge(connection: Connection, ids: Sequence[str]) -> None:
+    """Let go of the items, keep their ids."""
+    for item in ids:
+        connection.execute("UPDATE inbox SET item = NULL WHERE id = ?", (item,))
+
+
+def pending(connection: Connection, thread: str) -> list[InboxItem]:
+    """What waits for this thread, oldest first."""
+    rows = connection.execute(
+        "SELECT item FROM inbox WHERE thread = ? AND item IS NOT NULL ORDER BY at, position", (thread,)
+    )
+    return [InboxItem.model_validate_json(cast(str, row[0])) for row in rows]
+
+
+def pending_threads(connection: Connection) -> list[str]:
+    """Threads for which something waits, the longest waiting first."""
+    rows = connection.execute(
+        "SELECT thread FROM inbox WHERE item IS NOT NULL GROUP BY thread ORDER BY min(at), min(position)"
+    )
+    return [cast(str, row[0]) for row in rows]

@@ -1,0 +1,66 @@
+"""Visible effects and their receipts.  An item waits while it has no receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import orjson
+
+from agentic.core.events import OutboxItem
+from agentic.errors import StoreError
+from agentic.ports import OutboxRow
+from agentic.stores.sqlite.connection import Connection
+
+_ROW = "SELECT position, item, delivered FROM outbox"
+_BY_MESSAGE = f"{_ROW} WHERE position = (SELECT item FROM receipts WHERE message = ?)"
+_DELIVER = "UPDATE outbox SET delivered = ? WHERE key = ? RETURNING position"
+
+
+def insert(connection: Connection, items: Sequence[OutboxItem]) -> None:
+    """Keep them in order; an existing key is left as it is."""
+    for item in items:
+        connection.execute(
+            "INSERT INTO outbox (key, thread, item) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (item.key, item.thread, item.model_dump_json(exclude_defaults=True)),
+        )
+
+
+def deliver(connection: Connection, key: str, messages: Sequence[str]) -> None:
+    """Record what it became; a later receipt takes the place of an earlier one."""
+    receipt = orjson.dumps(list(messages)).decode()
+    position = connection.execute(_DELIVER, (receipt, key)).get
+    if position is None:
+        raise StoreError(f"there is no outbox item {key!r}")
+    for message in messages:
+        connection.execute(
+            "INSERT INTO receipts (message, item) VALUES (?1, ?2) ON CONFLICT (message) DO UPDATE SET item = ?2",
+            (message, position),
+        )
+
+
+def waiting(connection: Connection, thread: str | None) -> list[OutboxRow]:
+    """What was not delivered, in order."""
+    if thread is None:
+        rows = connection.execute(f"{_ROW} WHERE delivered IS NULL ORDER BY position")
+    else:
+        rows = connection.execute(f"{_ROW} WHERE delivered IS NULL AND thread = ? ORDER BY position", (thread,))
+    return [_row(row) for row in rows]
+
+
+def by_key(connection: Connection, key: str) -> OutboxRow | None:
+    """One item."""
+    row = connection.execute(f"{_ROW} WHERE key = ?", (key,)).fetchone()
+    return None if row is None else _row(row)
+
+
+def by_message(connection: Connection, message: str) -> OutboxRow | None:
+    """The item that became this message."""
+    row = connection.execute(_BY_MESSAGE, (message,)).fetchone()
+    return None if row is None else _row(row)
+
+
+def _row(values: object) -> OutboxRow:
+    position, item, delivered = cast(tuple[int, str, str | None], values)
+    messages = () if delivered is None else tuple(cast(list[str], orjson.loads(delivered)))
+    return OutboxRow(OutboxItem.model_validate_json(item), position, messages, delivered is not None)

@@ -1,0 +1,227 @@
+"""The embedded store as a whole: each method is one transaction of the writer, or one short read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.errors import StoreUnavailable
+from agentic.ports import ExecutionRow, Lease, OutboxRow, SessionRow, Store
+from agentic.stores.checks import blob_ref, check_append, check_blob
+from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
+from agentic.stores.sqlite import blobs as contents
+from agentic.stores.sqlite import inbox, leases, log, outbox, sessions
+from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.faults import plainly
+from agentic.stores.sqlite.group import Counters
+from agentic.stores.sqlite.opening import BUSY_MILLISECONDS, open_reader, open_writer
+from agentic.stores.sqlite.presence import mark_closed, mark_open
+from agentic.stores.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+PAGE_EVENTS = 200
+"""Events read at a time; between pages other tasks run."""
+
+
+class SQLiteStore(Store):
+    """Keeps all in one file; several processes may open it, and each thread still has one owner."""
+
+    def __init__(self, writer: Writer, reader: Connection, folder: Path, seconds: Callable[[], float]) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._folder = folder
+        self._seconds = seconds
+        self._process = this_process()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        seconds: Callable[[], float] = seconds_since_boot,
+        busy_milliseconds: int = BUSY_MILLISECONDS,
+    ) -> SQLiteStore:
+        """Open or create the file.
+
+        ``seconds`` is the clock that leases run by; another process that writes is waited for ``busy_milliseconds``.
+        Raises ``StoreTooNew``, ``StoreCorrupt`` or ``StoreUnavailable``, each saying what to do.
+        """
+        path = Path(path)
+        with plainly():
+            connection = open_writer(path, busy_milliseconds)
+            reader = open_reader(path)
+            mark_open(path)
+            writer = Writer(connection, busy_milliseconds, lambda: mark_closed(path))
+        return cls(writer, reader, path.parent / "blobs", seconds)
+
+    @property
+    def counters(self) -> Counters:
+        """What the writer has done since the store was opened."""
+        return self._writer.counters
+
+    async def close(self) -> None:
+        """Write what waits, copy the write-ahead log into the database, close the file."""
+        if self._closed:
+            return
+        self._closed = True
+        self._reader.close()
+        await self._writer.close()
+
+    # --- log ---
+
+    async def append(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem] = (),
+        inbox_acks: Sequence[str] = (),
+        blobs: Sequence[tuple[BlobRef, bytes]] = (),
+    ) -> None:
+        """Make all of it durable in one transaction, or nothing."""
+        check_append(execution, expected_seq, lease, events)
+        kept = [await self._keep(ref, content) for ref, content in blobs]
+        await self._writer.commit(log.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept))
+
+    async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        """The events after ``after``, in order, also those appended while this reads."""
+        page = self._page(execution, after)
+        while page:
+            for envelope in page:
+                yield envelope
+            if len(page) < PAGE_EVENTS:
+                return
+            await asyncio.sleep(0)
+            page = self._page(execution, page[-1].seq)
+
+    async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
+        """Add to the outcome stream; it numbers the events itself, from 1."""
+        await self._writer.commit(lambda connection: log.append_outcome(connection, execution, events))
+
+    async def read_outcome(self, execution: str) -> list[Envelope]:
+        """The outcome stream, in order."""
+        return self._read(lambda connection: log.read_outcome(connection, execution))
+
+    async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
+        """Executions, oldest first."""
+        return self._read(lambda connection: log.executions(connection, thread, open_only))
+
+    async def execution(self, execution: str) -> ExecutionRow | None:
+        """One execution's row."""
+        return self._read(lambda connection: log.execution(connection, execution))
+
+    # --- blobs ---
+
+    async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
+        """Store content once."""
+        ref = blob_ref(content, media)
+        kept = await self._keep(ref, content)
+        await self._writer.commit(lambda connection: contents.insert(connection, [kept]))
+        return ref
+
+    async def get_blob(self, sha: str) -> bytes | None:
+        """The content, or None."""
+        return self._read(lambda connection: contents.get(connection, self._folder, sha))
+
+    # --- leases ---
+
+    async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+        """Take the thread if it is free, has run out, is already ours, or its owner is provably dead."""
+        return await self._writer.commit(
+            lambda connection: leases.acquire(
+                connection, (thread, owner), self._seconds() + seconds, self._seconds(), self._process, provably_dead
+            )
+        )
+
+    async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
+        """Hold it longer; False if it was taken or given back."""
+        return await self._writer.commit(lambda connection: leases.renew(connection, lease, self._seconds() + seconds))
+
+    async def release(self, lease: Lease) -> None:
+        """Give it back; the fence stays."""
+        await self._writer.commit(lambda connection: leases.release(connection, lease))
+
+    # --- inbox ---
+
+    async def put(self, item: InboxItem) -> bool:
+        """Keep it durably; False if its id was ever kept."""
+        return await self._writer.commit(lambda connection: inbox.put(connection, item))
+
+    async def pending(self, thread: str) -> list[InboxItem]:
+        """What waits for this thread, oldest first."""
+        return self._read(lambda connection: inbox.pending(connection, thread))
+
+    async def pending_threads(self) -> list[str]:
+        """Threads for which something waits, the longest waiting first."""
+        return self._read(inbox.pending_threads)
+
+    async def discard(self, ids: Sequence[str]) -> None:
+        """Acknowledge items that no execution will take in."""
+        await self._writer.commit(lambda connection: inbox.acknowledge(connection, ids))
+
+    # --- outbox ---
+
+    async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
+        """Keep items; an existing key is left as it is."""
+        await self._writer.commit(lambda connection: outbox.insert(connection, items))
+
+    async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
+        """What waits, in order."""
+        return self._read(lambda connection: outbox.waiting(connection, thread))
+
+    async def delivered(self, key: str, messages: Sequence[str]) -> None:
+        """Record the ids of the messages an item became."""
+        await self._writer.commit(lambda connection: outbox.deliver(connection, key, messages))
+
+    async def outbox_row(self, key: str) -> OutboxRow | None:
+        """One item with its receipts."""
+        return self._read(lambda connection: outbox.by_key(connection, key))
+
+    async def by_message(self, message: str) -> OutboxRow | None:
+        """The item that became this message, also where a later receipt named others."""
+        return self._read(lambda connection: outbox.by_message(connection, message))
+
+    # --- sessions and facts ---
+
+    async def save_session(self, row: SessionRow) -> None:
+        """Create or replace."""
+        await self._writer.commit(lambda connection: sessions.save(connection, row))
+
+    async def session(self, thread: str) -> SessionRow | None:
+        """One thread."""
+        return self._read(lambda connection: sessions.one(connection, thread))
+
+    async def sessions(self) -> list[SessionRow]:
+        """All of them, last accessed first."""
+        return self._read(sessions.every)
+
+    async def set_fact(self, key: str, value: str) -> None:
+        """Keep a small fact."""
+        await self._writer.commit(lambda connection: sessions.set_fact(connection, key, value))
+
+    async def fact(self, key: str) -> str | None:
+        """A fact, or None."""
+        return self._read(lambda connection: sessions.fact(connection, key))
+
+    # --- inside ---
+
+    def _page(self, execution: str, after: int) -> list[Envelope]:
+        return self._read(lambda connection: log.read(connection, execution, after, PAGE_EVENTS))
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        # On the event loop's thread on purpose: a read takes tens of microseconds, less than handing it to a thread.
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        with plainly():
+            return query(self._reader)
+
+    async def _keep(self, ref: BlobRef, content: bytes) -> contents.Content:
+        check_blob(ref, content)
+        if len(content) <= contents.IN_DATABASE_BYTES:
+            return contents.keep(self._folder, ref, content)
+        return await asyncio.to_thread(contents.keep, self._folder, ref, content)

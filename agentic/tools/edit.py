@@ -1,0 +1,100 @@
+"""``edit`` and ``multi_edit``: replace exact text in one file, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from agentic.ports import Observation
+from agentic.tools.edits import Misfit, Replacement, replace_all
+from agentic.tools.files import Missing, may_change, open_text, tell_diff, tell_missing
+from agentic.tools.observing import failed
+from agentic.tools.paths import FilePath
+from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
+from agentic.world import FileText
+
+_OLD = "The exact text to replace, with its blanks; it must stand there once."
+_EVERY = "Replace each place where it stands."
+
+
+class EditArguments(Arguments):
+    """One replacement."""
+
+    path: FilePath = Field(description="Path in the workspace.")
+    old: str = Field(min_length=1, max_length=200_000, description=_OLD)
+    new: str = Field(max_length=200_000, description="What stands there afterwards.")
+    replace_all: bool = Field(default=False, description=_EVERY)
+
+
+class OneEdit(Arguments):
+    """One of several replacements."""
+
+    old: str = Field(min_length=1, max_length=200_000, description=_OLD)
+    new: str = Field(max_length=200_000)
+    replace_all: bool = Field(default=False, description=_EVERY)
+
+
+class MultiEditArguments(Arguments):
+    """Several replacements in one file."""
+
+    path: FilePath = Field(description="Path in the workspace.")
+    edits: tuple[OneEdit, ...] = Field(
+        min_length=1, max_length=50, description="Made in this order, each on the result of the one before."
+    )
+
+
+async def _run_one(arguments: EditArguments, call: Call) -> Observation:
+    replacement = Replacement(arguments.old, arguments.new, arguments.replace_all)
+    return await _edit(arguments.path, (replacement,), await call.world())
+
+
+async def _run_many(arguments: MultiEditArguments, call: Call) -> Observation:
+    replacements = tuple(Replacement(edit.old, edit.new, edit.replace_all) for edit in arguments.edits)
+    return await _edit(arguments.path, replacements, await call.world())
+
+
+async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorld) -> Observation:
+    file = await open_text(path, world)
+    if isinstance(file, Observation):
+        return file
+    if isinstance(file, Missing):
+        return await tell_missing(file.path, world)
+    refusal = may_change(file, world)
+    if refusal is not None:
+        return refusal
+    if file.lossy:
+        return failed(f"{file.path} is not all UTF-8, so an edit would damage it. Change it with shell (sed, python).")
+    return await _put(file, replacements, world)
+
+
+async def _put(file: FileText, replacements: Sequence[Replacement], world: AgentWorld) -> Observation:
+    edited = replace_all(file.text, replacements)
+    if isinstance(edited, Misfit):
+        which = f"edit {edited.number} of {len(replacements)}: " if len(replacements) > 1 else ""
+        return failed(f"Nothing was written to {file.path}: {which}{edited.reason}")
+    change = await world.real.write(file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent)
+    world.model.note_write(change.path, change.sha_after, edited)
+    return Observation("ok", f"{change.kind} {change.path}\n{tell_diff(file.text, edited)}", changes=(change,))
+
+
+EDIT_TOOL = Tool(
+    name="edit",
+    description="Replace exact text in a file you have read.",
+    example=EditArguments(path="src/cart.py", old="total = 0\n", new="total = Decimal(0)\n"),
+    act=_run_one,
+    effect="unkeyed",
+    permission="write",
+)
+
+MULTI_EDIT_TOOL = Tool(
+    name="multi_edit",
+    description="Make several replacements in one file you have read: all of them or, if one does not fit, none.",
+    example=MultiEditArguments(
+        path="src/cart.py",
+        edits=(OneEdit(old="import os\n", new=""), OneEdit(old="qty", new="quantity", replace_all=True)),
+    ),
+    act=_run_many,
+    effect="unkeyed",
+    permission="write",
+)

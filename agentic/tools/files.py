@@ -1,0 +1,69 @@
+"""What the file tools share: a path looked at before it is touched, and plain words for what cannot be read as text."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agentic.ports import Observation
+from agentic.tools.observing import failed, refused
+from agentic.tools.tool import AgentWorld
+from agentic.world import FileText
+from agentic.world.ignore import NAME as AIIGNORE
+
+HUGE_BYTES = 8 * 1024 * 1024
+DIFF_LINES = 60
+DIFF_CHARACTERS = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Nothing stands at the path."""
+
+    path: str
+
+
+async def open_text(path: str, world: AgentWorld) -> FileText | Missing | Observation:
+    """A text file's whole content, or that there is none, or why it is not read."""
+    stat = await world.real.stat(path)
+    if stat is None:
+        return Missing(path)
+    if stat.kind == "dir":
+        return failed(f"{stat.path or path} is a folder. Use list to see what is in it.")
+    if stat.kind != "file":
+        return refused(f"{stat.path} is no regular file (a {stat.kind}); it is not read.")
+    if stat.size > HUGE_BYTES:
+        advice = "Look at parts of it with shell (head, tail, sed -n, grep)."
+        return failed(f"{stat.path} has {stat.size} bytes, too many to read as a whole. {advice}")
+    return await world.real.read(path)
+
+
+async def tell_missing(path: str, world: AgentWorld) -> Observation:
+    """That a file does not exist, with names in its folder that are alike."""
+    pure = PurePosixPath(path)
+    parent = str(pure.parent)
+    folder = await world.real.stat(parent)
+    if folder is None or folder.kind != "dir":
+        return failed(f"{path} does not exist, and neither does the folder {parent}.")
+    names = [entry.name for entry in (await world.real.list(parent)).entries]
+    alike = difflib.get_close_matches(pure.name, names[:2_000], n=3)
+    hint = f" Similar names there: {', '.join(alike)}." if alike else ""
+    return failed(f"{path} does not exist.{hint}")
+
+
+def may_change(file: FileText, world: AgentWorld) -> Observation | None:
+    """None if the agent knows the file as it is, else a refusal; a changed file's diff comes with it."""
+    if file.path == AIIGNORE:
+        return refused(f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user.")
+    refusal = world.model.may_write(file.path, file.sha, file.text)
+    if refusal is None:
+        return None
+    return refused("\n".join(part for part in (refusal.reason, refusal.diff) if part))
+
+
+def tell_diff(before: str, after: str) -> str:
+    """What changed, as a short unified diff without file names."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm=""))[2:]
+    shown = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
+    return shown + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(shown) == DIFF_CHARACTERS else "")

@@ -1,0 +1,54 @@
+"""``list``: what is in a folder."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agentic.ports import Observation
+from agentic.tools.cleaning import one_line
+from agentic.tools.files import tell_missing
+from agentic.tools.observing import failed, listed
+from agentic.tools.paths import FolderPath
+from agentic.tools.tool import Arguments, Call, Tool
+from agentic.world import DirEntry
+
+
+class ListArguments(Arguments):
+    """Which folder."""
+
+    path: FolderPath = Field(default=".", description="Folder in the workspace, default its root.")
+
+
+async def _run(arguments: ListArguments, call: Call) -> Observation:
+    world = await call.world()
+    path = arguments.path or "."
+    stat = await world.real.stat(path)
+    if stat is None:
+        return await tell_missing(path, world)
+    if stat.kind != "dir":
+        return failed(f"{stat.path} is no folder. Use read to see a file.")
+    found = await world.real.list(path)
+    folder = "" if stat.path == "." else f"{stat.path}/"
+    entries = [entry for entry in found.entries if not world.real.is_hidden(folder + entry.name)]
+    if not entries:
+        return Observation("ok", f"{path} is empty.")
+    more = "\n… there are more; use glob with a narrower pattern." if found.more else ""
+    return listed("\n".join(tell_entry(entry) for entry in entries) + more, world.outputs)
+
+
+def tell_entry(entry: DirEntry) -> str:
+    """A name, with a slash after a folder's and the size after a file's."""
+    name = one_line(entry.name)
+    if entry.kind == "dir":
+        return f"{name}/"
+    return f"{name}  {entry.size} bytes" if entry.kind == "file" else f"{name}  ({entry.kind})"
+
+
+LIST_TOOL = Tool(
+    name="list",
+    description="List the names in a folder, with sizes.",
+    example=ListArguments(path="src"),
+    act=_run,
+    effect="read",
+    permission="read",
+)

@@ -1,0 +1,127 @@
+"""Test counts read from what a test runner printed.
+
+Each runner has a summary of its own; a reader answers None where its runner did not run.  Runners that print one summary a
+package (cargo, go) are summed, those that print one a run count with their last.  Whether a command succeeded is read
+from its exit code, never here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TestCount:
+    """Tests that passed, and tests that failed or could not run."""
+
+    __test__ = False
+
+    passed: int
+    failed: int
+
+
+_PYTEST = re.compile(
+    r"^(?:=+ )?((?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)(?:, )?)+)"
+    r" in [\d.]+s",
+    re.MULTILINE,
+)
+_COUNT = re.compile(r"(\d+) ([a-z]+)")
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
+_NAMED = re.compile(r"([a-z ]+)=(\d+)")
+_JEST = re.compile(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
+_VITEST = re.compile(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
+_MOCHA = re.compile(r"^ +(\d+) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d+) failing)?", re.MULTILINE)
+_CARGO = re.compile(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;", re.MULTILINE)
+_NEXTEST = re.compile(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
+_NODE_PASS = re.compile(r"^(?:#|ℹ) pass (\d+)$", re.MULTILINE)
+_NODE_FAIL = re.compile(r"^(?:#|ℹ) fail (\d+)$", re.MULTILINE)
+_GO_TEST = re.compile(r"^--- (PASS|FAIL): ", re.MULTILINE)
+_GO_PACKAGE = re.compile(
+    r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE
+)
+
+
+def count_tests(output: str) -> TestCount | None:
+    """The tests that ran according to a command's cleaned output, None where none ran."""
+    readers = [reader for signs, reader in _READERS if any(sign in output for sign in signs)]
+    total = _total(count for reader in readers if (count := reader(output)) is not None)
+    return total if total.passed or total.failed else None
+
+
+def _total(counts: Iterable[TestCount]) -> TestCount:
+    kept = list(counts)
+    return TestCount(sum(c.passed for c in kept), sum(c.failed for c in kept))
+
+
+def _last(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
+    return max(pattern.finditer(output), key=lambda found: found.start(), default=None)
+
+
+def _by_words(summary: str) -> TestCount:
+    counts = {word: int(number) for number, word in _COUNT.findall(summary)}
+    return TestCount(counts.get("passed", 0), sum(counts.get(word, 0) for word in ("failed", "error", "errors")))
+
+
+def _pytest(output: str) -> TestCount | None:
+    found = _last(_PYTEST, output)
+    return _by_words(found[1]) if found else None
+
+
+def _unittest(output: str) -> TestCount | None:
+    found = _last(_UNITTEST, output)
+    if found is None:
+        return None
+    details = {name.strip(): int(number) for name, number in _NAMED.findall(found[3] or "")}
+    failed = sum(details.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
+    apart = failed + details.get("skipped", 0) + details.get("expected failures", 0)
+    return TestCount(max(0, int(found[1]) - apart), failed)
+
+
+def _jest(output: str) -> TestCount | None:
+    found = _last(_JEST, output) or _last(_VITEST, output)
+    return _by_words(found[1]) if found else None
+
+
+def _mocha(output: str) -> TestCount | None:
+    found = _last(_MOCHA, output)
+    return TestCount(int(found[1]), int(found[2] or 0)) if found else None
+
+
+def _node(output: str) -> TestCount | None:
+    passed, failed = _last(_NODE_PASS, output), _last(_NODE_FAIL, output)
+    return TestCount(int(passed[1]), int(failed[1])) if passed and failed else None
+
+
+def _cargo(output: str) -> TestCount | None:
+    found = [TestCount(int(passed), int(failed)) for passed, failed in _CARGO.findall(output)]
+    found += [_by_words(_without_notes(summary)) for summary in _NEXTEST.findall(output)]
+    return _total(found) if found else None
+
+
+def _without_notes(summary: str) -> str:
+    return re.sub(r"\([^)]*\)", "", summary)
+
+
+def _go(output: str) -> TestCount | None:
+    """Tests where they are named (-v, and each failure); of a package without names, the package counts as one."""
+    packages = _GO_PACKAGE.findall(output)
+    if not packages:
+        return None
+    verdicts = _GO_TEST.findall(output)
+    passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
+    good, bad = sum(bool(ok) for ok, _ in packages), sum(bool(no) for _, no in packages)
+    return TestCount(passed or good, failed or bad)
+
+
+_READERS: tuple[tuple[tuple[str, ...], Callable[[str], TestCount | None]], ...] = (
+    ((" in ",), _pytest),
+    (("Ran ",), _unittest),
+    (("Tests",), _jest),
+    ((" passing",), _mocha),
+    ((" pass ",), _node),
+    (("test result: ", "Summary ["), _cargo),
+    (("ok", "FAIL"), _go),
+)
+"""Each with words one of which stands in every summary it reads: most output holds none of them, and is not searched."""

@@ -1,0 +1,151 @@
+"""What a tool is: a name, typed arguments, an effect class, and a function that acts.
+
+Each tool has a file of its own, which ends in one `Tool` value.  A tool is passive: it is given validated arguments and the
+world, and answers an observation; what follows from it is decided elsewhere.  What a model wrote never raises here:
+arguments that do not fit become a refusal in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
+
+from agentic.core.events import Effect, Permission
+from agentic.ports import Observation, Prepared, Refused, ToolSpec
+from agentic.tools.outputs import KeptOutputs
+from agentic.tools.schema import compact_schema, explain, shape
+from agentic.world import RealWorld, WorldModel
+
+TOOL_SECONDS = 120.0
+_JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
+
+
+class Arguments(BaseModel):
+    """What a model may write in a call; anything else is refused.  A null means that the argument was left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, written: object) -> object:
+        if not isinstance(written, dict):
+            return written
+        given = cast(dict[object, object], written)
+        return {name: value for name, value in given.items() if value is not None or name not in cls.model_fields}
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWorld:
+    """The real world as one agent has it: what it knows of the files, and how far it has read its outputs and jobs."""
+
+    real: RealWorld
+    model: WorldModel
+    outputs: KeptOutputs
+    jobs: dict[str, int] = field(default_factory=dict[str, int])
+    """For each background command, the offset in its output that the agent has seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call in progress.  ``world`` opens the world when it is first asked for."""
+
+    id: str
+    timeout: float
+    on_output: Callable[[str], None]
+    world: Callable[[], Awaitable[AgentWorld]]
+
+
+class AnyTool(Protocol):
+    """A tool whose arguments only it knows."""
+
+    @property
+    def name(self) -> str:
+        """How the model calls it."""
+        ...
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model and the rules see."""
+        ...
+
+    def prepare(self, arguments: Mapping[str, JsonValue]) -> Prepared | Refused:
+        """Validate; pure."""
+        ...
+
+    async def run(self, prepared: Prepared, call: Call) -> Observation:
+        """Act."""
+        ...
+
+
+def _ordinary_seconds(_: Arguments) -> float:
+    return TOOL_SECONDS
+
+
+def _nothing_expected(_: Arguments) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all."""
+
+    name: str
+    description: str
+    example: A
+    act: Callable[[A, Call], Awaitable[Observation]]
+    effect: Effect
+    permission: Permission
+    cognitive: bool = False
+    version: int = 1
+    seconds: Callable[[A], float] = _ordinary_seconds
+    expects: Callable[[A], str] = _nothing_expected
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it, with an example of a good call."""
+        return ToolSpec(
+            name=self.name,
+            description=f"{self.description}\nExample: {_canonical(self.example)}",
+            parameters=compact_schema(type(self.example)),
+            effect=self.effect,
+            permission=self.permission,
+            cognitive=self.cognitive,
+            version=self.version,
+        )
+
+    def prepare(self, arguments: Mapping[str, JsonValue]) -> Prepared | Refused:
+        """The call as it will be recorded, or what is wrong with it and which shape is expected."""
+        try:
+            valid = type(self.example).model_validate(dict(arguments))
+        except ValidationError as wrong:
+            expected = f"{shape(type(self.example))}\nExample: {_canonical(self.example)}"
+            return Refused(f"{self.name} was not run: {explain(wrong)}.\nExpected: {expected}")
+        written = _canonical(valid)
+        args_sha = hashlib.sha256(written.encode()).hexdigest()
+        return Prepared(
+            arguments=_JSON_OBJECT.validate_json(written),
+            args_sha=args_sha,
+            effect=self.effect,
+            key=args_sha if self.effect == "keyed" else "",
+            expectation=self.expects(valid),
+            timeout=self.seconds(valid),
+        )
+
+    async def run(self, prepared: Prepared, call: Call) -> Observation:
+        """Act on arguments that ``prepare`` has let through."""
+        return await self.act(type(self.example).model_validate(prepared.arguments), call)
+
+
+def _canonical(arguments: Arguments) -> str:
+    """Sorted, compact JSON of what was written; lone surrogates, which no file or log can hold, become '?'."""
+    written = arguments.model_dump(mode="python", exclude_unset=True)
+    text = json.dumps(written, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

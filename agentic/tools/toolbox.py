@@ -1,0 +1,148 @@
+"""The tools of one agent, bound to its world: made for an execution, over the world of its thread.
+
+The world is opened at the first call that needs it; a task that only talks never costs a sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+from pydantic import JsonValue
+
+from agentic.core.events import StaleFile
+from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
+from agentic.ports import Observation, Perception, Prepared, Refused, Toolbox, ToolSpec
+from agentic.tools.ask import ASK_TOOL
+from agentic.tools.cleaning import visible
+from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
+from agentic.tools.finish import FINISH_TOOL
+from agentic.tools.glob import GLOB_TOOL
+from agentic.tools.grep import GREP_TOOL
+from agentic.tools.jobs import JOB_TOOL
+from agentic.tools.list import LIST_TOOL
+from agentic.tools.mind import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
+from agentic.tools.observing import failed, refused
+from agentic.tools.outputs import KeptOutputs
+from agentic.tools.python import PYTHON_TOOL
+from agentic.tools.read import READ_TOOL
+from agentic.tools.read_output import READ_OUTPUT_TOOL
+from agentic.tools.schema import quotable
+from agentic.tools.shell import SHELL_TOOL
+from agentic.tools.tool import AgentWorld, AnyTool, Call
+from agentic.tools.write import WRITE_TOOL
+from agentic.world import RealWorld
+
+WorldSource = Callable[[], Awaitable[RealWorld]]
+"""Gives the thread's world; it may be asked again after a sandbox was lost."""
+
+STANDARD: tuple[AnyTool, ...] = (
+    SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
+    GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, ASK_TOOL, FINISH_TOOL,
+)  # fmt: skip
+
+ACKNOWLEDGE_SECONDS = 1.5
+"""So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.4 s."""
+LOST = (
+    "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
+    " Python interpreter, background commands and /tmp are gone."
+)
+
+
+class StandardToolbox(Toolbox):
+    """The standard tools; ``agent`` names this agent where other agents of the thread are told of its changes."""
+
+    def __init__(self, world: WorldSource, tools: Sequence[AnyTool] = STANDARD, agent: str = "agent") -> None:
+        self._source = world
+        self._tools = {tool.name: tool for tool in tools}
+        self._specs = _specs_of(tuple(tools))
+        self._agent = agent
+        self._world: AgentWorld | None = None
+        self._opening = asyncio.Lock()
+        self._lost = ""
+        """Why the sandbox went away, until the agent was told."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in a stable order."""
+        return self._specs
+
+    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+        """Validate a call; pure, never raises for what a model wrote."""
+        known = self._tools.get(tool)
+        return known.prepare(arguments) if known else Refused(self._unknown(tool))
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
+        known = self._tools.get(tool)
+        if known is None:
+            return refused(self._unknown(tool))
+        try:
+            seen = await _observe(known, prepared, Call(call, prepared.timeout, on_output, self._open))
+        except SandboxLost as lost:
+            self._lost = str(lost)
+            raise
+        return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+
+    async def perceive(self) -> Perception:
+        """What changed in the world since the last call of this method; nothing while no world was opened."""
+        world = self._world
+        if world is None:
+            return Perception()
+        try:
+            seen = await world.real.perceive(world.model)
+        except SandboxLost as lost:
+            self._lost = str(lost)
+            seen = Perception()
+        lost, self._lost = self._lost, ""
+        environment = LOST.format(reason=visible(lost)) if lost else seen.environment
+        stale = tuple(StaleFile(path=visible(file.path), diff=visible(file.diff)) for file in seen.stale)
+        return Perception(stale, tuple(visible(change) for change in seen.changes), environment)
+
+    async def settle(self) -> None:
+        """End every effect that still runs, background commands too; return when the sandbox says they ended.
+
+        A sandbox that does not say so is ended from outside, which the kernel confirms.
+        """
+        if self._world is None:
+            return
+        try:
+            async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
+                await self._world.real.cancel()
+        except (SandboxError, TimeoutError):
+            await self._world.real.close()
+
+    async def _open(self) -> AgentWorld:
+        async with self._opening:
+            if self._world is None:
+                real = await self._source()
+                self._world = AgentWorld(real, real.new_model(self._agent), KeptOutputs())
+            return self._world
+
+    def _unknown(self, tool: str) -> str:
+        alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
+        hint = f" Did you mean {alike[0]}?" if alike else ""
+        return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
+
+
+@cache
+def _specs_of(tools: tuple[AnyTool, ...]) -> tuple[ToolSpec, ...]:
+    """Made once: schemas cost milliseconds, and every execution has a toolbox of its own."""
+    return tuple(tool.spec for tool in tools)
+
+
+async def _observe(tool: AnyTool, prepared: Prepared, call: Call) -> Observation:
+    """The tool's observation; what the world refuses is one too."""
+    try:
+        return await tool.run(prepared, call)
+    except (SandboxUnavailable, SandboxLost):
+        raise
+    except PathRefused as path:
+        return refused(str(path))
+    except EditConflict as conflict:
+        return refused(f"{conflict}, in this very moment; nothing was written. Read it again.")
+    except SandboxError as problem:
+        return failed(str(problem))

@@ -1,0 +1,52 @@
+"""The world outside the agent: sandboxes with their resident supervisor, files, and what an agent knows of them."""
+
+from agentic.world.model import WorldModel
+from agentic.world.place import Limits, Place
+from agentic.world.pool import Choice, Rung, Sandboxes
+from agentic.world.real import RealWorld
+from agentic.world.results import (
+    BackgroundState,
+    Changes,
+    DirEntry,
+    Edit,
+    ExecResult,
+    FileChange,
+    FileStat,
+    FileText,
+    GrepHit,
+    GrepResult,
+    Listing,
+    OutputPage,
+    PythonResult,
+    Refusal,
+    SeenChange,
+    Unpacked,
+)
+from agentic.world.sandbox import Sandbox
+
+__all__ = [
+    "BackgroundState",
+    "Changes",
+    "Choice",
+    "DirEntry",
+    "Edit",
+    "ExecResult",
+    "FileChange",
+    "FileStat",
+    "FileText",
+    "GrepHit",
+    "GrepResult",
+    "Limits",
+    "Listing",
+    "OutputPage",
+    "Place",
+    "PythonResult",
+    "RealWorld",
+    "Refusal",
+    "Rung",
+    "Sandbox",
+    "Sandboxes",
+    "SeenChange",
+    "Unpacked",
+    "WorldModel",
+]

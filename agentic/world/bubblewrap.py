@@ -1,0 +1,189 @@
+"""The bubblewrap rung: Linux namespaces without an engine and without root.
+
+Inside: a read-only system, /workspace and the home bind-mounted, an empty network, own processes, no capabilities, no
+further namespaces, and a system call filter (``seccomp``).  Where we are root, we become the sandbox's user first,
+because limits do not hold for root; and because that user may have no way to where the workspace lies, a private mount
+namespace shows it in a place that it can reach (``STAGE``).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.world import seccomp
+from agentic.world.bundle import program
+from agentic.world.pipes import ProcessTransport
+from agentic.world.place import Limits, Place
+from agentic.world.sandbox import Sandbox
+
+SANDBOX_USER = 65532
+INSIDE = "/opt/threadwright/supervisor.pyz"
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
+ETC = (
+    "alternatives", "ca-certificates", "ca-certificates.conf", "fonts", "java-17-openjdk", "ld.so.cache", "ld.so.conf",
+    "ld.so.conf.d", "localtime", "magic", "mime.types", "nsswitch.conf", "perl", "pki", "python3", "python3.11", "ssl",
+    "terminfo", "timezone",
+)  # fmt: skip
+"""What of /etc programs need; the rest may hold secrets."""
+OWN_ETC = {
+    "passwd": "root:x:0:0:root:/root:/bin/sh\nagent:x:{uid}:{gid}:agent:/home/agent:/bin/sh\n",
+    "group": "root:x:0:\nagent:x:{gid}:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+}
+STAGE = Path("/run/threadwright/stage")
+SHOW = """
+stage=$1
+mount --bind "$2" "$stage/workspace"
+mount --bind "$3" "$stage/home"
+mount --bind "$4" "$stage/program"
+mount --bind "$5" "$stage/etc"
+shift 5
+exec "$@"
+"""
+MAKE_ONE = (
+    "Install it (Debian: apt-get install bubblewrap), install Docker, or allow the host with THREADWRIGHT_SANDBOX=host."
+)
+
+
+def sandbox_owner() -> tuple[int, int]:
+    """The user that commands run as, seen from this host."""
+    return (SANDBOX_USER, SANDBOX_USER) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where bubblewrap finds what it mounts."""
+
+    workspace: Path
+    home: Path
+    program: Path
+    etc: Path
+
+
+STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
+
+
+class Bubblewrap:
+    """Sandboxes by ``bwrap``."""
+
+    name = "bubblewrap"
+
+    def __init__(self, state: Path, command: str = "bwrap") -> None:
+        self._state = state
+        self._command = command
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user of the sandbox's files."""
+        return sandbox_owner()
+
+    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+        """A running sandbox."""
+        command = shutil.which(self._command)
+        if command is None:
+            raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
+        guard = seccomp.as_descriptor()
+        try:
+            sources = _Sources(workspace, home, program(self._state), self._own_etc())
+            if os.geteuid() == 0:
+                argv = [*_shown_to_the_user(sources, self.owner), command, *self._arguments(STAGED, limits, guard)]
+            else:
+                argv = [command, *self._arguments(sources, limits, guard)]
+            transport = await ProcessTransport.start(argv, descriptors=() if guard is None else (guard,))
+        except OSError as error:
+            raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
+        finally:
+            if guard is not None:
+                os.close(guard)
+        sandbox = Sandbox(transport, Place(self.name), limits)
+        await say_hello(sandbox, "bubblewrap", MAKE_ONE)
+        return sandbox
+
+    async def reap(self) -> int:
+        """Nothing outlives its owner: the pipe closes with it, and bubblewrap dies with its parent."""
+        return 0
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _arguments(self, sources: _Sources, limits: Limits, guard: int | None) -> Iterable[str]:
+        uid, gid = self.owner
+        yield from ("--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid))
+        yield from ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+        yield from ("--hostname", "sandbox", "--as-pid-1", "--new-session", "--die-with-parent", "--cap-drop", "ALL")
+        if guard is not None:
+            yield from ("--seccomp", str(guard))
+        yield from _system()
+        for name in OWN_ETC:
+            yield from ("--ro-bind", str(sources.etc / name), f"/etc/{name}")
+        yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from ("--remount-ro", "/dev")
+        yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp")  # noqa: S108
+        yield from ("--ro-bind", str(sources.program), INSIDE)
+        yield from ("--bind", str(sources.home), "/home/agent", "--bind", str(sources.workspace), "/workspace")
+        yield from ("--remount-ro", "/", "--chdir", "/workspace")
+        yield from ("--", _python(), "-I", INSIDE)
+
+    def _own_etc(self) -> Path:
+        uid, gid = self.owner
+        folder = self._state / "etc"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in OWN_ETC.items():
+            path, wanted = folder / name, text.format(uid=uid, gid=gid)
+            if not path.exists() or path.read_text() != wanted:
+                path.write_text(wanted)
+            path.chmod(0o644)
+        folder.chmod(0o755)
+        return folder
+
+
+def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
+    """The beginning of a command line that shows the sources on the stage and becomes the user."""
+    for folder in (STAGED.workspace, STAGED.home, STAGED.etc):
+        folder.mkdir(parents=True, exist_ok=True)
+    STAGED.program.touch()
+    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc)]
+    script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
+    uid, gid = (str(number) for number in owner)
+    become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
+    return ["unshare", "--mount", "--propagation", "private", *script, *become]
+
+
+def _system() -> Iterable[str]:
+    for name in SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), name)
+        elif path.is_dir():
+            yield from ("--ro-bind", name, name)
+    for name in ETC:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    if not _python().startswith("/usr/"):
+        yield from ("--ro-bind", sys.base_prefix, sys.base_prefix)
+
+
+def _python() -> str:
+    """A Python that the sandbox can see: the system's, else the one we run on."""
+    for path in ("/usr/bin/python3", "/usr/local/bin/python3"):
+        if Path(path).exists():
+            return path
+    return str(Path(sys.base_prefix) / "bin" / "python3")
+
+
+async def say_hello(sandbox: Sandbox, rung: str, remedy: str) -> None:
+    """Greet a fresh sandbox; one that does not answer is unavailable, and its last words say why."""
+    try:
+        await sandbox.hello()
+    except SandboxLost as lost:
+        words = await sandbox.close()
+        raise SandboxUnavailable(f"{rung} did not start: {words or lost}. {remedy}") from lost
+    except SandboxError:
+        await sandbox.close()
+        raise

@@ -1,0 +1,39 @@
+"""The supervisor as one file that any Python runs: the folder ``supervisor`` packed, named by its content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from importlib import resources
+from pathlib import Path
+
+START = "import sys\nfrom supervisor.main import main\nmain(sys.argv[1:])\n"
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+def packed() -> bytes:
+    """The bytes of the program; the same sources give the same bytes."""
+    files = {"__main__.py": START}
+    for source in resources.files("agentic.world.supervisor").iterdir():
+        if source.name.endswith(".py"):
+            files[f"supervisor/{source.name}"] = source.read_text("utf-8")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, LONG_AGO), text)
+    return out.getvalue()
+
+
+def program(state: Path) -> Path:
+    """The program as a file below ``state``, readable by the sandbox's user."""
+    content = packed()
+    path = state / f"supervisor-{hashlib.sha256(content).hexdigest()[:16]}.pyz"
+    if not path.exists():
+        state.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(content)
+        fresh.chmod(0o644)
+        fresh.replace(path)
+    return path

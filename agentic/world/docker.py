@@ -1,0 +1,239 @@
+"""The Docker rung: a container a thread, with a fixed profile.
+
+No option of a container comes from a task or a prompt: everything stands in ``_create``.  The SDK blocks, so its
+calls run in a thread pool of their own, with room for as many as may run at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import os
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import docker
+import docker.errors
+import requests
+from docker.models.containers import Container
+from docker.types import LogConfig, Ulimit
+from pydantic import BaseModel, Field
+
+from agentic.errors import SandboxUnavailable
+from agentic.world.attach import AttachTransport
+from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
+from agentic.world.bundle import program
+from agentic.world.ladder import IMAGE
+from agentic.world.place import Limits, Place
+from agentic.world.sandbox import Sandbox
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LABEL, STATE_LABEL, OWNER_LABEL = "threadwright.sandbox", "threadwright.state", "threadwright.owner"
+CALLS = 40
+CALL_SECONDS = 60
+OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
+MAKE_IMAGE = "Make it: `docker build -t {image} deploy/sandbox`, or `deploy/sandbox/make-image` without a registry."
+
+
+class Docker:
+    """Sandboxes as containers of a local engine; ``base_url`` as in DOCKER_HOST, of the form unix://PATH."""
+
+    name = "docker"
+
+    def __init__(self, state: Path, base_url: str | None = None, image: str = IMAGE) -> None:
+        self._state = state
+        self._url = base_url or os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+        self._image = image
+        self._pool: ThreadPoolExecutor | None = None
+        self._client: docker.DockerClient | None = None
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user of the sandbox's files."""
+        return sandbox_owner()
+
+    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+        """A running container with its supervisor."""
+        client = await self._connected()
+        container = await self._call(self._create, client, thread, workspace, home, limits)
+
+        async def remove() -> str:
+            return await self._call(_remove, container)
+
+        try:
+            transport = await AttachTransport.open(self._url.removeprefix("unix://"), container.id or "", remove)
+        except SandboxUnavailable:
+            await remove()
+            raise
+        try:
+            await self._call(container.start)
+        except SandboxUnavailable:
+            await transport.close()
+            raise
+        sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits)
+        await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
+        return sandbox
+
+    async def check(self) -> str:
+        """'' if the engine answers and has the image, else what to do."""
+        try:
+            client = await self._connected()
+            await self._call(client.images.get, self._image)
+        except SandboxUnavailable as unavailable:
+            return str(unavailable)
+        return ""
+
+    async def reap(self) -> int:
+        """Remove the containers of this state folder whose owner is dead."""
+        client = await self._connected()
+        return await self._call(self._reap, client)
+
+    async def close(self) -> None:
+        """Let go of the engine; a later call takes it up again."""
+        client, self._client = self._client, None
+        if client is not None:
+            await self._call(client.close)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False)
+
+    # --- blocking, in the pool --------------------------------------------------------------------------------
+
+    def _connect(self) -> docker.DockerClient:
+        if not self._url.startswith("unix://"):
+            raise SandboxUnavailable(
+                f"DOCKER_HOST is {self._url}: the workspace is a folder of this machine, so the engine must be a local "
+                f"one (unix://…). {OTHER_WAYS}"
+            )
+        _require_listener(self._url.removeprefix("unix://"))
+        client = docker.DockerClient(base_url=self._url, timeout=CALL_SECONDS, max_pool_size=CALLS)
+        client.ping()
+        return client
+
+    def _create(
+        self, client: docker.DockerClient, thread: str, workspace: Path, home: Path, limits: Limits
+    ) -> Container:
+        """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
+        uid, gid = self.owner
+        memory = limits.memory + limits.memory // 8  # the supervisor's own watch acts first, and says why
+        return client.containers.create(
+            self._image,
+            entrypoint=["python3"],
+            command=["-I", INSIDE],
+            user=f"{uid}:{gid}",
+            working_dir="/workspace",
+            hostname="sandbox",
+            stdin_open=True,
+            labels=self._labels(thread),
+            network_mode="none",
+            read_only=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges:true"],
+            privileged=False,
+            ipc_mode="private",
+            init=False,  # the supervisor is PID 1 and reaps
+            pids_limit=limits.processes,
+            mem_limit=memory,
+            memswap_limit=memory,
+            nano_cpus=int(min(limits.cpus, os.cpu_count() or 1) * 1_000_000_000),
+            shm_size=limits.tmp,
+            tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp}"},  # noqa: S108 - the sandbox's own
+            ulimits=[Ulimit(name="core", soft=0, hard=0)],
+            log_config=LogConfig(type="none"),
+            volumes={
+                str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
+                str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
+                str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
+            },
+        )
+
+    def _labels(self, thread: str) -> dict[str, str]:
+        return {
+            LABEL: hashlib.sha256(thread.encode()).hexdigest()[:24],
+            STATE_LABEL: _mark(self._state),
+            OWNER_LABEL: process_mark(os.getpid()),
+        }
+
+    def _reap(self, client: docker.DockerClient) -> int:
+        found = client.containers.list(all=True, filters={"label": f"{STATE_LABEL}={_mark(self._state)}"})
+        dead = [container for container in found if not _lives(container.labels.get(OWNER_LABEL, ""))]
+        for container in dead:
+            _remove(container)
+        return len(dead)
+
+    # --- the way there ----------------------------------------------------------------------------------------
+
+    async def _connected(self) -> docker.DockerClient:
+        if self._client is None:
+            self._client = await self._call(self._connect)
+        return self._client
+
+    async def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(CALLS, thread_name_prefix="docker")
+        work = functools.partial(function, *args, **kwargs)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except docker.errors.ImageNotFound as error:
+            raise SandboxUnavailable(
+                f"there is no image {self._image}. {MAKE_IMAGE.format(image=self._image)}"
+            ) from error
+        except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+            raise SandboxUnavailable(f"the Docker engine at {self._url} failed: {error}. {OTHER_WAYS}") from error
+
+
+def _require_listener(path: str) -> None:
+    """Raise if nobody listens there (the SDK would leave its socket open)."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxUnavailable(f"no Docker engine answers at {path}: {error.strerror}. {OTHER_WAYS}") from error
+
+
+class _State(BaseModel):
+    """What the engine tells of a container."""
+
+    running: bool = Field(alias="Running")
+    exit_code: int = Field(alias="ExitCode")
+    error: str = Field("", alias="Error")
+
+
+def _remove(container: Container) -> str:
+    """Remove it, running or not; returns how it had ended, '' where that is nothing to tell."""
+    how = ""
+    with contextlib.suppress(docker.errors.NotFound):
+        container.reload()
+        state = _State.model_validate(container.attrs["State"])
+        if not state.running and state.exit_code not in (0, 3):
+            memory = " (137 is what a lack of memory looks like)" if state.exit_code == 137 else ""
+            how = f"the container ended with exit code {state.exit_code}{memory} {state.error}".strip()
+    with contextlib.suppress(docker.errors.NotFound):
+        container.remove(force=True, v=True)
+    return how
+
+
+def _mark(state: Path) -> str:
+    return hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:24]
+
+
+def process_mark(pid: int) -> str:
+    """A process, told apart from any later one with its number: boot, number, start time; '' if there is none."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        started = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return ""
+    return f"{boot}:{pid}:{started}"
+
+
+def _lives(mark: str) -> bool:
+    parts = mark.split(":")
+    return len(parts) == 3 and process_mark(int(parts[1])) == mark

@@ -1,0 +1,50 @@
+"""The host rung: the supervisor as a plain process of this machine.  No walls at all; only where it was asked for by name.
+
+The same protocol, limits on each process, and the end with the owner's heartbeat; but commands see what the user running
+Threadwright sees, and a process that hides its tag and its parent is not found.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from agentic.world.bubblewrap import say_hello
+from agentic.world.bundle import program
+from agentic.world.pipes import ProcessTransport
+from agentic.world.place import Limits, Place
+from agentic.world.sandbox import Sandbox
+
+
+class Host:
+    """Commands on this machine, as the user who runs Threadwright."""
+
+    name = "host"
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user of the files."""
+        return os.geteuid(), os.getegid()
+
+    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+        """A supervisor over the workspace."""
+        argv = [sys.executable, "-I", str(program(self._state))]
+        transport = await ProcessTransport.start(argv, folder=workspace)
+        sandbox = Sandbox(transport, _place(workspace, home), limits)
+        await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
+        return sandbox
+
+    async def reap(self) -> int:
+        """Nothing outlives its owner: the supervisor ends with the pipe."""
+        return 0
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _place(workspace: Path, home: Path) -> Place:
+    return Place(Host.name, str(workspace.resolve()), str(home.resolve()), namespaced=False, counts_processes=False)

@@ -1,0 +1,78 @@
+"""Which sandbox is used: Docker, else bubblewrap, else none; the host only where the operator says so.
+
+Each rung is tried with a real run, because a program that is installed says nothing about what this machine allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal, get_args
+
+from agentic.errors import SandboxError, SandboxUnavailable
+from agentic.world.bubblewrap import Bubblewrap
+from agentic.world.host import Host
+from agentic.world.masks import adopt
+from agentic.world.place import Limits
+from agentic.world.pool import Choice, Rung
+
+Setting = Literal["auto", "docker", "bubblewrap", "host"]
+IMAGE = "threadwright-sandbox:local"
+HOST_WARNING = "commands run on this machine without any walls, because THREADWRIGHT_SANDBOX=host says so"
+
+
+async def choose(
+    setting: Setting, state: Path, *, docker_url: str | None = None, image: str = IMAGE, limits: Limits | None = None
+) -> Choice:
+    """The rung for a setting.  A named rung is used or refused; ``auto`` takes the first that really runs a command."""
+    if setting not in get_args(Setting):
+        return Choice(None, f"THREADWRIGHT_SANDBOX is {setting!r}; write auto, docker, bubblewrap or host")
+    if setting == "host":
+        return Choice(Host(state), HOST_WARNING)
+    makers: dict[str, Callable[[], Rung]] = {
+        "docker": lambda: _docker(state, docker_url, image),
+        "bubblewrap": lambda: Bubblewrap(state),
+    }
+    skipped: list[str] = []
+    for name, make in makers.items():
+        if setting not in ("auto", name):
+            continue
+        rung = make()
+        reason = await probe(rung, state, limits or Limits())
+        if not reason:
+            better = f" ({'; '.join(skipped)})" if skipped else ""
+            return Choice(rung, f"a command really ran in {name}{better}", tuple(skipped))
+        await rung.close()
+        skipped.append(f"{name}: {reason}")
+    return Choice(None, "no sandbox can be had, so no command runs. " + " — ".join(skipped), tuple(skipped))
+
+
+def chooser(
+    setting: Setting, state: Path, *, docker_url: str | None = None, image: str = IMAGE, limits: Limits | None = None
+) -> Callable[[], Awaitable[Choice]]:
+    """``choose`` with its arguments, for ``Sandboxes``."""
+    return lambda: choose(setting, state, docker_url=docker_url, image=image, limits=limits)
+
+
+def _docker(state: Path, url: str | None, image: str) -> Rung:
+    from agentic.world.docker import Docker  # its library is slow to import: only where Docker is tried
+
+    return Docker(state, url, image)
+
+
+async def probe(rung: Rung, state: Path, limits: Limits) -> str:
+    """'' if a sandbox of this rung really runs a command, else why it does not and what to do."""
+    workspace, home = state / "probe" / "workspace", state / "probe" / "home"
+    for folder in (workspace, home):
+        adopt(folder, *rung.owner)
+    try:
+        sandbox = await rung.start("probe", workspace, home, limits)
+    except SandboxUnavailable as unavailable:
+        return str(unavailable)
+    try:
+        result = await sandbox.exec(["true"], timeout=10.0)
+    except SandboxError as error:
+        return f"it started but ran no command: {error}"
+    finally:
+        await sandbox.close()
+    return "" if result.ok else f"it ran a command that failed: {result.text.strip() or result.killed_reason}"

@@ -1,0 +1,184 @@
+"""Hiding files from the commands of a sandbox, from the outside, while it runs.
+
+Nothing can be mounted into a running sandbox without rights that no sandbox here has.  So a hidden file changes hands:
+where Threadwright is root it belongs to root with mode 0600, and the sandbox's user can neither read it nor change that.
+Where it is an ordinary user, files and commands have the same owner and only the mode can be taken away: a plain ``cat``
+fails, a command that sets out to change the mode back succeeds.  ``Hidden.firm`` says which of the two it is.
+
+Every step goes by descriptor and follows no link, because the tree belongs to whoever wrote in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    uid: int
+    gid: int
+    mode: int
+
+
+class Hidden:
+    """The paths of one workspace that are hidden now, and how they were before; the ledger survives a crash."""
+
+    def __init__(self, workspace: Path, ledger: Path) -> None:
+        self._workspace = workspace
+        self._ledger = ledger
+        self._before = _load(ledger)
+
+    @property
+    def firm(self) -> bool:
+        """The sandbox's user cannot undo it."""
+        return os.geteuid() == 0
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What is hidden now."""
+        return tuple(self._before)
+
+    def set(self, paths: Iterable[str]) -> None:
+        """Hide exactly these paths; those no longer named become as they were."""
+        wanted = set(paths)
+        lifted = [path for path in self._before if path not in wanted]
+        new = {path: before for path in sorted(wanted) if (before := self._visible(path)) is not None}
+        if not lifted and not new:
+            return
+        self._before |= new
+        self._save()  # before the act: a crash in between must leave a way back
+        for path in new:
+            self._apply(path, None)
+        for path in lifted:
+            self._apply(path, self._before.pop(path))
+        self._save()
+
+    def lift(self) -> None:
+        """Show everything again, as before a checkpoint or at the end of the sandbox."""
+        self.set(())
+
+    def _visible(self, path: str) -> _Before | None:
+        with _parent(self._workspace, path) as parent:
+            if parent is None:
+                return None
+            status = _status(parent, path)
+        if status is None or stat.S_ISLNK(status.st_mode):
+            return None
+        hidden = (
+            not stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == 0
+            if self.firm
+            else not stat.S_IMODE(status.st_mode)
+        )
+        return (
+            None
+            if hidden and path in self._before
+            else _Before(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+        )
+
+    def _apply(self, path: str, before: _Before | None) -> None:
+        with _parent(self._workspace, path) as parent:
+            if parent is None:
+                return
+            with contextlib.suppress(FileNotFoundError, OSError):
+                descriptor = os.open(path.rsplit("/", 1)[-1], os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+                try:
+                    self._change(descriptor, before)
+                finally:
+                    os.close(descriptor)
+
+    def _change(self, descriptor: int, before: _Before | None) -> None:
+        status = os.fstat(descriptor)
+        if stat.S_ISLNK(status.st_mode):
+            return
+        handle = f"/proc/self/fd/{descriptor}"
+        closed = (0o700 if stat.S_ISDIR(status.st_mode) else 0o600) if self.firm else 0
+        if before is None:
+            os.chmod(handle, closed)  # noqa: PTH101 - by descriptor, so that no link is followed
+            if self.firm:
+                os.chown(handle, 0, 0)
+            return
+        if self.firm:
+            os.chown(handle, before.uid, before.gid)
+        os.chmod(handle, before.mode)  # noqa: PTH101 - as above
+
+    def _save(self) -> None:
+        if not self._before:
+            self._ledger.unlink(missing_ok=True)
+            return
+        rows = {path: [was.uid, was.gid, was.mode] for path, was in self._before.items()}
+        fresh = self._ledger.with_suffix(".new")
+        fresh.write_text(json.dumps(rows))
+        fresh.replace(self._ledger)
+
+
+def _load(ledger: Path) -> dict[str, _Before]:
+    try:
+        rows: dict[str, list[int]] = json.loads(ledger.read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return {path: _Before(*was) for path, was in rows.items()}
+
+
+@contextlib.contextmanager
+def _parent(workspace: Path, path: str) -> Generator[int | None]:
+    """A descriptor of the folder that holds ``path``; None where that is gone or led through a link."""
+    opened: list[int] = []
+    try:
+        opened.append(os.open(workspace, _FOLDER))
+        for part in path.split("/")[:-1]:
+            opened.append(os.open(part, _FOLDER, dir_fd=opened[-1]))
+        yield opened[-1]
+    except OSError:
+        yield None
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def _status(parent: int, path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path.rsplit("/", 1)[-1], dir_fd=parent, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def adopt(folder: Path, uid: int, gid: int) -> None:
+    """Give a folder and all in it to the sandbox's user; only root can, and only what is not theirs yet is touched.
+
+    Goes no deeper than ``MAX_DEPTH``: whoever made folders without end in the sandbox owns them already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() != 0:
+        return
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        with _parent(folder, f"{inner}/x" if inner else "x") as descriptor:
+            if descriptor is not None:
+                names = _adopt_entries(descriptor, uid, gid)
+                waiting += [f"{inner}/{name}" if inner else name for name in names if inner.count("/") < MAX_DEPTH]
+    if folder.stat().st_uid != uid:
+        os.chown(folder, uid, gid, follow_symlinks=False)
+
+
+def _adopt_entries(descriptor: int, uid: int, gid: int) -> list[str]:
+    """Take over what stands in an open folder; returns the names of its folders."""
+    folders: list[str] = []
+    with os.scandir(descriptor) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                if entry.stat(follow_symlinks=False).st_uid != uid:
+                    os.chown(entry.name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+    return folders

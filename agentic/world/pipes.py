@@ -1,0 +1,94 @@
+"""A supervisor as a child process of ours: its stdin and stdout are the transport.  Used by bubblewrap and the host rung."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentic.errors import SandboxUnavailable
+
+LAST_WORDS = 4096
+END_SECONDS = 1.0
+
+
+class ProcessTransport:
+    """The pipes of a child process."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._words = bytearray()
+        self._listener = asyncio.create_task(self._listen(), name="sandbox-stderr")
+
+    @classmethod
+    async def start(
+        cls,
+        argv: Sequence[str],
+        *,
+        owner: tuple[int, int] | None = None,
+        descriptors: Sequence[int] = (),
+        folder: Path | None = None,
+    ) -> ProcessTransport:
+        """Start ``argv`` with an empty environment, as another user where ``owner`` is given."""
+        uid, gid = owner if owner is not None else (None, None)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
+                cwd=folder or "/",
+                user=uid,
+                group=gid,
+                extra_groups=None if owner is None else [],
+                pass_fds=tuple(descriptors),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxUnavailable(f"{argv[0]} could not be started: {error}") from error
+        return cls(process)
+
+    async def read(self, size: int) -> bytes:
+        """Bytes of the supervisor's stdout."""
+        assert self._process.stdout is not None
+        return await self._process.stdout.read(size)
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes for its stdin."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the queue is short."""
+        assert self._process.stdin is not None
+        await self._process.stdin.drain()
+
+    async def close(self) -> str:
+        """Close the pipe, on which the supervisor ends everything; kill what does not go."""
+        process = self._process
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        self._listener.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._listener
+        return self.last_words
+
+    @property
+    def last_words(self) -> str:
+        """What it wrote to stderr."""
+        return self._words.decode("utf-8", "replace").strip()
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        while piece := await self._process.stderr.read(4096):
+            self._words += piece[: max(0, LAST_WORDS - len(self._words))]

@@ -1,0 +1,39 @@
+"""What a sandbox may use, and where things are inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a sandbox may use.  Sizes in bytes; ``heartbeat`` in seconds without a sign of the owner."""
+
+    memory: int = 2048 * MB
+    processes: int = 256
+    open_files: int = 4096
+    file_size: int = 1024 * MB
+    workspace: int = 4096 * MB
+    inodes: int = 300_000
+    tmp: int = 512 * MB
+    cpus: float = 2.0
+    output: int = 64 * MB
+    heartbeat: float = 3.0
+    grace: float = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where things are as the sandbox sees them, and the rung it stands on."""
+
+    rung: str
+    workspace: str = "/workspace"
+    home: str = "/home/agent"
+    namespaced: bool = True
+    """PID 1 of its own process namespace; without (the host rung) strays are found by their tag only."""
+    counts_processes: bool = True
+    """The limit on processes is ours to set; without, the rung sets it (Docker, where one user has many sandboxes)."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,252 @@
+"""One sandbox as its owner holds it: requests to the resident supervisor, its heartbeat, and its end.
+
+The supervisor is PID 1 inside.  It ends everything when the heartbeat stops, so a frozen or dead owner has no effects.
+A kill is done when the supervisor says that no process of the command is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from agentic.errors import SandboxError, SandboxLost
+from agentic.world.answers import changes_of
+from agentic.world.channel import Channel, Reply, Transport
+from agentic.world.files import ANSWER_SECONDS, FileOperations
+from agentic.world.place import Limits, Place
+from agentic.world.results import BackgroundState, Changes, ExecResult, PythonResult
+
+PROTOCOL = 1
+KILL_SECONDS = 5.0
+
+
+class Sandbox(FileOperations):
+    """A running sandbox.  Build it with a rung (``bubblewrap``, ``docker``, ``host``) and end it with ``close``."""
+
+    def __init__(self, transport: Transport, place: Place, limits: Limits) -> None:
+        super().__init__(Channel(transport))
+        self.place = place
+        self.limits = limits
+        self.masks: tuple[str, ...] = ()
+        self.python_version = ""
+        self._transport = transport
+        self._beat: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[str] | None = None
+        self._count = 0
+
+    @property
+    def lost(self) -> str | None:
+        """Why the sandbox is gone, None while it is there."""
+        return self._channel.lost
+
+    async def hello(self) -> None:
+        """Agree on the protocol, hand over limits and places, start the heartbeat."""
+        limits, place = self.limits, self.place
+        reply = await self._channel.request(
+            {
+                "op": "hello",
+                "version": PROTOCOL,
+                "workspace": place.workspace,
+                "home": place.home,
+                "namespaced": place.namespaced,
+                "environment": dict(place.environment),
+                "heartbeat": limits.heartbeat,
+                "grace": limits.grace,
+                "limits": {
+                    "memory": limits.memory,
+                    "processes": limits.processes if place.counts_processes else 0,
+                    "open_files": limits.open_files,
+                    "file_size": limits.file_size,
+                    "workspace": limits.workspace,
+                    "inodes": limits.inodes,
+                    "output": limits.output,
+                },
+            },
+            timeout=ANSWER_SECONDS,
+        )
+        if reply.number("version") != PROTOCOL:
+            raise SandboxError(
+                "the supervisor in the sandbox is of another version; remove the old sandbox and start again"
+            )
+        self.python_version = reply.text("python")
+        self._beat = asyncio.create_task(self._beat_on(), name="sandbox-heartbeat")
+
+    async def _beat_on(self) -> None:
+        while self._channel.lost is None:
+            self._channel.send({"op": "beat"})
+            await asyncio.sleep(self.limits.heartbeat / 6)
+
+    # --- commands ---------------------------------------------------------------------------------------------
+
+    async def exec(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        cap: int = 64 * 1024,
+        exec_id: str | None = None,
+        on_output: Callable[[bytes], None] | None = None,
+        scan: bool = True,
+    ) -> ExecResult:
+        """Run a command (a string goes through the shell) and wait for its end, at most ``timeout`` seconds.
+
+        ``cap`` bytes of output are returned, half of them from the head and half from the tail.
+        Cancelling the call kills the command first, acknowledged, and then raises ``CancelledError``.
+        """
+        number = exec_id or self._new_id()
+        header = self._exec_header(command, number, cwd, env, cap) | {
+            "op": "exec",
+            "timeout": timeout,
+            "stream": on_output is not None,
+            "scan": scan,
+        }
+        reply = await self._killed_when_cancelled(
+            number, self._channel.request(header, stdin, timeout=timeout + ANSWER_SECONDS, on_output=on_output)
+        )
+        return ExecResult(
+            exec_id=number,
+            exit_code=reply.optional("exit"),
+            signal=reply.optional("signal"),
+            output=reply.payload,
+            truncated=reply.flag("truncated"),
+            output_ref=reply.text("output_ref"),
+            output_size=reply.number("size"),
+            duration=reply.seconds("duration"),
+            timed_out=reply.flag("timed_out"),
+            killed_reason=reply.text("killed"),
+            changes=changes_of(reply),
+            left_running=reply.texts("left_running"),
+        )
+
+    async def start(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+        exec_id: str | None = None,
+    ) -> str:
+        """Start a command in the background; returns its id for ``poll`` and ``kill``."""
+        number = exec_id or self._new_id()
+        await self._ask(self._exec_header(command, number, cwd, env, 0) | {"op": "start"})
+        return number
+
+    async def poll(self, exec_id: str, offset: int = 0, limit: int = 64 * 1024) -> BackgroundState:
+        """The state of a background command and its output from ``offset`` on."""
+        reply = await self._ask({"op": "poll", "exec": exec_id, "offset": offset, "limit": limit})
+        return BackgroundState(
+            exec_id=exec_id,
+            running=reply.flag("running"),
+            exit_code=reply.optional("exit"),
+            signal=reply.optional("signal"),
+            output=reply.payload,
+            next_offset=reply.number("next"),
+            killed_reason=reply.text("killed"),
+        )
+
+    async def kill(self, exec_id: str, reason: str = "stopped") -> int:
+        """End a command and everything it started; returns when no process of it is left, with how many there were."""
+        reply = await self._channel.request({"op": "kill", "exec": exec_id, "reason": reason}, timeout=KILL_SECONDS)
+        return reply.number("killed")
+
+    async def kill_all(self, reason: str = "stopped") -> int:
+        """End every process in the sandbox but the supervisor, interpreters and background commands too."""
+        reply = await self._channel.request({"op": "kill_all", "reason": reason}, timeout=KILL_SECONDS)
+        return reply.number("killed")
+
+    async def python(
+        self, code: str, *, timeout: float, cap: int = 64 * 1024, on_output: Callable[[bytes], None] | None = None
+    ) -> PythonResult:
+        """Run code in the persistent interpreter; a last expression is shown.  State stays between calls."""
+        header: dict[str, JsonValue] = {
+            "op": "python",
+            "code": code,
+            "timeout": timeout,
+            "cap": cap,
+            "stream": on_output is not None,
+        }
+        reply = await self._killed_when_cancelled(
+            "python", self._channel.request(header, timeout=timeout + ANSWER_SECONDS, on_output=on_output)
+        )
+        return PythonResult(
+            output=reply.payload,
+            error=reply.text("traceback"),
+            truncated=reply.flag("truncated"),
+            output_ref=reply.text("output_ref"),
+            duration=reply.seconds("duration"),
+            timed_out=reply.flag("timed_out"),
+            killed_reason=reply.text("killed"),
+            restarted=reply.flag("restarted"),
+            changes=changes_of(reply),
+        )
+
+    async def reset_python(self) -> None:
+        """Forget the interpreter's state."""
+        await self._ask({"op": "python_reset"})
+
+    # --- what changed -------------------------------------------------------------------------------------------
+
+    async def scan(self) -> Changes:
+        """Files that changed since the last scan (each command scans at its end)."""
+        return changes_of(await self._ask({"op": "scan"}))
+
+    async def set_masks(self, paths: Sequence[str]) -> None:
+        """The paths that file operations refuse from now on (and what lies below them)."""
+        await self._ask({"op": "masks", "paths": list(paths)})
+        self.masks = tuple(paths)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    async def close(self, reason: str = "it was closed") -> str:
+        """End every process and the sandbox itself; safe to call twice.  Returns what is known of how it ended."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(reason), name="sandbox-close")
+        return await asyncio.shield(self._closing)
+
+    async def _close(self, reason: str) -> str:
+        self._channel.fail(reason)
+        if self._beat is not None:
+            self._beat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._beat
+        await self._channel.close()
+        return await self._transport.close()
+
+    # --- small parts ------------------------------------------------------------------------------------------
+
+    def _new_id(self) -> str:
+        self._count += 1
+        return f"x{self._count}"
+
+    def _exec_header(
+        self, command: str | Sequence[str], number: str, cwd: str, env: Mapping[str, str] | None, cap: int
+    ) -> dict[str, JsonValue]:
+        what: dict[str, JsonValue] = {"command": command} if isinstance(command, str) else {"argv": list(command)}
+        return {"exec": number, "cwd": cwd, "env": dict(env or {}), "cap": cap, **what}
+
+    async def _killed_when_cancelled(self, number: str, request: Coroutine[None, None, Reply]) -> Reply:
+        task = asyncio.ensure_future(request)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                await self._kill_and_wait(number, task)
+            raise
+
+    async def _kill_and_wait(self, number: str, task: asyncio.Future[Reply]) -> None:
+        try:
+            await self.kill(number)
+            await asyncio.wait((task,), timeout=KILL_SECONDS)
+        except SandboxLost as lost:
+            # the kill could not be confirmed: end the whole sandbox, which the kernel does confirm
+            self._channel.fail(str(lost))
+            await self.close()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,156 @@
+"""Limits: what the kernel holds for each process, and a watch over what it cannot hold (memory and files together)."""
+# ruff: noqa: PTH123
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable
+
+from . import processes
+from .frames import Json, Request
+from .reactor import ignored
+
+SET_DUMPABLE, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 4, 36, 38
+TICK = 0.4
+SLACK = 64 * 1024 * 1024
+OUT_OF_MEMORY = "it ran out of memory"
+SLACK_INODES = 2_000
+Over = Callable[["int | None", str], None]
+"""Told what to end and why: (None, reason) every command, (pid, reason) the one that this process belongs to."""
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def guard_this_process() -> None:
+    """No tracing by processes of the same user, orphans come to us, no signal ends us."""
+    os.closerange(3, 4096)  # what the rung needed to build the sandbox leads outside of it
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT):
+        signal.signal(number, ignored)
+
+
+class Limits:
+    """The numbers of ``hello``; 0 = no limit."""
+
+    def __init__(self, numbers: dict[str, Json]) -> None:
+        request = Request(numbers, b"")
+        self.memory = request.integer("memory")
+        self.processes = request.integer("processes")
+        self.open_files = request.integer("open_files")
+        self.file_size = request.integer("file_size")
+        self.workspace = request.integer("workspace")
+        self.inodes = request.integer("inodes")
+
+    def apply(self) -> None:
+        """Set them on this process; commands inherit them."""
+        for what, limit in (
+            (resource.RLIMIT_DATA, self.memory),
+            (resource.RLIMIT_NPROC, self.processes),
+            (resource.RLIMIT_NOFILE, self.open_files),
+            (resource.RLIMIT_FSIZE, self.file_size),
+        ):
+            if limit:
+                _lower(what, limit)
+        _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(what: int, limit: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(what, (limit, limit))
+
+
+class Watch:
+    """Looks at memory and files while commands run."""
+
+    def __init__(self, limits: Limits, folders: list[str]) -> None:
+        self._limits = limits
+        self._folders = folders
+        self._known = self._start = usage(folders)
+        self._next_files = 0.0
+        self._oom = oom_kills()
+
+    def begin(self) -> None:
+        """Commands run from now on: growth counts from what was last seen."""
+        self._start = self._known
+        self._next_files = 0.0
+
+    def look(self, over: Over) -> None:
+        """Look once."""
+        self._look_at_memory(over)
+        now = time.monotonic()
+        if now >= self._next_files:
+            self._look_at_files(over)
+            self._next_files = now + min(10 * (time.monotonic() - now), 0.9)
+
+    def _look_at_memory(self, over: Over) -> None:
+        if not self._limits.memory:
+            return
+        used = {pid: _resident(pid) for pid in processes.table(os.getpid())}
+        total = sum(used.values())
+        if not used:
+            return
+        biggest = max(used, key=lambda pid: used[pid])
+        if self.ran_out_of_memory():
+            over(biggest, OUT_OF_MEMORY)
+        elif total > self._limits.memory:
+            over(biggest, f"it used {total >> 20} MB of memory")
+
+    def ran_out_of_memory(self) -> bool:
+        """The kernel killed something for lack of memory since we last asked."""
+        before, self._oom = self._oom, oom_kills()
+        return self._oom > before
+
+    def _look_at_files(self, over: Over) -> None:
+        size, inodes = self._known = usage(self._folders)
+        # a folder that is over the limit already must still let a command clean it up
+        most = max(self._limits.workspace, self._start[0] + SLACK)
+        most_inodes = max(self._limits.inodes, self._start[1] + SLACK_INODES)
+        if self._limits.workspace and size > most:
+            over(None, f"the files of the thread grew to {size >> 20} MB, over {most >> 20} MB")
+        elif self._limits.inodes and inodes > most_inodes:
+            over(None, f"the files of the thread became {inodes}, over {most_inodes}")
+
+
+def oom_kills() -> int:
+    """How often the kernel killed a process of our control group for lack of memory; 0 where that is not told."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as source:
+            for line in source:
+                name, _, value = line.partition(" ")
+                if name == "oom_kill":
+                    return int(value)
+    return 0
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as source:
+            fields = source.read().split()
+        return (int(fields[1]) - int(fields[2])) * PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def usage(folders: list[str]) -> tuple[int, int]:
+    """Bytes on disk and number of files and folders below these folders."""
+    size = count = 0
+    waiting = list(folders)
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                count += 1
+                with contextlib.suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+    return size, count

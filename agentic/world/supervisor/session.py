@@ -1,0 +1,70 @@
+"""What the supervisor holds once its owner has said hello: the workspace, the commands, the limits."""
+# ruff: noqa: PTH110
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .commands import Commands
+from .confined import Confined
+from .files import Files
+from .frames import Json, Request
+from .interpreter import Interpreter
+from .jobs import Jobs
+from .limits import Limits, Watch
+from .output import Outputs
+from .reactor import Reactor
+from .scan import Scanner
+
+
+class Session:
+    """What exists once the owner has said hello."""
+
+    def __init__(self, request: Request, reactor: Reactor) -> None:
+        self.heartbeat = request.seconds("heartbeat", 3.0)
+        self.workspace = Confined(request.text("workspace"))
+        home_path = request.text("home")
+        home = Confined(home_path, "the saved outputs")
+        namespaced = request.flag("namespaced", True)
+        numbers = request.mapping("limits")
+        limits = Limits(numbers)
+        self.scanner = Scanner(self.workspace)
+        self.files = Files(self.workspace, self.scanner.note)
+        self.outputs = Outputs(home)
+        self.jobs = Jobs(reactor)
+        self.commands = Commands(reactor, self.jobs, self.outputs, os.urandom(8).hex(), namespaced)
+        self.commands.grace = request.seconds("grace", 0.4)
+        self.commands.output_limit = Request(numbers, b"").integer("output", 64 * 1024 * 1024)
+        self.interpreter = Interpreter(reactor, self.commands, sys.argv[0])
+        self.watch = Watch(limits, [self.workspace.root, home_path])
+        self.environment = _environment(home_path) | request.environment("environment")
+        self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
+        limits.apply()
+
+    def set_masks(self, request: Request) -> tuple[dict[str, Json], bytes]:
+        """These paths are hidden from now on."""
+        self.workspace.hidden = frozenset(request.texts("paths"))
+        return {}, b""
+
+
+def _environment(home: str) -> dict[str, str]:
+    """All that a command sees of an environment: nothing here asks questions or pages."""
+    return {
+        "PATH": f"{home}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": home,
+        "USER": "agent",
+        "LOGNAME": "agent",
+        "SHELL": "/bin/sh",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "DEBIAN_FRONTEND": "noninteractive",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",  # an edit of the same size in the same second would run the old module
+        "NO_COLOR": "1",
+    }

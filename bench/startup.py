@@ -1,0 +1,188 @@
+"""From the start of ``threadwright run`` to the first 👀 and the first answer, and its memory half a minute later.
+
+A person stands at the local guild's page: as soon as the bot is online a message is posted, and what comes back is timed
+from the start of the process.  The endpoint is in this process and answers at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import aiohttp
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from bench.figures import Figure
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+MEMORY_AFTER = float(os.environ.get("BENCH_MEMORY_AFTER", "30"))
+SECONDS = 60.0
+ANSWER = "The answer is forty-two."
+MODELS = {"anthropic": "anthropic/claude-sonnet-4-5", "litellm": "hosted_vllm/bench"}
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Seconds from the start of the process, and megabytes half a minute after the answer (0 where not waited for)."""
+
+    eyes: float
+    answer: float
+    eyes_cpu: float
+    answer_cpu: float
+    memory_mb: float = 0.0
+
+
+async def figures() -> AsyncIterator[Figure]:
+    """By Anthropic's protocol with targets; through LiteLLM reported."""
+    async with ScriptedEndpoint.start(_reply, capture_requests=False) as endpoint:
+        for route, model in MODELS.items():
+            starts = [await started(endpoint, model, waits=False) for _ in range(ROUNDS - 1)]
+            starts.append(await started(endpoint, model, waits=True))
+            note = f"{model}, median of {ROUNDS}, from the start of the interpreter"
+            aimed = route == "anthropic"
+            eyes, answer = median(start.eyes for start in starts), median(start.answer for start in starts)
+            yield Figure(f"start_to_eyes_{route}", eyes, "s", "<=", 1.5 if aimed else None, note)
+            yield Figure(f"start_to_eyes_cpu_{route}", median(start.eyes_cpu for start in starts), "s")
+            yield Figure(f"start_to_answer_{route}", answer, "s", "<=", 2.5 if aimed else None, note)
+            yield Figure(f"start_to_answer_cpu_{route}", median(start.answer_cpu for start in starts), "s")
+            yield Figure(f"memory_after_30_s_{route}", starts[-1].memory_mb, "MB", note="resident")
+
+
+async def started(endpoint: ScriptedEndpoint, model: str, *, waits: bool) -> Start:
+    """One start with a fresh home."""
+    with tempfile.TemporaryDirectory(prefix="bench-startup-") as home:
+        began = perf_counter()
+        async with running(endpoint, model, home) as (process, url), person(url) as me:
+            channel, bot = await me.online()
+            async with me.live() as live:
+                await me.post(channel, f"<@{bot}> What is the answer?")
+                eyes = await me.sees(live, "👀")
+                eyes_cpu = _cpu_seconds(process.pid)
+                answer = await me.sees(live, ANSWER)
+                answer_cpu = _cpu_seconds(process.pid)
+            memory = 0.0
+            if waits:
+                await asyncio.sleep(MEMORY_AFTER)
+                memory = _resident_mb(process.pid)
+            return Start(eyes - began, answer - began, eyes_cpu, answer_cpu, memory)
+
+
+@asynccontextmanager
+async def running(
+    endpoint: ScriptedEndpoint, model: str, home: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """``threadwright run`` with a local guild, and the guild's address."""
+    port = _free_port()
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": home,
+        "THREADWRIGHT_HOME": home,
+        "THREADWRIGHT_GUILD_PORT": str(port),
+        "THREADWRIGHT_TIER_2": model,
+        "HOSTED_VLLM_API_BASE": f"{endpoint.url}/v1",
+        "HOSTED_VLLM_API_KEY": "bench",
+        **endpoint.environment(),
+    }
+    main = "import sys; from bot.cli import main; sys.exit(main(['run']))"
+    log = (Path(home) / "bench.log").open("wb")
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", main, env=environment, stdout=log, stderr=log)
+    try:
+        yield process, f"http://127.0.0.1:{port}"
+    finally:
+        log.close()
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(15):
+                await process.wait()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+class Person:
+    """Somebody at the page."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+
+    async def online(self) -> tuple[str, str]:
+        """Open the page, wait until the bot is online; (a channel, the bot)."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                with contextlib.suppress(aiohttp.ClientError):
+                    async with self._session.get(f"{self._url}/"):
+                        break
+                await asyncio.sleep(0.02)
+            while True:
+                state = await self._get("/ui/state")
+                if state["online"]:
+                    channel = next(one for one in state["channels"] if one["type"] == 0)
+                    return str(channel["id"]), str(state["bot"]["id"])
+                await asyncio.sleep(0.02)
+
+    async def post(self, channel: str, text: str) -> None:
+        """Say something."""
+        path = f"{self._url}/ui/channels/{channel}/messages"
+        async with self._session.post(path, json={"content": text}, headers={"X-Local-Guild": "page"}) as response:
+            response.raise_for_status()
+
+    async def sees(self, live: aiohttp.ClientWebSocketResponse, sign: str) -> float:
+        """When the sign was seen, as a reaction or in words."""
+        async with asyncio.timeout(SECONDS):
+            while sign not in str((await live.receive_json())["d"]):
+                pass
+            return perf_counter()
+
+    def live(self) -> contextlib.AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """What happens in the guild, as it happens: asking again and again would weigh on what is measured."""
+        return self._session.ws_connect(f"{self._url}/ui/live")
+
+    async def _get(self, path: str):
+        async with self._session.get(f"{self._url}{path}") as response:
+            response.raise_for_status()
+            return await response.json()
+
+
+@asynccontextmanager
+async def person(url: str) -> AsyncIterator[Person]:
+    """A person with the page's cookie."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        yield Person(session, url)
+
+
+def _reply(request: CapturedRequest) -> Reply:
+    return Reply("", (("finish", {"answer": ANSWER}),)) if "finish" in request.tools else Reply(ANSWER)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _resident_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    match = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(match[1]) / 1024 if match else 0.0
+
+
+def _cpu_seconds(pid: int) -> float:
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

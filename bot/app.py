@@ -1,0 +1,301 @@
+"""The composition root: the one place that builds adapters and wires them.
+
+    store ── Loop ── Threads ── ThreadwrightBot ── Discord or the local guild
+             │          └ Reflexion ── lessons
+             ├ ModelRouter
+             └ StandardToolbox ── RealWorld ── Sandboxes
+
+What is slow is left for after the bot is online: model libraries are warmed up and the sandbox is tried in the
+background, so that the first 👀 waits for neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import discord
+
+from agentic.core.events import OutboxItem
+from agentic.errors import AgenticError, PathRefused
+from agentic.loop import Loop
+from agentic.models.router import ModelRouter
+from agentic.models.tiers import TierChoice
+from agentic.ports import Sink, Store
+from agentic.stores.owners import this_process
+from agentic.world import Choice, Sandboxes
+from bot.client import ThreadwrightBot, create_bot
+from bot.clock import SystemClock
+from bot.composing import FILE_BYTES, FetchFile
+from bot.download import download
+from bot.feed import Feed
+from bot.modelling import models_from, prices_from
+from bot.quoting import Quoting
+from bot.reading import Options
+from bot.session import Ground
+from bot.settings import Settings
+from bot.slots import Slots
+from bot.starting import Beginning, policy_from
+from bot.state import DATABASE, LESSONS, open_lessons, open_store
+from bot.threads import Roster, Threads
+from bot.workshop import Workshop
+from bot.workspaces import Workspaces
+from reflexion import Reflexion
+
+if TYPE_CHECKING:
+    from bot.guild import LocalGuild
+
+BUILD = "0.1.0"
+WARM_UP_AFTER = 0.5
+"""Seconds after the bot is online; what a person does first should not share the processor with imports."""
+EVICT_EVERY = 60.0
+LOCAL_READY_SECONDS = 0.05
+DISCORD_READY_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an app keeps its state, and how it stands to people.
+
+    ``bound``: the one folder that every thread works in; ``attended``: somebody can answer questions;
+    ``recovers``: what an earlier process left in this home is taken up.
+    """
+
+    home: Path
+    bound: Path | None = None
+    attended: bool = True
+    recovers: bool = True
+
+
+class CannotConnect(Exception):
+    """Discord does not let the bot in; the message says what to do."""
+
+
+class App:
+    """Everything, running."""
+
+    def __init__(
+        self, settings: Settings, models: TierChoice, store: Store, sandboxes: Sandboxes, workshop: Workshop, threads: Threads,
+        router: ModelRouter, bot: ThreadwrightBot, guild: LocalGuild | None,
+    ) -> None:  # fmt: skip
+        self.settings = settings
+        self.models = models
+        self.store = store
+        self.sandboxes = sandboxes
+        self.workshop = workshop
+        self.threads = threads
+        self.bot = bot
+        self.guild = guild
+        self._router = router
+        self.warmed = asyncio.Event()
+        """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
+        self._background: set[asyncio.Task[None]] = set()
+        self._connection: asyncio.Task[None] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, settings: Settings, place: Place, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = ()
+    ) -> AsyncGenerator[Self]:
+        """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
+        async with AsyncExitStack() as stack:
+            app = await cls._build(stack, settings, place, guild, sinks)
+            stack.push_async_callback(app._close)
+            if place.recovers:
+                await app.threads.recover()
+            app._connect()
+            yield app
+
+    @classmethod
+    async def _build(
+        cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
+    ) -> Self:
+        durable = settings.store == "sqlite"
+        clock, feed, roster, quotes = SystemClock(), Feed(), Roster(), Quoting()
+        store = open_store(place.home / DATABASE if durable else None)
+        stack.push_async_callback(store.close)
+        lessons = open_lessons(place.home / LESSONS if durable else None)
+        stack.push_async_callback(lessons.close)
+        prices = prices_from(settings)
+        models = models_from(settings, os.environ, prices)
+        router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
+        stack.push_async_callback(router.close)
+        state = place.home / "sandboxes"
+        sandboxes = Sandboxes(state, _chooser(settings, state), count=settings.max_sandboxes)
+        stack.push_async_callback(sandboxes.close)
+        workshop = Workshop(sandboxes, Workspaces(place.home / "workspaces", place.bound), download)
+        reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
+
+        async def tell(item: OutboxItem) -> None:
+            await store.put_outbox([item])
+            feed.outbox.set()
+
+        ground = Ground(
+            store=store,
+            clock=clock,
+            runner=Loop(store, router, clock, (feed, roster, *sinks), BUILD),
+            workshop=workshop,
+            learning=reflexion,
+            slots=Slots(settings.max_executions),
+            owner=this_process(),
+            begin=Beginning(
+                store=store,
+                lessons=reflexion,
+                policy=policy_from(settings, models.tiers, attended=place.attended),
+                receive=workshop.receive,
+                tell=tell,
+                quotes=quotes,
+                place=workshop.place,
+            ),
+            tell=tell,
+        )
+        threads = Threads(ground, roster, reflexion, workshop.receive)
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
+        bot = create_bot(threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None))
+        quotes.through(bot.desk)
+        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
+
+    async def online(self) -> None:
+        """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
+        connection = self._connection
+        assert connection is not None
+        ready = asyncio.create_task(self.bot.wait_until_ready(), name="ready")
+        try:
+            await asyncio.wait((ready, connection), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+        if connection.done():
+            self._raise_why(connection)
+        self.beside("warm-up", self._warm_up())
+        self.beside("eviction", self._evict())
+
+    async def until(self, stopped: asyncio.Event) -> None:
+        """Wait until ``stopped``, or raise ``CannotConnect`` when Discord shuts the bot out."""
+        assert self._connection is not None
+        waiting = asyncio.create_task(stopped.wait(), name="stop signal")
+        try:
+            await asyncio.wait((waiting, self._connection), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self._connection.done():
+            self._raise_why(self._connection)
+
+    async def delivered(self, thread: str, seconds: float = 10.0) -> None:
+        """Wait until everything that is due in the thread was posted, or the time is over."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while await self._is_due(thread) and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+    async def _is_due(self, thread: str) -> bool:
+        """Something waits to be posted, or a progress message does not show the end yet."""
+        if await self.store.undelivered(thread):
+            return True
+        rows = [row for row in await self.store.executions(thread) if row.finished]
+        progress = await self.store.outbox_row(f"{rows[-1].execution}.1.0") if rows else None
+        return progress is not None and any(self.bot.board.shows(message) for message in progress.delivered)
+
+    def _connect(self) -> None:
+        if self.guild is not None:
+            self.guild.attach()
+            token = self.guild.bot_token
+        else:
+            assert self.settings.discord_token is not None
+            token = self.settings.discord_token.get_secret_value()
+        self._connection = asyncio.create_task(self.bot.start(token), name="connection")
+
+    def _raise_why(self, connection: asyncio.Task[None]) -> None:
+        error = None if connection.cancelled() else connection.exception()
+        if isinstance(error, discord.LoginFailure):
+            raise CannotConnect(
+                "Discord refused the token. Copy a new one from the bot's page in the developer portal to DISCORD_TOKEN."
+            ) from error
+        if isinstance(error, discord.PrivilegedIntentsRequired):
+            raise CannotConnect(
+                "Discord does not let the bot read messages. Switch on “Message Content Intent” on the bot's page in the "
+                "developer portal."
+            ) from error
+        if error is not None:
+            raise CannotConnect(f"The connection to Discord ended: {error}") from error
+        raise CannotConnect("The connection to Discord was closed.")
+
+    async def _warm_up(self) -> None:
+        await asyncio.sleep(WARM_UP_AFTER)
+        try:
+            await self._router.warm_up(self.models.models)
+            await asyncio.sleep(WARM_UP_AFTER)  # whoever waited for the library has their answer first
+        finally:
+            self.warmed.set()
+        try:
+            await self.workshop.choice()
+        except (AgenticError, OSError) as error:
+            log.warning("the sandbox could not be tried: %s", error)
+
+    async def _evict(self) -> None:
+        while True:
+            await asyncio.sleep(EVICT_EVERY)
+            await self.sandboxes.evict_idle()
+
+    def beside(self, name: str, work: Coroutine[None, None, None]) -> None:
+        """Do something in the background, until the app closes; if it breaks, the log says so."""
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s broke", task.get_name(), exc_info=error)
+
+    async def _close(self) -> None:
+        """Take nothing more in, end what runs (it goes on after the next start), then let the adapters close."""
+        background = tuple(self._background)
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+        await self.workshop.close()
+        await self.threads.close()
+        await self.bot.close()
+        if self._connection is not None:
+            await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def options_from(settings: Settings, *, local: bool) -> Options:
+    """What the Discord side needs of the settings; a local guild is complete at once."""
+    return Options(
+        roles=settings.levels,
+        default_level=settings.default_level,
+        custom_emoji=settings.signs,
+        speaking_bots=frozenset(settings.speaking_bots),
+        guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
+    )
+
+
+def _chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:
+    async def choice() -> Choice:
+        if settings.sandbox in ("auto", "docker"):  # its library is slow to import: the event loop goes on meanwhile
+            await asyncio.to_thread(importlib.import_module, "agentic.world.docker")
+        from agentic.world.ladder import choose
+
+        return await choose(settings.sandbox, state, image=settings.sandbox_image)
+
+    return choice
+
+
+def _fetcher(workshop: Workshop) -> FetchFile:
+    async def fetch(thread: str, path: str) -> bytes | None:
+        try:
+            return await workshop.world(thread).get_file(path, FILE_BYTES)
+        except PathRefused as refused:
+            log.info("thread %s: %s", thread, refused)
+            return None
+
+    return fetch

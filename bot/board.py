@@ -1,0 +1,190 @@
+"""The one progress message of each execution, edited in place.
+
+Edits of one message are at least ``EDIT_SECONDS`` apart, further apart while many threads are busy, and coalesced:
+what is shown is always the newest.  A message that somebody deleted is posted anew; one that comes near an hour of age is
+closed and continued in a new one, because Discord limits edits of older messages.  Before an answer or a question is
+posted, the message above it is brought up to date at once, so that it never says "running" over an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import discord
+
+from agentic.errors import StoreError
+from agentic.ports import Store
+from bot.feed import Feed, folded
+from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
+from bot.sending import Sender
+from bot.wording import progress_text
+
+ROLL_SECONDS = 55 * 60.0
+LOOK_SECONDS = 0.1
+"""A model streams a hundred pieces a second; to look at each would cost more than to show them."""
+SETTLE_SECONDS = 0.8
+"""How long an answer waits for the progress above it; with limits on edits it goes first."""
+CONTINUED = "-# ⬇ continued below"
+_FACT = "progress:"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Shown:
+    """A progress message as it stands in Discord."""
+
+    thread: str
+    message: str
+    generation: int = 0
+    text: str = ""
+    turn: int = 0
+    due: float = 0.0
+    """When, by the event loop's clock, it may be edited again."""
+    hurried: asyncio.Event = field(default_factory=asyncio.Event)
+    """The next edit waits no longer."""
+
+
+class Board:
+    """Keeps progress messages up to date for as long as ``run`` runs."""
+
+    def __init__(
+        self, store: Store, desk: Desk, feed: Feed, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._store, self._desk, self._feed, self.now = store, desk, feed, now
+        self._shown: dict[str, Shown] = {}
+        self._pending: set[str] = set()
+        self._keepers: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Show what changes, until cancelled."""
+        try:
+            while True:
+                await self._feed.changed.wait()
+                for execution in self._feed.take_dirty():
+                    self._note(execution)
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            for keeper in self._keepers.values():
+                keeper.cancel()
+
+    async def posted(self, execution: str, thread: str, message: str) -> None:
+        """The outbox has posted the message in which the execution is to be shown."""
+        self._shown[execution] = Shown(thread, message, due=self._soon())
+        await self._remember(execution)
+        self._note(execution)
+
+    async def settle(self, execution: str) -> None:
+        """Show an execution as it is now, before its answer or question is posted below; within ``SETTLE_SECONDS``."""
+        self._note(execution)
+        if (shown := self._shown.get(execution)) is not None:
+            shown.hurried.set()
+        await asyncio.wait((self._keepers[execution],), timeout=SETTLE_SECONDS)
+
+    async def stands_in(self, thread: str) -> bool:
+        """Whether a progress message was ever posted there: then the thread existed, and was deleted if it is gone."""
+        return await self._store.fact(_FACT + thread) is not None
+
+    def shows(self, message: str) -> tuple[str, int] | None:
+        """(execution, turn) that a progress message shows now."""
+        for execution, shown in self._shown.items():
+            if shown.message == message:
+                return execution, shown.turn
+        return None
+
+    def _note(self, execution: str) -> None:
+        self._pending.add(execution)
+        if execution not in self._keepers:
+            keeper = asyncio.create_task(self._keep(execution), name=f"progress of {execution}")
+            self._keepers[execution] = keeper
+            keeper.add_done_callback(lambda _: self._keepers.pop(execution, None))
+
+    async def _keep(self, execution: str) -> None:
+        while execution in self._pending:
+            shown = await self._ready(execution)
+            if shown is None:
+                return
+            await _due(shown)
+            self._pending.discard(execution)
+            try:
+                await self._show(execution, shown)
+            except (Held, Unfit, StoreError) as error:
+                log.info("the progress of %s is not shown now: %s", execution, error)
+            shown.due = self._soon()
+
+    async def _ready(self, execution: str) -> Shown | None:
+        """The message and the read model, from the store where the execution began before this process."""
+        try:
+            if self._feed.progress(execution) is None:
+                self._feed.load(await folded(self._store, execution))
+            if execution not in self._shown:
+                await self._recall(execution)
+        except StoreError as error:
+            log.info("the progress of %s cannot be read now: %s", execution, error)
+            return None
+        return self._shown.get(execution)
+
+    async def _show(self, execution: str, shown: Shown) -> None:
+        progress = self._feed.progress(execution)
+        if progress is None:
+            return
+        text = progress_text(progress, self._feed.tail(execution))
+        if self._age(shown) > ROLL_SECONDS and progress.finished is None:
+            await self._roll(execution, shown, text)
+        elif text != shown.text:
+            try:
+                await self._desk.edit(shown.thread, shown.message, text)
+            except Gone:
+                await self._again(execution, shown, text)
+        shown.text, shown.turn = text, progress.turn
+        if progress.finished is not None:
+            self._shown.pop(execution, None)
+            self._feed.forget(execution)
+
+    async def _roll(self, execution: str, shown: Shown, text: str) -> None:
+        before = shown.message
+        await self._again(execution, shown, text)
+        try:
+            await self._desk.edit(shown.thread, before, CONTINUED)
+        except Gone:
+            log.debug("the progress message before was deleted")
+
+    async def _again(self, execution: str, shown: Shown, text: str) -> None:
+        generation = shown.generation + 1
+        nonce = nonce_of(f"progress.{execution}", 0, generation)
+        shown.message = await self._desk.post(Post(shown.thread, text, nonce))
+        shown.generation = generation
+        await self._remember(execution)
+
+    async def _remember(self, execution: str) -> None:
+        shown = self._shown[execution]
+        value = f"{execution} {shown.message} {shown.generation}"
+        await self._store.set_fact(_FACT + shown.thread, value)
+
+    async def _recall(self, execution: str) -> None:
+        progress = self._feed.progress(execution)
+        fact = await self._store.fact(_FACT + progress.thread) if progress and progress.thread else None
+        if progress is None or fact is None:
+            return
+        known, message, generation = fact.split(" ")
+        if known == execution:
+            self._shown[execution] = Shown(progress.thread, message, int(generation))
+
+    def _age(self, shown: Shown) -> float:
+        return (self.now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()
+
+    def _soon(self) -> float:
+        return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._keepers))
+
+
+async def _due(shown: Shown) -> None:
+    try:
+        async with asyncio.timeout_at(shown.due):
+            await shown.hurried.wait()
+    except TimeoutError:
+        return
+    shown.hurried.clear()

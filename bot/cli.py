@@ -1,0 +1,158 @@
+"""`threadwright run | task | doctor | replay`.
+
+Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 64 a mistake in the command line or the settings.
+Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
+promise (1.5 s), and `--help` should not wait for a web server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from bot.commandline.output import fail, nobody_reads, note, open_standard_streams, say
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+
+MISTAKEN = 64
+"""``EX_USAGE`` of sysexits.h: nothing was begun."""
+INTERRUPTED = 130
+UNREAD = 141
+"""As for a program that SIGPIPE ended."""
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The console script; ends the process with the command's exit code."""
+    open_standard_streams()
+    sys.exit(perform(argv))
+
+
+def perform(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and the settings, do the command, return its exit code."""
+    wanted = parser().parse_args(argv)
+    from agentic.errors import AgenticError
+    from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
+    from bot.state import HomeUnusable
+
+    try:
+        settings = read_settings()
+        honour_provider_variables()
+        logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        return asyncio.run(_command(wanted, settings))
+    except SettingsMistaken as mistaken:
+        note("These settings cannot be used:\n" + "\n".join(f"- {mistake}" for mistake in mistaken.mistakes))
+        return MISTAKEN
+    except HomeUnusable as unusable:
+        return fail(str(unusable))
+    except AgenticError as error:
+        return fail(f"Threadwright cannot work like this: {error}. `threadwright doctor` shows every part.")
+    except BrokenPipeError:
+        nobody_reads(1)
+        return UNREAD
+    except OSError as error:
+        log.debug("refused", exc_info=True)
+        return fail(f"This machine refused something: {error}. `threadwright doctor` shows every part.")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    """The command's coroutine; only its own modules are imported."""
+    if wanted.command == "run":
+        from bot.commandline.run import run
+
+        return run(settings)
+    if wanted.command == "task":
+        from bot.commandline.task import TaskOrder, task
+
+        order = TaskOrder(wanted.text, wanted.dir, as_json=wanted.json, timeout=wanted.timeout)
+        return task(settings, order)
+    if wanted.command == "doctor":
+        from bot.doctor import doctor
+
+        return doctor(settings, as_json=wanted.json)
+    from bot.commandline.replay import replay
+
+    return replay(settings, wanted.execution)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
+        self.print_usage(sys.stderr)
+        self.exit(MISTAKEN, f"{self.prog}: {message}\n")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print it; the number is looked up only here."""
+        from bot.app import BUILD
+
+        say(f"threadwright {BUILD}")
+        parser.exit()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    names = "run | task | doctor | replay"
+    whole = _Parser(
+        prog="threadwright",
+        usage=f"threadwright [--help] [--version] {names} …",
+        description="A Discord bot that gives each thread an agent. `threadwright task --help` tells more of a command.",
+    )
+    whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
+    commands.add_parser(
+        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
+    )
+    task = commands.add_parser(
+        "task",
+        help="do one task, as a mention in a thread of a local guild would; exit 0 done, 1 failed, 2 asks, 3 stopped, "
+        "64 mistake in the command or the settings",
+    )
+    task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
+    task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")
+    task.add_argument(
+        "--json", action="store_true", help="print one event a line, and nothing else, to standard output"
+    )
+    task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
+    doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
+    doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    replay = commands.add_parser("replay", help="tell an execution's log as a story, and check it")
+    replay.add_argument("execution", metavar="EXECUTION", help="its id, as /status shows it")
+    return whole
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise argparse.ArgumentTypeError("say what to do")
+    return value.strip()
+
+
+def _folder(value: str) -> Path:
+    folder = Path(value).expanduser().resolve()
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{value!r} is not a folder")
+    return folder
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError("write seconds, more than 0")
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

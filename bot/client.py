@@ -1,0 +1,121 @@
+"""The Discord client: minimal intents, no pings, its cogs, and the two asyncio tasks that show and deliver."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Coroutine
+
+import discord
+import orjson
+from discord.ext import commands
+
+from agentic.ports import Store
+from bot.board import Board
+from bot.buttons import Choice, Halt, Vote
+from bot.closing import Closing
+from bot.composing import Composer, FetchFile
+from bot.conversation import Conversation
+from bot.feed import Feed
+from bot.intake import Intake
+from bot.outbox import Outbox
+from bot.posting import Desk
+from bot.reading import Options, Reader
+from bot.sending import Sender
+
+COGS = ("bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.commands")
+FINGERPRINT = "commands.fingerprint"
+
+log = logging.getLogger(__name__)
+
+
+def intents() -> discord.Intents:
+    """Guilds, their messages with content, and reactions: nothing else."""
+    return discord.Intents(guilds=True, guild_messages=True, message_content=True, guild_reactions=True)
+
+
+class ThreadwrightBot(commands.Bot):
+    """Threadwright in Discord; every part is an attribute that cogs use."""
+
+    def __init__(
+        self, conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options
+    ) -> None:
+        self.sender = Sender(wire_seconds=options.wire_seconds)
+        super().__init__(
+            command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,
+            allowed_mentions=discord.AllowedMentions.none(), chunk_guilds_at_startup=False,
+            member_cache_flags=discord.MemberCacheFlags.none(), guild_ready_timeout=options.guild_ready_timeout,
+            http_trace=self.sender.trace(),
+        )  # fmt: skip
+        self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
+        self.reader = Reader(self, options)
+        self.desk = Desk(self, self.sender)
+        self.intake = Intake(conversation, self.desk)
+        self.board = Board(store, self.desk, feed)
+        self.outbox = Outbox(store, self.desk, feed, self.board, Composer(store, feed, fetch_file))
+        self.synced = asyncio.Event()
+        """The commands are as Discord has them."""
+        self._running: list[asyncio.Task[None]] = []
+
+    async def setup_hook(self) -> None:
+        """Load the cogs and begin to deliver; runs once, after the login."""
+        for cog in COGS:
+            await self.load_extension(cog)
+        self.add_dynamic_items(Choice, Vote, Halt)
+        self._begin("outbox", self.outbox.run())
+        self._begin("board", self.board.run())
+        self._begin("closing", Closing(self.store, self.desk, self.feed).run())
+        self._begin("commands", self._sync())
+
+    async def on_guild_channel_update(self, *_: object) -> None:
+        """Rights may have changed: what was kept back is tried again."""
+        self.outbox.retry_now()
+
+    async def on_guild_role_update(self, *_: object) -> None:
+        """The same for the rights of a role."""
+        self.outbox.retry_now()
+
+    async def on_thread_update(self, *_: object) -> None:
+        """The same for an archived or locked thread."""
+        self.outbox.retry_now()
+
+    async def close(self) -> None:
+        """Stop delivering; what waits stays in the outbox."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=5.0)
+        await super().close()
+
+    def _begin(self, name: str, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(_said_if_it_broke)
+        self._running.append(task)
+
+    async def _sync(self) -> None:
+        """Register the commands with Discord, only if they are not what was registered last."""
+        payload = sorted((c.to_dict(self.tree) for c in self.tree.get_commands()), key=lambda c: str(c["name"]))
+        seal = hashlib.sha256(orjson.dumps([self.application_id, payload], option=orjson.OPT_SORT_KEYS)).hexdigest()
+        if await self.store.fact(FINGERPRINT) == seal:
+            self.synced.set()
+            return
+        try:
+            await self.tree.sync()
+        except discord.HTTPException as error:
+            log.warning("the slash commands could not be registered: %s; the prefix works", error)
+            return
+        await self.store.set_fact(FINGERPRINT, seal)
+        self.synced.set()
+
+
+def _said_if_it_broke(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("%s broke; restart the bot", task.get_name(), exc_info=task.exception())
+
+
+def create_bot(
+    conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options | None = None
+) -> ThreadwrightBot:
+    """A bot that is ready to log in; ``feed`` must be among the sinks of what runs."""
+    return ThreadwrightBot(conversation, store, feed, fetch_file, options or Options())

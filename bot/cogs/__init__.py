@@ -1,0 +1,1 @@
+"""What people can do in Discord, one feature a file."""

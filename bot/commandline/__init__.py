@@ -1,0 +1,1 @@
+"""What `threadwright` does on a command line, one file a command."""

@@ -1,0 +1,61 @@
+"""What a command prints: results to standard output, trouble to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TextIO
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def fail(text: str) -> int:
+    """Say what went wrong; the exit code to return."""
+    note(text)
+    return 1
+
+
+def print_to(out: TextIO, text: str) -> None:
+    """Lines of a result; never raises, for what is printed about work must not end it."""
+    try:
+        out.write(text + "\n")
+        out.flush()
+    except OSError as error:
+        nobody_reads(out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            with contextlib.suppress(OSError):
+                note(f"Standard output cannot be written to ({error.strerror}); nothing more is printed there.")
+
+
+def nobody_reads(descriptor: int) -> None:
+    """The reader of a pipe is gone, as `head` is after its lines: what is still written there goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def open_standard_streams() -> None:
+    """Streams that were closed for the process (`<&-`) are empty ones, so that nothing else takes their numbers."""
+    for descriptor, stream, mode in ((0, sys.__stdin__, "r"), (1, sys.__stdout__, "w"), (2, sys.__stderr__, "w")):
+        if stream is None:
+            _open_nowhere(descriptor, mode)
+
+
+def _open_nowhere(descriptor: int, mode: str) -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if nowhere != descriptor:
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+    stream = os.fdopen(descriptor, mode, encoding="utf-8", closefd=False)
+    setattr(sys, ("stdin", "stdout", "stderr")[descriptor], stream)

@@ -1,0 +1,161 @@
+"""`threadwright run`: Discord if there is a token, else a local guild; until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentic.models.importing import uncollected
+from bot.commandline.output import fail, note, say
+from bot.settings import Settings
+from bot.state import usable, why_unusable
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+
+MOVE = "Set THREADWRIGHT_HOME to another folder."
+TABLE_WITHIN = 5.0
+"""How long the table waits for the models to be ready to be asked."""
+
+
+class AlreadyRunning(Exception):
+    """Another process works on this home."""
+
+
+async def run(settings: Settings) -> int:
+    """Start everything, say where to chat, and end cleanly."""
+    try:
+        with only_one(settings.home):
+            return await _run(settings)
+    except AlreadyRunning:
+        return fail(
+            f"Threadwright already runs on {settings.home}. Stop it first, or set THREADWRIGHT_HOME to another folder."
+        )
+
+
+async def _run(settings: Settings) -> int:
+    with uncollected():
+        from bot.app import App, CannotConnect, Place
+
+    stopped = asyncio.Event()
+    with _stop_signals(stopped):
+        async with AsyncExitStack() as stack:
+            guild = None
+            if settings.discord_token is None:
+                with uncollected():
+                    import apsw
+
+                    from bot.guild import LocalGuild, UnusableFolder
+
+                try:
+                    opened = await LocalGuild.start(port=settings.guild_port, state=settings.home / "guild")
+                except (UnusableFolder, apsw.Error) as error:
+                    return fail(_not_usable(settings, error))
+                except OSError as error:
+                    return fail(_not_opened(settings, error))
+                guild = await stack.enter_async_context(opened)
+            app = await stack.enter_async_context(App.open(settings, Place(settings.home), guild=guild))
+            try:
+                await app.online()
+                _greet(app)
+                app.beside("table", _show_components(app))
+                await app.until(stopped)
+            except CannotConnect as error:
+                return fail(str(error))
+            note("Ending; what is running goes on after the next start.")
+    return 0
+
+
+def _not_usable(settings: Settings, error: Exception) -> str:
+    """A full disk is no reason to move a good file away."""
+    import apsw
+
+    if isinstance(error.__cause__ or error, apsw.FullError):
+        return f"The disk of {settings.home} is full. Make room, or set THREADWRIGHT_HOME to another folder."
+    if isinstance(error, apsw.Error):
+        return f"The local guild cannot be opened: {settings.home / 'guild'} cannot be used ({error}). Move it away."
+    return f"The local guild cannot be opened: {error}"
+
+
+def _not_opened(settings: Settings, error: OSError) -> str:
+    """The folder's fault has a path, the port's has none."""
+    if error.filename is not None:
+        return f"{error.filename} cannot be used: {why_unusable(settings.home / 'guild', error)}. {MOVE}"
+    if error.errno == errno.EADDRINUSE:
+        why = "is taken"
+    elif error.errno in (errno.EACCES, errno.EPERM):
+        why = "may not be used by you"
+    else:
+        why = f"cannot be listened on ({os.strerror(error.errno or 0)})"
+    return (
+        f"Port {settings.guild_port} {why}. Set THREADWRIGHT_GUILD_PORT to another one, or to 0 for any that is free."
+    )
+
+
+async def _show_components(app: App) -> None:
+    """What is in use and why: later than the address, since who is quick to write something should not wait for it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(TABLE_WITHIN):
+            await app.warmed.wait()
+    from bot import doctor
+
+    choice = await app.workshop.choice()
+    address = app.guild.url if app.guild is not None else ""
+    kept = await asyncio.to_thread(doctor.store, app.settings)
+    offered = [row for row in await doctor.models(app.settings) if row.adapter == "Ollama"]
+    components = (
+        doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        *doctor.model_components(app.models), *offered,
+    )  # fmt: skip
+    doctor.show(components)
+
+
+def _greet(app: App) -> None:
+    """Where to chat."""
+    if app.guild is not None:
+        say(f"Open {app.guild.url} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
+    else:
+        say(f"{app.bot.user} is online. Mention it in a channel. Ctrl-C ends it.")
+
+
+@contextmanager
+def only_one(home: Path) -> Generator[None]:
+    """Hold the home for this process; the lock ends with the process, however that ends."""
+    with usable(home):
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / "run.lock").open("w")
+    with lock as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(str(home)) from None
+        yield
+
+
+@contextmanager
+def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
+    """The first Ctrl-C or SIGTERM asks to end; a second one does not wait."""
+    loop = asyncio.get_running_loop()
+
+    def ask() -> None:
+        stopped.set()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(signal_number)
+
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, ask)
+    try:
+        yield
+    finally:
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):
+                loop.remove_signal_handler(signal_number)

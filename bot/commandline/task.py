@@ -1,0 +1,198 @@
+"""`threadwright task "TEXT"`: one task, on the same path as a mention.
+
+A local guild is started with the bot in it; the text is posted as a person's message, a thread opens, and this
+watches it.  There is no second way in, so what this shows is what people on Discord get.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from agentic.errors import AgenticError
+from bot.commandline.output import fail, note, print_to
+from bot.commandline.sinks import JsonLines, Steps
+from bot.commandline.transcript import as_people_see_it
+from bot.settings import Settings
+from bot.state import new_task_folder
+from bot.workspaces import lent
+
+if TYPE_CHECKING:
+    from agentic.ports import Sink
+    from bot.app import App
+    from bot.guild import LocalGuild
+
+DONE, FAILED, ASKING, STOPPED = 0, 1, 2, 3
+MESSAGE_CHARACTERS = 1_900
+"""What fits into a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
+BEGIN_SECONDS = 60.0
+STOP_SECONDS = 10.0
+TIMED_OUT = "the time-out ended it"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """What was asked for on the command line."""
+
+    text: str
+    folder: Path | None = None
+    as_json: bool = False
+    timeout: float | None = None
+
+
+async def task(settings: Settings, order: TaskOrder) -> int:
+    """Do it; the exit code says how it ended."""
+    from bot.app import App, Place
+    from bot.guild import LocalGuild
+
+    with _pure_standard_output() as out, lent(order.folder):
+        async with await LocalGuild.start() as guild:
+            home = new_task_folder(settings.home, datetime.now(UTC))
+            place = Place(home, bound=order.folder, attended=sys.stdin.isatty(), recovers=False)
+            sinks = _sinks(order, out)
+            async with App.open(settings, place, guild=guild, sinks=sinks) as app:
+                await app.online()
+                with contextlib.suppress(AgenticError):  # without a sandbox the thread itself says so
+                    await app.workshop.choice()
+                watch = _Watch(app, guild, order)
+                code = await watch.follow()
+                if not order.as_json:
+                    print_to(out, f"{watch.worded(as_people_see_it(guild))}\n\n{await watch.left_behind(home)}")
+                if code == ASKING:
+                    note(watch.how_to_answer(home))
+                return code
+
+
+def _sinks(order: TaskOrder, out: TextIO) -> tuple[Sink, ...]:
+    """Events for programs; steps for somebody at a terminal."""
+    if order.as_json:
+        return (JsonLines(out),)
+    return (Steps(sys.stderr),) if sys.stderr.isatty() else ()
+
+
+class _Watch:
+    """Posts the task and waits for its end, a question, Ctrl-C or the time-out."""
+
+    def __init__(self, app: App, guild: LocalGuild, order: TaskOrder) -> None:
+        self._app = app
+        self._guild = guild
+        self._order = order
+        self._interrupted = asyncio.Event()
+        self._timed_out = False
+        self._thread = ""
+
+    async def follow(self) -> int:
+        """The exit code."""
+        message = await self._post()
+        self._thread = thread = str(message)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted.set)
+        limit = asyncio.timeout(self._order.timeout)
+        try:
+            async with limit:
+                return await self._until_settled(message, thread)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._timed_out = True
+            await self._stop(message, thread)
+            return fail(f"Not done after {self._order.timeout:g} s; {TIMED_OUT}.")
+        finally:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+    def worded(self, transcript: str) -> str:
+        """The time-out stops as a person does, with a 🛑; whoever reads of it pressed none."""
+        if not self._timed_out:
+            return transcript
+        return re.sub(r"Stopped by [^.\n]+\.", f"{TIMED_OUT.capitalize()}.", transcript)
+
+    async def left_behind(self, home: Path) -> str:
+        """Where the files are, and what to ask `replay` for."""
+        lines: list[str] = []
+        if self._order.folder is None and (folder := self._workspace(home)).is_dir():
+            lines.append(f"Files: {folder}")
+        if execution := (await self._app.threads.status(self._thread)).execution:
+            forgotten = self._app.settings.store == "memory"
+            lines.append(f"Execution: {execution}" + ("" if forgotten else f" (threadwright replay {execution})"))
+        return "\n".join(lines)
+
+    def how_to_answer(self, home: Path) -> str:
+        """There is no way to answer a task that has ended its process, so say what there is."""
+        folder = self._order.folder or self._workspace(home)
+        again = f" with --dir {shlex.quote(str(folder))}" if folder.is_dir() else ""
+        return (
+            "It waits for an answer, and `threadwright task` cannot take one. Write the answer into the text and run it "
+            f"again{again}, or use `threadwright run`, where you can answer."
+        )
+
+    def _workspace(self, home: Path) -> Path:
+        return home / "workspaces" / self._thread
+
+    async def _post(self) -> int:
+        text = self._order.text
+        files: list[tuple[str, bytes]] = []
+        if len(text) > MESSAGE_CHARACTERS:
+            files, text = [("task.md", text.encode())], "Do what the attached task.md asks for."
+        posted = await self._guild.post(self._guild.channel().id, f"{self._guild.bot.mention} {text}", files=files)
+        return posted.id
+
+    async def _until_settled(self, message: int, thread: str) -> int:
+        try:
+            await self._guild.wait_for(lambda _: self._app.threads.took_up(thread), BEGIN_SECONDS)
+        except TimeoutError:
+            return fail("The bot did not take the task up. `threadwright doctor` shows what is missing.")
+        settled = asyncio.create_task(self._app.threads.settled(thread))
+        interrupted = asyncio.create_task(self._interrupted.wait())
+        try:
+            await asyncio.wait((settled, interrupted), return_when=asyncio.FIRST_COMPLETED)
+            if not settled.done():
+                note("Stopping …")
+                await self._stop(message, thread)
+            return await self._verdict(thread)
+        finally:
+            settled.cancel()
+            interrupted.cancel()
+            await asyncio.gather(settled, interrupted, return_exceptions=True)
+
+    async def _stop(self, message: int, thread: str) -> None:
+        """As a person does it: 🛑 on the task's message."""
+        await self._guild.react(message, "🛑")
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._app.threads.idle(thread)
+        except TimeoutError:
+            note("It did not end in time.")
+
+    async def _verdict(self, thread: str) -> int:
+        status = await self._app.threads.status(thread)
+        await self._app.delivered(thread)
+        if status.state == "asking":
+            return ASKING
+        if self._interrupted.is_set() and not status.execution:
+            return STOPPED  # it was called off before it began
+        return {"done": DONE, "stopped": STOPPED}.get(status.finished, FAILED)
+
+
+@contextmanager
+def _pure_standard_output() -> Generator[TextIO]:
+    """Standard output for results alone: whatever a library prints goes to standard error."""
+    sys.stdout.flush()
+    real = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with os.fdopen(real, "w", encoding="utf-8") as out:
+            yield out
+            out.flush()
+            os.dup2(out.fileno(), 1)
+    finally:
+        sys.stdout.flush()

@@ -1,0 +1,86 @@
+"""The seam between what Discord shows and what runs: cogs speak to a ``Conversation``, ``bot/threads.py`` is one.
+
+What people do becomes an ``InboxItem`` (``bot/translate.py``).  Its ``sort`` says what was meant:
+
+task, guidance, answer   a plain message, by the state of the thread: idle, busy, asking
+queue                    a task for after the running one
+stop                     🛑 or the word alone
+feedback                 ``text`` is the vote: 'up', 'down', or 'none' where it was taken back
+correction               ❌ or "that was wrong"
+
+``target`` says what it is about: for an answer the question's id; for feedback and corrections '<execution>/result'
+or '<execution>/turn:3', or '' for the newest execution of the thread.  An answer's ``text`` is the chosen option's
+label, or what the person wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agentic.core.events import InboxItem
+
+Activity = Literal["idle", "busy", "asking"]
+"""What a thread with an agent is doing."""
+ThreadState = Literal["unknown", "idle", "busy", "asking"]
+"""The same, or a thread that is no session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of an item: ``text`` is told to the person where it is not empty."""
+
+    accepted: bool
+    state: Activity
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """What a person may ask of a thread; fields that are not known are empty."""
+
+    state: ThreadState
+    execution: str = ""
+    task: str = ""
+    requester: str = ""
+    """Id of the person whose execution it is."""
+    question: str = ""
+    """Id of the open question."""
+    step: str = ""
+    turn: int = 0
+    tier: int = 0
+    model: str = ""
+    usd: float = 0.0
+    seconds: float = 0.0
+    confidence: int | None = None
+    queued: int = 0
+    finished: str = ""
+    """How the newest execution ended, '' while it is open."""
+
+
+class Conversation(Protocol):
+    """All threads with an agent, as the Discord side sees them."""
+
+    async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
+        """Keep the item durably, then start or nudge the thread's execution; returns without waiting for either.
+
+        ``item.channel`` is the parent channel where the thread is still to be made from the message.
+        An item with an id that was ever kept changes nothing.
+        """
+        ...
+
+    def state(self, thread: str) -> ThreadState:
+        """What the thread is doing now."""
+        ...
+
+    def knows(self, thread: str) -> bool:
+        """Whether the thread is a session."""
+        ...
+
+    async def status(self, thread: str) -> StatusView:
+        """The thread's newest execution in a person's terms."""
+        ...
+
+    async def thread_of_message(self, message_id: str) -> str | None:
+        """The session a message belongs to: the task's own message, or one that the bot posted."""
+        ...

@@ -1,0 +1,199 @@
+"""Every component: which adapter is in use and why, what is missing, and what to do about it.
+
+`threadwright doctor` looks at all of them; `threadwright run` shows the same table at its start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bot.commandline.output import say
+from bot.settings import Settings
+from bot.state import DATABASE, why_unusable
+
+if TYPE_CHECKING:
+    from agentic.models.tiers import TierChoice
+    from agentic.world import Choice
+
+State = Literal["ok", "limited", "missing"]
+"""missing: it cannot run like this; limited: it runs, and less is possible."""
+LEAST_FREE = 500_000_000
+LEAST_TO_START = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of the whole, with the adapter that fills it."""
+
+    name: str
+    adapter: str
+    state: State
+    why: str
+    todo: str = ""
+
+
+async def doctor(settings: Settings, *, as_json: bool) -> int:
+    """Print every component; 0 if Threadwright can run."""
+    components = await examine(settings)
+    can_run = all(component.state != "missing" for component in components)
+    if as_json:
+        say(json.dumps({"can_run": can_run, "components": [asdict(c) for c in components]}, indent=2))
+    else:
+        show(components)
+        say("It can run: threadwright run" if can_run else "It cannot run like this; see what is marked missing.")
+    return 0 if can_run else 1
+
+
+async def examine(settings: Settings) -> tuple[Component, ...]:
+    """All components, probed beside each other."""
+    kept, walls, tiers = await asyncio.gather(asyncio.to_thread(store, settings), sandbox(settings), models(settings))
+    return (python(), guild(settings), kept, walls, *tiers)
+
+
+def show(components: Sequence[Component]) -> None:
+    """A table of the components."""
+    from rich.console import Console
+    from rich.table import Table
+
+    signs = {"ok": "✔", "limited": "!", "missing": "✘"}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("", "component", "in use", "why", "what to do"):
+        table.add_column(title, overflow="fold")
+    for component in components:
+        table.add_row(signs[component.state], component.name, component.adapter, component.why, component.todo)
+    width = None if sys.stdout.isatty() else 150
+    Console(file=sys.stdout, highlight=False, markup=False, width=width).print(table)
+
+
+async def sandbox(settings: Settings) -> Component:
+    """Where commands run; each rung is really tried."""
+    import tempfile
+
+    from agentic.world.ladder import choose
+
+    with tempfile.TemporaryDirectory(prefix="threadwright-doctor-", ignore_cleanup_errors=True) as folder:
+        choice = await choose(settings.sandbox, Path(folder), image=settings.sandbox_image)
+        if choice.rung is not None:
+            await choice.rung.close()
+    return sandbox_component(choice, settings.sandbox)
+
+
+def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
+    """What was chosen, and what of the better rungs is not there."""
+    if choice.rung is None:
+        return Component("sandbox", "none", "limited", choice.why, _walls_todo(setting))
+    if choice.name == "host":
+        return Component("sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto for walls")
+    skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
+    return Component("sandbox", choice.name, "ok", f"a command really ran in it{skipped}")
+
+
+def _walls_todo(setting: str) -> str:
+    """How to come to a sandbox; the other rung is named only if it is there and the setting alone forbids it."""
+    talk = "until then the agent can only talk"
+    if setting == "docker" and shutil.which("bwrap"):
+        return f"set THREADWRIGHT_SANDBOX=auto, since bubblewrap is installed, or start Docker; {talk}"
+    if setting == "docker":
+        return f"start Docker; {talk}"
+    if setting == "bubblewrap":
+        return f"install bubblewrap, or set THREADWRIGHT_SANDBOX=auto; {talk}"
+    return f"start Docker, or install bubblewrap; {talk}"
+
+
+def _first_words(reason: str) -> str:
+    """Why a rung was skipped, without the system's own words and without advice: there is a sandbox."""
+    return ": ".join(reason.split(". ")[0].split(": ")[:2])
+
+
+async def models(settings: Settings) -> tuple[Component, ...]:
+    """The tiers, each doubt about them, and whether there is an Ollama to offer."""
+    from agentic.models.ollama import find_ollama
+    from agentic.models.tiers import tiers_from
+    from bot.modelling import prices_from
+
+    choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
+    rows = list(model_components(choice))
+    if choice.source == "tour" and (found := await find_ollama(env=os.environ)) is not None:
+        rows.append(Component("models", "Ollama", "limited", "found, not in use", found.offer()))
+    return tuple(rows)
+
+
+def model_components(choice: TierChoice) -> Iterator[Component]:
+    """What was chosen, a row a tier."""
+    if choice.source == "tour":
+        todo = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key, or THREADWRIGHT_TIER_2"
+        yield Component("models", "scripted tour", "limited", "no model is configured", todo)
+    else:
+        for tier in choice.tiers:
+            troubled = any(
+                problem.fatal and problem.setting.endswith(f"TIER_{tier.number}") for problem in choice.problems
+            )
+            why = "it cannot be asked; see below" if troubled else choice.told
+            yield Component(f"tier {tier.number}", ", ".join(tier.models), "missing" if troubled else "ok", why)
+    for problem in choice.problems:
+        state: State = "missing" if problem.fatal else "limited"
+        yield Component("models", problem.setting, state, problem.said, problem.instead)
+
+
+def python() -> Component:
+    """The interpreter."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if (3, 11) <= sys.version_info < (3, 14):
+        return Component("python", version, "ok", "3.11 to 3.13 are supported")
+    return Component("python", version, "missing", "not a supported version", "use Python 3.11, 3.12 or 3.13")
+
+
+def guild(settings: Settings, address: str = "") -> Component:
+    """Where people talk to it."""
+    if settings.discord_token is not None:
+        return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
+    where = address or (f"127.0.0.1:{settings.guild_port}" if settings.guild_port else "127.0.0.1, any free port")
+    return Component("guild", f"local guild, {where}", "ok", "no DISCORD_TOKEN; needs no account")
+
+
+def store(settings: Settings) -> Component:
+    """Where events are kept."""
+    if settings.store == "memory":
+        return Component("store", "memory", "limited", "THREADWRIGHT_STORE=memory", "everything is lost at the end")
+    path = settings.home / DATABASE
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(settings.home).free
+        writable = os.access(settings.home, os.W_OK)
+    except OSError as error:
+        todo = "set THREADWRIGHT_HOME to another folder"
+        return Component("store", f"SQLite, {path}", "missing", why_unusable(settings.home, error), todo)
+    if not writable:
+        todo = "make it writable, or set THREADWRIGHT_HOME to another folder"
+        return Component("store", f"SQLite, {path}", "missing", "the folder cannot be written to", todo)
+    trouble = _database_trouble(path)
+    if trouble:
+        return Component("store", f"SQLite, {path}", "missing", trouble, "restore a copy, or move the file away")
+    if free < LEAST_FREE:
+        state: State = "missing" if free < LEAST_TO_START else "limited"
+        return Component("store", f"SQLite, {path}", state, f"{free // 1_000_000} MB are free", "make room")
+    return Component("store", f"SQLite, {path}", "ok", f"durable; {free // 1_000_000_000} GB are free")
+
+
+def _database_trouble(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    from agentic.errors import StoreError
+    from agentic.stores.sqlite import SQLiteStore
+
+    async def look() -> None:
+        await SQLiteStore.open(path).close()
+
+    try:
+        asyncio.run(look())
+    except StoreError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,115 @@
+"""The sink of the Discord side: what executions do, kept as read models until somebody shows them.
+
+It only takes note; the board (``bot/board.py``) edits progress messages and the outbox delivers, each at its own pace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from agentic.core.events import (
+    Asked,
+    Decided,
+    Envelope,
+    Escalated,
+    Finished,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    OwnerChanged,
+    Started,
+    ToolFinished,
+)
+from agentic.ports import EventLog
+from bot.progress import Progress, update_of
+
+TAIL_KEPT = 600
+_VISIBLE = Started | InputReceived | Asked | Escalated | OwnerChanged | Finished
+"""Events that the core makes outbox items of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A question is no longer open; ``question`` is '' for the last one of an execution that ended."""
+
+    execution: str
+    question: str = ""
+    choice: str = ""
+
+
+class Feed:
+    """A ``Sink``; hands on which executions changed and that the outbox has something."""
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.outbox = asyncio.Event()
+        self.decisions: asyncio.Queue[Decision] = asyncio.Queue()
+        self._progress: dict[str, Progress] = {}
+        self._tails: dict[str, str] = {}
+        self._dirty: dict[str, None] = {}
+
+    def saw(self, envelope: Envelope) -> None:
+        """Keep the read model of a running execution up to date."""
+        event, execution = envelope.event, envelope.execution
+        known = self._progress.get(execution)
+        if known is None and isinstance(event, Started):
+            known = self._progress[execution] = Progress(execution)
+        if isinstance(event, Decided):
+            self.decisions.put_nowait(Decision(execution, event.question, event.choice))
+        elif isinstance(event, Finished) and known is not None and known.asked:
+            self.decisions.put_nowait(Decision(execution))
+        if known is not None and envelope.seq > known.seq + 1:
+            del self._progress[execution]  # something was missed while it was loaded: it is loaded again
+        elif known is not None:
+            known.take(envelope)
+        if isinstance(event, ModelRequested | ModelAnswered | ToolFinished):
+            self._tails.pop(execution, None)
+        if isinstance(event, _VISIBLE) or (isinstance(event, ToolFinished) and event.outcome == "unknown"):
+            self.outbox.set()
+        if update_of(event) is not None:
+            self._mark(execution)
+
+    def streamed(self, execution: str, text: str) -> None:
+        """Keep the last words of what is being said."""
+        self._tails[execution] = (self._tails.get(execution, "") + text)[-TAIL_KEPT:]
+        self._mark(execution)
+
+    def progress(self, execution: str) -> Progress | None:
+        """The read model, None where the execution began before this process and was not loaded yet."""
+        return self._progress.get(execution)
+
+    def tail(self, execution: str) -> str:
+        """What is being streamed now."""
+        return self._tails.get(execution, "")
+
+    def load(self, progress: Progress) -> None:
+        """Take in what was folded from the log of an execution that began before this process."""
+        known = self._progress.get(progress.execution)
+        if known is None or known.seq < progress.seq:
+            self._progress[progress.execution] = progress
+
+    def take_dirty(self) -> list[str]:
+        """Executions that changed since the last call."""
+        self.changed.clear()
+        dirty = list(self._dirty)
+        self._dirty.clear()
+        return dirty
+
+    def forget(self, execution: str) -> None:
+        """Let go of an execution that is over and shown."""
+        self._progress.pop(execution, None)
+        self._tails.pop(execution, None)
+        self._dirty.pop(execution, None)
+
+    def _mark(self, execution: str) -> None:
+        self._dirty[execution] = None
+        self.changed.set()
+
+
+async def folded(store: EventLog, execution: str) -> Progress:
+    """The read model of an execution, from its log."""
+    progress = Progress(execution)
+    async for envelope in store.read(execution):
+        progress.take(envelope)
+    return progress

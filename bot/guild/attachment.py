@@ -1,0 +1,28 @@
+"""Points discord.py at another Discord.
+
+discord.py reads three class attributes: the REST base (interactions and webhooks follow it), the
+default gateway (to which it returns when a session is invalid), and the base of asset addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+
+def attach(rest_base: str, gateway_url: str, cdn_base: str) -> Callable[[], None]:
+    """Sets all three for this process; the result sets them back."""
+    before = (Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY, discord.Asset.BASE)
+
+    def point(rest: str, gateway: yarl.URL, cdn: str) -> None:
+        Route.BASE = rest
+        DiscordWebSocket.DEFAULT_GATEWAY = gateway
+        # its type there is the literal address of the real CDN
+        setattr(discord.Asset, "BASE", cdn)  # noqa: B010
+
+    point(rest_base, yarl.URL(gateway_url), cdn_base)
+    return lambda: point(*before)

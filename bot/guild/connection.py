@@ -1,0 +1,297 @@
+"""One websocket connection of a client, from HELLO to its close.
+
+https://discord.com/developers/docs/events/gateway
+https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from aiohttp import WSMsgType, web
+
+from bot.guild import misbehave, payloads
+from bot.guild.errors import ApiError
+from bot.guild.routes_guild import application_flags
+from bot.guild.sessions import VALID_INTENTS, Intent, Session
+from bot.guild.wire import Fields, Json, JsonObject, decode, encode
+
+if TYPE_CHECKING:
+    from bot.guild.gateway import Gateway
+
+SENDS_A_MINUTE = 120
+LARGEST_SEND = 4_096
+ACK_SECONDS = 0.05
+"""discord.py notes when it sent a heartbeat only after the send has returned; an answer that is there before, which
+happens only without a network in between, it measures from the heartbeat before and calls itself 41 s behind."""
+
+
+class Closed(Exception):
+    """The connection is to be closed with a code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+        self.reason = reason
+
+
+class Connection:
+    """One websocket. Frames leave through a queue, so that publishing never waits."""
+
+    def __init__(self, gateway: Gateway, compress: str | None) -> None:
+        self._gateway = gateway
+        self._api = gateway.api
+        self._compressor = zlib.compressobj() if compress == "zlib-stream" else None
+        self._queue: asyncio.Queue[JsonObject | int] = asyncio.Queue()
+        self._session: Session | None = None
+        self._held: JsonObject | None = None
+        self._answers_heartbeats = gateway.answers_heartbeats
+        self._sends: deque[float] = deque()
+
+    def send(self, frame: JsonObject | int) -> None:
+        """Queues a frame; a number closes the connection with that code."""
+        self._queue.put_nowait(frame)
+
+    async def run(self, request: web.Request) -> web.StreamResponse:
+        """Speaks the protocol until either side closes."""
+        ws = web.WebSocketResponse(autoping=True, max_msg_size=1 << 20)
+        await ws.prepare(request)
+        writer = asyncio.create_task(self._write(ws))
+        try:
+            if request.query.get("v", "10") != "10":
+                raise Closed(4012, "Invalid API version.")
+            self._op(10, {"heartbeat_interval": self._gateway.heartbeat_ms, "_trace": ["local"]})
+            async for message in ws:
+                if message.type is WSMsgType.TEXT:
+                    self._receive(str(message.data))
+                elif message.type is WSMsgType.BINARY:
+                    raise Closed(4002, "Error while decoding payload.")
+        except Closed as closed:
+            self.send(closed.code)
+            await asyncio.wait({writer}, timeout=5)
+        finally:
+            if self._session is not None and self._session.deliver == self._deliver:
+                self._session.deliver = None
+                self._session.left_at = time.monotonic()
+                self._gateway.tell_presence()
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+        return ws
+
+    async def _write(self, ws: web.WebSocketResponse) -> None:
+        while not ws.closed:
+            frame = await self._queue.get()
+            if isinstance(frame, int):
+                await ws.close(code=frame, message=_REASONS.get(frame, "").encode())
+                return
+            raw = encode(frame)
+            if self._compressor is None:
+                await ws.send_str(raw.decode("ascii"))
+            else:
+                flushed = self._compressor.compress(raw) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
+                await ws.send_bytes(flushed)
+
+    def _op(self, op: int, data: Json) -> None:
+        self.send({"t": None, "s": None, "op": op, "d": data})
+
+    # -- what a client sends ------------------------------------------------------------------
+
+    def _receive(self, raw: str) -> None:
+        self._count_send()
+        if len(raw.encode()) > LARGEST_SEND:
+            raise Closed(4002, "Error while decoding payload.")
+        try:
+            frame = Fields.of(decode(raw))
+            op, data = frame.integer("op"), frame.data.get("d")
+            handler = self._handlers().get(op if op is not None else -1)
+            if handler is None:
+                raise Closed(4001, "Unknown opcode.")
+            if op not in (1, 2, 6) and self._session is None:
+                raise Closed(4003, "Not authenticated.")
+            handler(data)
+        except ApiError as error:
+            raise Closed(4002, "Error while decoding payload.") from error
+
+    def _count_send(self) -> None:
+        now = time.monotonic()
+        self._sends.append(now)
+        while self._sends and now - self._sends[0] > 60:
+            self._sends.popleft()
+        if len(self._sends) > SENDS_A_MINUTE:
+            raise Closed(4008, "Rate limited.")
+
+    def _handlers(self) -> dict[int, Callable[[Json], None]]:
+        return {
+            1: self._heartbeat,
+            2: self._identify,
+            3: self._ignore,
+            4: self._ignore,
+            6: self._resume,
+            8: self._request_members,
+        }
+
+    def _ignore(self, _: Json) -> None:
+        """Presence and voice updates have no effect here."""
+
+    def _heartbeat(self, _: Json) -> None:
+        if self._answers_heartbeats:
+            asyncio.get_running_loop().call_later(ACK_SECONDS, self._op, 11, None)
+
+    def _identify(self, data: Json) -> None:
+        if self._session is not None:
+            raise Closed(4005, "Already authenticated.")
+        fields = Fields.of(data)
+        if (fields.text("token") or "").removeprefix("Bot ") != self._api.token:
+            raise Closed(4004, "Authentication failed.")
+        intents = fields.integer("intents")
+        if intents is None or intents & ~VALID_INTENTS:
+            raise Closed(4013, "Invalid intent(s).")
+        if self._disallowed(intents):
+            raise Closed(4014, "Disallowed intent(s).")
+        shard = _shard(fields)
+        guild_id = self._api.state.identity.guild_id
+        here = not self._api.state.bot_removed
+        has_guild = here and (shard is None or (guild_id >> 22) % shard[1] == shard[0])
+        session = self._gateway.open_session(intents, has_guild=has_guild)
+        self._attach(session)
+        self._greet(session, shard)
+
+    def _disallowed(self, intents: int) -> bool:
+        grants = self._api.state.grants
+        return bool(
+            (intents & Intent.GUILD_MEMBERS and not grants.members)
+            or (intents & Intent.GUILD_PRESENCES and not grants.presences)
+            or (intents & Intent.MESSAGE_CONTENT and not grants.message_content)
+        )
+
+    def _greet(self, session: Session, shard: tuple[int, int] | None) -> None:
+        state = self._api.state
+        guild_id = str(state.identity.guild_id)
+        guilds: list[Json] = [{"id": guild_id, "unavailable": True}] if session.has_guild else []
+        ready: JsonObject = {
+            "v": 10,
+            "user": payloads.user(state.member(self._api.me)) | {"verified": True, "mfa_enabled": False, "email": None},
+            "guilds": guilds,
+            "session_id": session.id,
+            "resume_gateway_url": self._gateway.url,
+            "application": {
+                "id": str(state.identity.application_id),
+                "flags": application_flags(self._api),
+            },
+        }
+        if shard is not None:
+            ready["shard"] = [*shard]
+        session.dispatch("READY", ready)
+        if session.has_guild and session.intents & Intent.GUILDS:
+            sees_all = bool(session.intents & Intent.GUILD_MEMBERS)
+            session.dispatch("GUILD_CREATE", payloads.guild(state, all_members=sees_all))
+
+    def _attach(self, session: Session) -> None:
+        self._session = session
+        session.deliver = self._deliver
+        session.left_at = None
+        self._gateway.tell_presence()
+
+    def _resume(self, data: Json) -> None:
+        fields = Fields.of(data)
+        if (fields.text("token") or "").removeprefix("Bot ") != self._api.token:
+            raise Closed(4004, "Authentication failed.")
+        session = self._gateway.sessions.get(fields.text("session_id") or "")
+        if session is None:
+            self._op(9, False)
+            return
+        sequence = fields.integer("seq") or 0
+        if sequence > session.sequence:
+            raise Closed(4007, "Invalid seq.")
+        for frame in session.missed_since(sequence):
+            self.send(frame)
+        self._attach(session)
+        session.dispatch("RESUMED", {"_trace": ["local"]})
+
+    def _request_members(self, data: Json) -> None:
+        """https://discord.com/developers/docs/events/gateway-events#request-guild-members"""
+        fields = Fields.of(data)
+        state, session = self._api.state, self._session
+        if session is None or fields.snowflake("guild_id") != state.identity.guild_id:
+            return
+        wanted = fields.data.get("user_ids")
+        found = [*state.members.values()]
+        missing: list[Json] = []
+        if wanted is not None:
+            ids = Fields({"user_ids": wanted if isinstance(wanted, list) else [wanted]}).snowflakes("user_ids")
+            found = [state.members[i] for i in ids if i in state.members]
+            missing = [str(i) for i in ids if i not in state.members]
+        query = (fields.text("query") or "").lower()
+        found = [m for m in found if m.name.lower().startswith(query)]
+        limit = fields.integer("limit") or len(found)
+        body: JsonObject = {
+            "guild_id": str(state.identity.guild_id),
+            "members": [payloads.member(m) for m in found[:limit]],
+            "chunk_index": 0,
+            "chunk_count": 1,
+            "not_found": missing,
+        }
+        nonce = fields.text("nonce")
+        if nonce is not None:
+            body["nonce"] = nonce
+        session.dispatch("GUILD_MEMBERS_CHUNK", body)
+
+    # -- what a client gets -------------------------------------------------------------------
+
+    def _deliver(self, frame: JsonObject) -> None:
+        fault = self._api.misbehaviour.fault_for(str(frame["t"]))
+        match fault:
+            case misbehave.Dropped():
+                return
+            case misbehave.Duplicated():
+                self.send(frame)
+            case misbehave.Reordered():
+                self._held = frame
+                return
+            case misbehave.SessionLost(close_code=int(code)):
+                self.send(code)
+                return
+            case misbehave.SessionLost(op=op, resumable=resumable):
+                if op == 9 and not resumable and self._session is not None:
+                    self._gateway.drop_session(self._session)
+                self._op(op, None if op == 7 else resumable)
+                return
+            case _:
+                pass
+        self.send(frame)
+        if self._held is not None:
+            self.send(self._held)
+            self._held = None
+
+
+def _shard(fields: Fields) -> tuple[int, int] | None:
+    shard = fields.array("shard")
+    if shard is None:
+        return None
+    match shard:
+        case [int(number), int(count)] if 0 <= number < count:
+            return number, count
+        case _:
+            raise Closed(4010, "Invalid shard.")
+
+
+_REASONS = {
+    4000: "Unknown error.",
+    4001: "Unknown opcode.",
+    4002: "Error while decoding payload.",
+    4003: "Not authenticated.",
+    4004: "Authentication failed.",
+    4005: "Already authenticated.",
+    4007: "Invalid seq.",
+    4008: "Rate limited.",
+    4009: "Session timed out.",
+    4010: "Invalid shard.",
+    4012: "Invalid API version.",
+    4013: "Invalid intent(s).",
+    4014: "Disallowed intent(s).",
+}

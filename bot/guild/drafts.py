@@ -1,0 +1,118 @@
+"""What a client asks a message to be, checked and typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bot.guild import limits
+from bot.guild.errors import invalid, too_long
+from bot.guild.mentions import AllowedMentions
+from bot.guild.records import MessageFlag
+from bot.guild.wire import Fields, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file on its way into the guild."""
+
+    filename: str
+    content: bytes
+    content_type: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message to be made."""
+
+    content: str = ""
+    embeds: tuple[JsonObject, ...] = ()
+    components: tuple[JsonObject, ...] = ()
+    uploads: tuple[Upload, ...] = ()
+    flags: int = 0
+    nonce: str | int | None = None
+    enforce_nonce: bool = False
+    reply_to: int | None = None
+    reply_must_exist: bool = True
+    allowed: AllowedMentions = field(default_factory=AllowedMentions)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.content or self.embeds or self.components or self.uploads)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A change to a message; None leaves a part as it is."""
+
+    content: str | None = None
+    embeds: tuple[JsonObject, ...] | None = None
+    components: tuple[JsonObject, ...] | None = None
+    uploads: tuple[Upload, ...] = ()
+    kept_attachments: frozenset[int] | None = None
+    flags: int | None = None
+    allowed: AllowedMentions = field(default_factory=AllowedMentions)
+
+
+_SETTABLE = MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.IS_COMPONENTS_V2
+
+
+def parse_draft(fields: Fields, uploads: tuple[Upload, ...], *, extra_flags: int = 0) -> Draft:
+    """The message that a request describes; each limit is checked here."""
+    flags = (fields.integer("flags") or 0) & (_SETTABLE | extra_flags)
+    version_2 = bool(flags & MessageFlag.IS_COMPONENTS_V2)
+    _refuse_mixed(fields, version_2=version_2)
+    reference = fields.object("message_reference")
+    must_exist = True
+    if reference is not None:
+        must_exist = reference.flag("fail_if_not_exists") is not False
+    return Draft(
+        content=limits.check_content(fields) or "",
+        embeds=limits.check_embeds(fields),
+        components=limits.check_components(fields, version_2=version_2),
+        uploads=uploads,
+        flags=flags,
+        nonce=_nonce(fields),
+        enforce_nonce=fields.flag("enforce_nonce") or False,
+        reply_to=reference.snowflake("message_id") if reference else None,
+        reply_must_exist=must_exist,
+        allowed=AllowedMentions.parse(fields.object("allowed_mentions")),
+    )
+
+
+def parse_revision(fields: Fields, uploads: tuple[Upload, ...]) -> Revision:
+    """The change that a request describes; null empties a part, absence keeps it."""
+    flags = fields.integer("flags")
+    version_2 = bool((flags or 0) & MessageFlag.IS_COMPONENTS_V2)
+    kept = fields.objects("attachments")
+    return Revision(
+        content=(limits.check_content(fields) or "") if fields.has("content") else None,
+        embeds=limits.check_embeds(fields) if fields.has("embeds") else None,
+        components=limits.check_components(fields, version_2=version_2) if fields.has("components") else None,
+        uploads=uploads,
+        kept_attachments=frozenset(a.snowflake("id") or 0 for a in kept) if kept is not None else None,
+        flags=flags,
+        allowed=AllowedMentions.parse(fields.object("allowed_mentions")),
+    )
+
+
+def _nonce(fields: Fields) -> str | int | None:
+    nonce = fields.data.get("nonce")
+    if nonce is None or (isinstance(nonce, (str, int)) and not isinstance(nonce, bool)):
+        if len(str(nonce or "")) > limits.NONCE:
+            raise too_long(fields.at("nonce"), limits.NONCE)
+        return nonce
+    raise invalid(fields.at("nonce"), "NONCE_TYPE_INVALID", "Must be an integer or a string.")
+
+
+def _refuse_mixed(fields: Fields, *, version_2: bool) -> None:
+    if not version_2:
+        return
+    for name in ("content", "embeds", "sticker_ids", "poll"):
+        if fields.data.get(name):
+            raise invalid(
+                fields.at(name),
+                "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+                f"The '{name}' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
+            )

@@ -1,0 +1,128 @@
+"""The one port: REST, gateway, files and page behind one guard."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from bot.guild.cdn import Cdn
+from bot.guild.commands import Commands
+from bot.guild.gateway import Gateway
+from bot.guild.guard import LOOPBACK, refuse_strangers
+from bot.guild.interactions import Interactions
+from bot.guild.message_view import MessageView
+from bot.guild.messages import Messages
+from bot.guild.misbehave import Misbehaviour
+from bot.guild.people import People
+from bot.guild.rest import PREFIX, Api
+from bot.guild.routes_channels import ChannelRoutes
+from bot.guild.routes_guild import GuildRoutes
+from bot.guild.routes_interactions import CommandRoutes, InteractionRoutes
+from bot.guild.routes_messages import MessageRoutes
+from bot.guild.state import GuildState
+from bot.guild.ui import Page
+from bot.guild.wire import encode
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is served, each part built on the others."""
+
+    api: Api
+    gateway: Gateway
+    people: People
+    page: Page
+
+
+class Server:
+    """Listens on loopback and serves the guild."""
+
+    def __init__(self, runner: web.AppRunner, parts: Parts, url: str) -> None:
+        self._runner = runner
+        self._page = parts.page
+        self.api = parts.api
+        self.gateway = parts.gateway
+        self.people = parts.people
+        self.url = url
+
+    @property
+    def rest_base(self) -> str:
+        """The address of the REST API."""
+        return self.url + PREFIX
+
+    @property
+    def gateway_url(self) -> str:
+        """The address of the gateway."""
+        return self.gateway.url
+
+    @classmethod
+    async def start(cls, state: GuildState, commands: Commands, token: str, host: str, port: int) -> Server:
+        """Binds first, because addresses in payloads contain the port."""
+        if host not in LOOPBACK:
+            raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
+        sock = _bound(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{shown}:{sock.getsockname()[1]}"
+        parts = _built(state, commands, token, address)
+        runner = web.AppRunner(_application(parts), access_log=None, shutdown_timeout=0.5)
+        await runner.setup()
+        await web.SockSite(runner, sock).start()
+        return cls(runner, parts, f"http://{address}")
+
+    async def close(self) -> None:
+        """Disconnects everyone and frees the port."""
+        self.api.interactions.close()
+        self.gateway.disconnect(1001)
+        await self._page.close()
+        await self._runner.cleanup()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        reason = f"Port {port} on {host} is taken ({error.strerror}). Stop what listens there, or choose another port."
+        raise OSError(error.errno, reason) from error
+    return sock
+
+
+def _built(state: GuildState, commands: Commands, token: str, address: str) -> Parts:
+    view = MessageView(state, f"http://{address}")
+    messages = Messages(state, view)
+    interactions = Interactions(state, view, messages)
+    api = Api(state, view, messages, interactions, commands, token, Misbehaviour())
+    people = People(state, interactions, commands)
+    port = int(address.rpartition(":")[2])
+    gateway = Gateway(api, f"ws://{address}/gateway")
+    return Parts(api, gateway, people, Page(api, gateway, people, port))
+
+
+def _application(parts: Parts) -> web.Application:
+    api, gateway = parts.api, parts.gateway
+    app = web.Application(middlewares=[refuse_strangers], client_max_size=32 * 1024 * 1024)
+    app.add_routes(
+        [
+            *GuildRoutes(api, gateway.url).routes(),
+            *ChannelRoutes(api).routes(),
+            *MessageRoutes(api).routes(),
+            *InteractionRoutes(api).routes(),
+            *CommandRoutes(api).routes(),
+            *Cdn(api.state).routes(),
+            *parts.page.routes(),
+            web.get("/gateway", gateway.handle),
+            web.get("/gateway/", gateway.handle),
+            web.route("*", PREFIX + "/{rest:.*}", _not_found),
+        ]
+    )
+    return app
+
+
+async def _not_found(_: web.Request) -> web.Response:
+    body = encode({"message": "404: Not Found", "code": 0})
+    return web.Response(body=body, status=404, content_type="application/json")

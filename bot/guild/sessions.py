@@ -1,0 +1,104 @@
+"""Gateway sessions: which events a session gets, in numbered order, and what it can be resent.
+
+A session outlives its connection: on RESUME everything after the last number the client saw is
+sent again. https://discord.com/developers/docs/events/gateway#resuming
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable
+from enum import IntFlag
+
+from bot.guild.feed import Event
+from bot.guild.permissions import Permission
+from bot.guild.redaction import for_viewer
+from bot.guild.state import GuildState
+from bot.guild.wire import Json, JsonObject
+
+REPLAYABLE = 5_000
+
+
+class Intent(IntFlag):
+    """https://discord.com/developers/docs/events/gateway#list-of-intents"""
+
+    GUILDS = 1 << 0
+    GUILD_MEMBERS = 1 << 1
+    GUILD_PRESENCES = 1 << 8
+    GUILD_MESSAGES = 1 << 9
+    GUILD_MESSAGE_REACTIONS = 1 << 10
+    GUILD_MESSAGE_TYPING = 1 << 11
+    MESSAGE_CONTENT = 1 << 15
+
+
+VALID_INTENTS = sum(1 << bit for bit in (*range(17), 20, 21, 24, 25))
+
+_BY_PREFIX: tuple[tuple[str, Intent | None], ...] = (
+    ("MESSAGE_REACTION_", Intent.GUILD_MESSAGE_REACTIONS),
+    ("MESSAGE_", Intent.GUILD_MESSAGES),
+    ("TYPING_", Intent.GUILD_MESSAGE_TYPING),
+    ("GUILD_MEMBER_", Intent.GUILD_MEMBERS),
+    ("THREAD_", Intent.GUILDS),
+    ("CHANNEL_", Intent.GUILDS),
+    ("GUILD_", Intent.GUILDS),
+    ("INTERACTION_CREATE", None),
+)
+
+
+def intent_of(event: str) -> Intent | None:
+    """The intent that an event needs; None if it always comes."""
+    return next((intent for prefix, intent in _BY_PREFIX if event.startswith(prefix)), None)
+
+
+class Session:
+    """What one client that identified itself is sent."""
+
+    def __init__(self, state: GuildState, intents: int, *, has_guild: bool = True) -> None:
+        self.id = secrets.token_hex(16)
+        self.intents = intents
+        self.has_guild = has_guild
+        self.sequence = 0
+        self.deliver: Callable[[JsonObject], None] | None = None
+        self.left_at: float | None = None
+        self._state = state
+        self._sent: deque[JsonObject] = deque(maxlen=REPLAYABLE)
+
+    @property
+    def connected(self) -> bool:
+        """Whether a client is listening now."""
+        return self.deliver is not None
+
+    def hear(self, event: Event) -> None:
+        """Takes an event from the feed, if this session is to get it."""
+        if self.has_guild and self._wants(event):
+            self.dispatch(event.name, self._as_seen(event))
+
+    def dispatch(self, name: str, data: Json) -> None:
+        """Numbers an event, remembers it, and sends it if a client is connected."""
+        self.sequence += 1
+        frame: JsonObject = {"t": name, "s": self.sequence, "op": 0, "d": data}
+        self._sent.append(frame)
+        if self.deliver is not None:
+            self.deliver(frame)
+
+    def missed_since(self, sequence: int) -> list[JsonObject]:
+        """What a client that last saw `sequence` has to be sent again."""
+        return [f for f in self._sent if isinstance(f["s"], int) and f["s"] > sequence]
+
+    def _wants(self, event: Event) -> bool:
+        if event.only_for is not None and event.only_for != self._state.identity.bot_id:
+            return False
+        intent = intent_of(event.name)
+        if intent is not None and not self.intents & intent:
+            return False
+        channel = self._state.channels.get(event.channel_id or 0)
+        if channel is None:
+            return True
+        return bool(self._state.rights(self._state.identity.bot_id, channel) & Permission.VIEW_CHANNEL)
+
+    def _as_seen(self, event: Event) -> JsonObject:
+        if event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
+            return event.data
+        sees = bool(self.intents & Intent.MESSAGE_CONTENT)
+        return for_viewer(event.data, self._state.identity.bot_id, sees_content=sees)

@@ -1,0 +1,268 @@
+"""The page's own API: what a person at the browser sees and does.
+
+The page acts as the guild's owner. A request counts only with the session cookie that the page got
+(never sent along by other sites) and, where it changes something, with a header that a foreign page
+cannot set; the guard in front refuses foreign hosts and origins besides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from bot.guild import payloads, reactions, threads
+from bot.guild.drafts import Draft, Revision, parse_draft
+from bot.guild.errors import ApiError
+from bot.guild.feed import Event
+from bot.guild.gateway import Gateway
+from bot.guild.messages import found_in_history
+from bot.guild.people import People
+from bot.guild.permissions import Permission
+from bot.guild.records import Channel, Message
+from bot.guild.rest import Api, path_id, query_id, read_body, refusal
+from bot.guild.threads import ThreadRequest
+from bot.guild.wire import Json, JsonObject, encode
+
+PAGE = Path(__file__).with_name("page")
+PAGE_HEADER = "X-Local-Guild"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
+
+Act = Callable[[web.Request], Awaitable[Json]]
+
+
+class Page:
+    """Serves the page and answers it."""
+
+    def __init__(self, api: Api, gateway: Gateway, people: People, port: int) -> None:
+        self._api = api
+        self._gateway = gateway
+        self._people = people
+        # browsers share cookies between ports: the name keeps two guilds apart
+        self._cookie = f"local_guild_{port}"
+        self._session = secrets.token_urlsafe(32)
+        self._sockets: set[web.WebSocketResponse] = set()
+
+    def routes(self) -> list[web.RouteDef]:
+        """The page, its files, and its API."""
+        message = r"/ui/messages/{message:\d+}"
+        channel = r"/ui/channels/{channel:\d+}"
+        acts: list[tuple[str, str, Act]] = [
+            ("GET", "/ui/state", self.state),
+            ("GET", channel + "/messages", self.history),
+            ("POST", channel + "/messages", self.post),
+            ("POST", channel + "/typing", self.typing),
+            ("POST", channel + "/slash", self.slash),
+            ("PATCH", message, self.edit),
+            ("DELETE", message, self.delete),
+            ("PUT", message + "/reactions/{emoji}", self.react),
+            ("DELETE", message + "/reactions/{emoji}", self.unreact),
+            ("POST", message + "/click", self.click),
+            ("POST", message + "/thread", self.thread),
+            ("POST", r"/ui/interactions/{interaction:\d+}/submit", self.submit),
+        ]
+        return [
+            web.get("/", self.index),
+            web.get(r"/page/{name:[a-z]+\.(?:js|css|svg)}", self.file),
+            web.get("/ui/live", self.live),
+            *(web.route(method, path, self._act(act)) for method, path, act in acts),
+        ]
+
+    async def index(self, _: web.Request) -> web.StreamResponse:
+        """The page, with a session for the person at it."""
+        response = web.FileResponse(PAGE / "index.html", headers=_HEADERS)
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="Strict", path="/")
+        return response
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """A script or style of the page."""
+        path = PAGE / request.match_info["name"]
+        if not path.is_file():
+            raise web.HTTPNotFound
+        return web.FileResponse(path, headers=_HEADERS)
+
+    def _act(self, act: Act) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def answered(request: web.Request) -> web.StreamResponse:
+            if not self._known(request) or (request.method != "GET" and PAGE_HEADER not in request.headers):
+                return web.Response(status=403, text="Open the page first; it brings its own session.\n")
+            try:
+                body = await act(request)
+            except ApiError as error:
+                return refusal(error, None)
+            except (LookupError, ValueError) as error:
+                return refusal(ApiError(400, 0, str(error)), None)
+            return web.Response(body=encode(body), content_type="application/json", headers=_HEADERS)
+
+        return answered
+
+    def _known(self, request: web.Request) -> bool:
+        return secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._session.encode())
+
+    @property
+    def _me(self) -> int:
+        return self._api.state.identity.owner_id
+
+    def _message(self, request: web.Request) -> Message:
+        found = self._api.state.find_message(path_id(request, "message"))
+        if found.visible_to not in (None, self._me):
+            raise ApiError(404, 10008, "Unknown Message")
+        return found
+
+    def _seen(self, message: Message) -> JsonObject:
+        return self._api.view.payload(message, viewer=self._me)
+
+    # -- looking ------------------------------------------------------------------------------
+
+    async def state(self, _: web.Request) -> Json:
+        """Everything that the page needs to begin."""
+        state = self._api.state
+        channels = [c for c in state.channels.values() if self._visible(c)]
+        return {
+            "me": payloads.user(state.member(self._me)),
+            "bot": payloads.user(state.member(self._api.me)),
+            "online": self._gateway.online,
+            "guild": {"id": str(state.identity.guild_id), "name": state.name},
+            "channels": [payloads.channel(state, c) for c in channels if not c.is_thread],
+            "threads": [payloads.channel(state, c) for c in channels if c.is_thread],
+            "members": [payloads.user(m) for m in state.members.values()],
+            "commands": [*self._api.commands.all(None), *self._api.commands.all(state.identity.guild_id)],
+        }
+
+    def _visible(self, channel: Channel) -> bool:
+        return bool(self._api.state.rights(self._me, channel) & Permission.VIEW_CHANNEL)
+
+    async def history(self, request: web.Request) -> Json:
+        """A page of messages, newest first."""
+        channel = self._api.state.channel(path_id(request, "channel"))
+        everything = self._api.state.history(channel.id, self._me)
+        before = query_id(request, "before")
+        found = found_in_history(everything, before=before, after=None, around=None, limit=50)
+        return [self._seen(m) for m in found]
+
+    async def live(self, request: web.Request) -> web.StreamResponse:
+        """Everything that happens, as it happens."""
+        if not self._known(request):
+            return web.Response(status=403)
+        ws = web.WebSocketResponse(heartbeat=20)
+        await ws.prepare(request)
+        queue: asyncio.Queue[JsonObject] = asyncio.Queue()
+        leave = self._api.state.feed.subscribe(lambda event: self._hear(event, queue))
+        self._sockets.add(ws)
+        writer = asyncio.create_task(self._write(ws, queue))
+        try:
+            async for _ in ws:
+                pass
+        finally:
+            leave()
+            self._sockets.discard(ws)
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+        return ws
+
+    async def _write(self, ws: web.WebSocketResponse, queue: asyncio.Queue[JsonObject]) -> None:
+        while not ws.closed:
+            await ws.send_str(encode(await queue.get()).decode("ascii"))
+
+    def _hear(self, event: Event, queue: asyncio.Queue[JsonObject]) -> None:
+        if event.name in _HIDDEN_EVENTS or event.only_for not in (None, self._me):
+            return
+        channel = self._api.state.channels.get(event.channel_id or 0)
+        if channel is None or self._visible(channel):
+            queue.put_nowait(self._as_seen(event))
+
+    def _as_seen(self, event: Event) -> JsonObject:
+        """Messages say "me" of whoever looks, and a reaction comes as the message that it changed."""
+        reaction = event.name.startswith("MESSAGE_REACTION_")
+        if not reaction and event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
+            return {"t": event.name, "d": event.data}
+        in_channel = self._api.state.messages.get(event.channel_id or 0, {})
+        message = in_channel.get(int(str(event.data["message_id" if reaction else "id"])))
+        name = "MESSAGE_UPDATE" if reaction else event.name
+        return {"t": name, "d": event.data if message is None else self._seen(message)}
+
+    async def close(self) -> None:
+        """Lets go of every open page."""
+        await asyncio.gather(*(ws.close(code=1001) for ws in tuple(self._sockets)))
+
+    # -- acting -------------------------------------------------------------------------------
+
+    async def post(self, request: web.Request) -> Json:
+        """Posts a message, with files."""
+        body = await read_body(request)
+        draft: Draft = parse_draft(body.fields, body.uploads)
+        made = self._api.messages.create(self._me, path_id(request, "channel"), draft)
+        return self._seen(made)
+
+    async def typing(self, request: web.Request) -> Json:
+        """Types."""
+        self._api.messages.typing(self._me, path_id(request, "channel"))
+        return {}
+
+    async def edit(self, request: web.Request) -> Json:
+        """Edits a message."""
+        message = self._message(request)
+        text = (await read_body(request)).fields.text("content") or ""
+        changed = self._api.messages.edit(self._me, message.channel_id, message.id, Revision(content=text))
+        return self._seen(changed)
+
+    async def delete(self, request: web.Request) -> Json:
+        """Deletes a message."""
+        message = self._message(request)
+        ephemeral = message.visible_to == self._me
+        self._api.messages.delete(self._me, message.channel_id, message.id, via_interaction=ephemeral)
+        return {}
+
+    async def react(self, request: web.Request) -> Json:
+        """Reacts."""
+        emoji = request.match_info["emoji"]
+        return self._seen(reactions.add(self._api.state, self._me, self._message(request), emoji))
+
+    async def unreact(self, request: web.Request) -> Json:
+        """Takes a reaction back."""
+        emoji, message = request.match_info["emoji"], self._message(request)
+        return self._seen(reactions.remove(self._api.state, self._me, self._me, message, emoji))
+
+    async def click(self, request: web.Request) -> Json:
+        """Clicks a button, or chooses in a select."""
+        message = self._message(request)
+        fields = (await read_body(request)).fields
+        who = self._api.state.member(self._me)
+        values = [str(v) for v in fields.array("values") or []]
+        one = self._people.click(who, message, fields.text("custom_id") or "", values)
+        return {"id": str(one.id)}
+
+    async def slash(self, request: web.Request) -> Json:
+        """Uses a slash command."""
+        fields = (await read_body(request)).fields
+        options = fields.object("options")
+        who = self._api.state.member(self._me)
+        values = options.data if options else {}
+        one = self._people.slash(who, path_id(request, "channel"), fields.text("name") or "", values)
+        return {"id": str(one.id)}
+
+    async def submit(self, request: web.Request) -> Json:
+        """Fills in a form."""
+        asked = self._api.interactions.find(path_id(request, "interaction"))
+        values = (await read_body(request)).fields.object("values")
+        texts = {name: str(value) for name, value in (values.data if values else {}).items()}
+        return {"id": str(self._people.submit(asked, texts).id)}
+
+    async def thread(self, request: web.Request) -> Json:
+        """Starts a thread from a message."""
+        message = self._message(request)
+        name = (await read_body(request)).fields.text("name") or "Thread"
+        made = threads.from_message(self._api.state, self._api.view, self._me, message, ThreadRequest(name[:100]))
+        return payloads.channel(self._api.state, made)

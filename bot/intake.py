@@ -1,0 +1,70 @@
+"""Carries out what ``translate`` made of something a person did: keep it durably, or tell them why not."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from agentic.core.events import InboxItem
+from agentic.errors import AgenticError
+from bot.conversation import Conversation, Receipt
+from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
+from bot.sending import Urgency
+from bot.translate import Ignored, Outcome, Told, title_of
+
+NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it was done, and which message an answer replies to ('' for none)."""
+
+    guild: str
+    channel: str
+    reply_to: str = ""
+
+
+class Intake:
+    """The way of everything people do into the conversation."""
+
+    def __init__(self, conversation: Conversation, desk: Desk) -> None:
+        self._conversation, self._desk = conversation, desk
+
+    async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
+        """Deliver an inbox item and return its receipt; None where nothing was delivered."""
+        match outcome:
+            case InboxItem():
+                receipt = await self.deliver(outcome, place.guild)
+                if receipt.text:
+                    await self.tell(receipt.text, id, place)
+                return receipt if receipt.accepted else None
+            case Told(text):
+                await self.tell(text, id, place)
+            case Ignored(reason):
+                log.debug("%s ignored: %s", id, reason)
+            case _:
+                log.debug("%s is answered by its cog", id)
+        return None
+
+    async def deliver(self, item: InboxItem, guild: str) -> Receipt:
+        """Keep an item durably; where that fails the receipt says so."""
+        try:
+            return await self._conversation.deliver(item, guild=guild, title=title_of(item.text))
+        except AgenticError as error:
+            return Receipt(False, "idle", not_kept(item.id, error))
+
+    async def tell(self, text: str, id: str, place: Place) -> None:
+        """Answer in place, once for each thing a person did."""
+        post = Post(place.channel, text, nonce_of(f"told.{id}"), reply_to=place.reply_to)
+        try:
+            await self._desk.post(post, Urgency.RESULT)
+        except (Held, Gone, Unfit) as error:
+            log.warning("channel %s could not be told %r: %s", place.channel, text, error)
+
+
+def not_kept(id: str, error: AgenticError) -> str:
+    """What a person is told whose act could not be kept; also for the log."""
+    log.error("what a person did (%s) was not kept: %s", id, error)
+    return NOT_KEPT.format(error=error)

@@ -1,0 +1,107 @@
+"""What is learned once an execution has ended: its evaluation, and what people think of its result.
+
+Nobody waits for it and no slot is held by it.  Whatever goes wrong here concerns no answer that was given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Literal, Protocol
+
+from agentic.core.events import Evaluated, InboxItem, Person
+from agentic.errors import AgenticError
+from agentic.ports import ExecutionRow, Store
+from reflexion.errors import ReflexionError
+
+LEARN_SECONDS = 120.0
+RECENT = 50
+"""So many of the newest executions are looked at for one that was never evaluated."""
+
+log = logging.getLogger(__name__)
+
+
+class Learning(Protocol):
+    """What happens after an execution: ``reflexion.Reflexion``."""
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score it and, where it failed, reflect."""
+        ...
+
+
+class Feedback(Protocol):
+    """Who learns from what people say of a result: ``reflexion.Reflexion``."""
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+    ) -> Evaluated:
+        """Record a vote on a finished execution and judge it again."""
+        ...
+
+
+async def learn(learning: Learning, execution: str) -> None:
+    """Evaluate an execution; what goes wrong is logged."""
+    try:
+        async with asyncio.timeout(LEARN_SECONDS):
+            await learning.after(execution)
+    except (AgenticError, ReflexionError, TimeoutError) as error:
+        log.warning("execution %s could not be evaluated: %s", execution, error)
+    except Exception:
+        log.exception("a fault of ours in the evaluation of execution %s", execution)
+
+
+async def catch_up(store: Store, learning: Learning) -> None:
+    """Evaluate what had ended, but was not evaluated, when the process did."""
+    for row in (await store.executions())[-RECENT:]:
+        if row.finished and not await _evaluated(store, row):
+            await learn(learning, row.execution)
+
+
+async def _evaluated(store: Store, row: ExecutionRow) -> bool:
+    try:
+        return any(isinstance(e.event, Evaluated) for e in await store.read_outcome(row.execution))
+    except AgenticError as error:
+        log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
+        return True
+
+
+class Opinions:
+    """Votes on executions that have ended: kept in the inbox until they stand in the outcome stream."""
+
+    def __init__(self, store: Store, feedback: Feedback) -> None:
+        self._store, self._feedback = store, feedback
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def take(self, item: InboxItem) -> bool:
+        """Take a vote in, beside; False where there is no result that it could be about."""
+        execution = item.target.partition("/")[0] or await self._newest(item.thread)
+        if not execution:
+            await self._store.discard([item.id])
+            return False
+        if item.id not in self._tasks:
+            task = asyncio.create_task(self._learn(execution, item), name=f"feedback on {execution}")
+            self._tasks[item.id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
+        return True
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """What is being taken in now."""
+        return tuple(self._tasks.values())
+
+    async def _learn(self, execution: str, item: InboxItem) -> None:
+        try:
+            await self._feedback.feedback(execution, item.author, _vote(item), item.target)
+            await self._store.discard([item.id])
+        except Exception:
+            log.exception("feedback %s on execution %s was not taken in", item.id, execution)
+
+    async def _newest(self, thread: str) -> str:
+        rows = [row for row in await self._store.executions(thread) if row.finished]
+        return rows[-1].execution if rows else ""
+
+
+def _vote(item: InboxItem) -> Literal["up", "down", "none"]:
+    if item.sort == "correction" or item.text == "down":
+        return "down"
+    return "up" if item.text == "up" else "none"

@@ -1,0 +1,198 @@
+"""Delivers the outbox: each visible effect once, in the order of its thread, whatever fails in between.
+
+An item is durable with the events that caused it, and waits until its messages' ids are recorded.  A repetition
+carries the same nonce; what an earlier process may have posted too long ago for a nonce is looked for by its key in a
+button.  What cannot be delivered now (rights, an archive, Discord away) is kept, said in the log, and tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from agentic.core.events import OutboxItem
+from agentic.errors import StoreError
+from agentic.ports import OutboxRow, Store
+from bot.board import Board
+from bot.composing import Composer
+from bot.feed import Feed
+from bot.posting import Desk, Held, Post, Unfit, nonce_of
+from bot.render import Rendered
+from bot.sending import Urgency
+
+EVERY_SECONDS = 5.0
+"""How often the outbox looks by itself; normally it is told."""
+_FIRST = frozenset(("answer", "question", "receipt"))
+_LOOKED_FOR = frozenset(("answer", "question"))
+
+log = logging.getLogger(__name__)
+
+
+class Outbox:
+    """Delivers for as long as ``run`` runs; ``poke`` tells it that there is something."""
+
+    def __init__(self, store: Store, desk: Desk, feed: Feed, board: Board, composer: Composer) -> None:
+        self._store, self._desk, self._feed, self._board, self._composer = store, desk, feed, board, composer
+        self._workers: dict[str, asyncio.Task[None]] = {}
+        self._held: dict[str, float] = {}
+        self._reasons: dict[str, str] = {}
+        self._gone: set[str] = set()
+        self._inherited: set[str] = set()
+        """Keys that an earlier process left undelivered, perhaps after it had posted them."""
+
+    def poke(self) -> None:
+        """There is something to deliver."""
+        self._feed.outbox.set()
+
+    def retry_now(self) -> None:
+        """Something changed in Discord: try at once what was held back."""
+        self._held.clear()
+        self.poke()
+
+    def gone(self, thread: str) -> None:
+        """A thread was deleted: what is due there has no place any more."""
+        self._gone.add(thread)
+        self._held.pop(thread, None)
+        self.poke()
+
+    async def run(self) -> None:
+        """Deliver until cancelled."""
+        await self._take_over()
+        try:
+            while True:
+                self._feed.outbox.clear()
+                await self._look()
+                try:
+                    async with asyncio.timeout(EVERY_SECONDS):
+                        await self._feed.outbox.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            for worker in self._workers.values():
+                worker.cancel()
+
+    async def _take_over(self) -> None:
+        try:
+            self._inherited = {row.item.key for row in await self._store.undelivered()}
+        except StoreError as error:
+            log.warning("the outbox cannot be read: %s", error)
+
+    async def _look(self) -> None:
+        try:
+            threads = dict.fromkeys(row.item.thread for row in await self._store.undelivered())
+        except StoreError as error:
+            log.warning("the outbox cannot be read: %s", error)
+            return
+        now = asyncio.get_running_loop().time()
+        for thread in threads:
+            if thread not in self._workers and self._held.get(thread, 0.0) <= now:
+                worker = asyncio.create_task(self._work(thread), name=f"outbox of {thread}")
+                self._workers[thread] = worker
+                worker.add_done_callback(lambda _, thread=thread: self._ended(thread))
+
+    def _ended(self, thread: str) -> None:
+        """Look again: something may have come after the worker's last look."""
+        self._workers.pop(thread, None)
+        self.poke()
+
+    async def _work(self, thread: str) -> None:
+        try:
+            while rows := await self._store.undelivered(thread):
+                for row in rows:
+                    await self._deliver(row)
+            self._held.pop(thread, None)
+            if self._reasons.pop(thread, None):
+                log.warning("thread %s: delivered what was kept", thread)
+        except Held as held:
+            self._hold(thread, held.reason, held.seconds)
+        except StoreError as error:
+            self._hold(thread, f"the store fails ({error})", EVERY_SECONDS)
+        except Exception:
+            log.exception("a fault of ours while delivering to thread %s", thread)
+            self._hold(thread, "a fault of ours", 60.0)
+
+    def _hold(self, thread: str, reason: str, seconds: float) -> None:
+        self._held[thread] = asyncio.get_running_loop().time() + seconds
+        if self._reasons.get(thread) != reason:
+            self._reasons[thread] = reason
+            log.warning("thread %s: its messages are kept until they can be delivered: %s", thread, reason)
+
+    async def _deliver(self, row: OutboxRow) -> None:
+        item = row.item
+        if item.thread in self._gone:
+            log.warning("thread %s was deleted: its %s %s is dropped", item.thread, item.sort, item.key)
+            await self._store.delivered(item.key, [])
+            return
+        if item.sort == "thread":
+            await self._desk.open_thread(item.target, item.thread, item.text)
+            await self._store.delivered(item.key, [item.thread])
+            return
+        messages = await self._found(item) or await self._posted(item)
+        await self._store.delivered(item.key, messages)
+        self._inherited.discard(item.key)
+        if item.sort == "progress":
+            await self._board.posted(item.execution, item.thread, messages[0])
+
+    async def _found(self, item: OutboxItem) -> list[str]:
+        """What an earlier process posted before it could record it."""
+        if item.key not in self._inherited or item.sort not in _LOOKED_FOR:
+            return []
+        return await self._in_thread(item, lambda: self._desk.posted_already(item.thread, item.key))
+
+    async def _posted(self, item: OutboxItem) -> list[str]:
+        rendered = await self._composed(item)
+        if item.sort in _LOOKED_FOR and item.execution:
+            await self._board.settle(item.execution)
+        try:
+            return await self._in_thread(item, lambda: self._post_parts(item, rendered))
+        except Unfit as unfit:
+            log.error("item %s does not fit Discord (%s); it is sent as a file", item.key, unfit)
+            plain = self._composer.as_file(item)
+            bare = item.model_copy(update={"options": (), "generation": item.generation + 1})
+            return await self._post_parts(bare, plain)
+
+    async def _composed(self, item: OutboxItem) -> Rendered:
+        """A fault of ours in the rendering must not keep an answer back: it is shown plainly then."""
+        try:
+            return await self._composer.compose(item)
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("item %s could not be rendered; it is sent as a file", item.key)
+            return self._composer.as_file(item)
+
+    async def _post_parts(self, item: OutboxItem, rendered: Rendered) -> list[str]:
+        messages: list[str] = []
+        urgency = Urgency.RESULT if item.sort in _FIRST else Urgency.MESSAGE
+        last = len(rendered.parts) - 1
+        for index, part in enumerate(rendered.parts):
+            post = Post(
+                item.thread,
+                part,
+                nonce_of(item.key, index, item.generation),
+                silent=not (item.notify and index == last),
+                files=rendered.files if index == last else (),
+                item=item if index == last else None,
+                reply_to=_answered(item) if index == 0 else "",
+            )
+            messages.append(await self._desk.post(post, urgency))
+        return messages
+
+    async def _in_thread(self, item: OutboxItem, act: Callable[[], Awaitable[list[str]]]) -> list[str]:
+        """Run ``act``; where the thread does not exist yet, make it from the task's message first."""
+        try:
+            return await act()
+        except Held as held:
+            session = await self._store.session(item.thread) if held.code == 10003 else None
+            if session is None or not session.channel or await self._board.stands_in(item.thread):
+                raise
+        await self._desk.open_thread(session.channel, item.thread, session.title or "A task")
+        return await act()
+
+
+def _answered(item: OutboxItem) -> str:
+    """The message it replies to: a receipt's, and the task's where several tasks share a thread."""
+    if item.sort not in ("receipt", "progress") or item.target == item.thread:
+        return ""
+    return item.target if item.target.isdecimal() else ""

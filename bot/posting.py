@@ -1,0 +1,224 @@
+"""What the bot does in Discord, each act once and in its turn: post, edit, react, open a thread, look back.
+
+A post carries a nonce made from what it says, so that a repetition is the same message for Discord.  What Discord
+refuses becomes ``Held`` (keep it and try later), ``Gone`` (the message to edit is no more) or ``Unfit`` (the content
+is not what Discord takes).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias, TypeVar
+
+import aiohttp
+import discord
+from discord.utils import MISSING
+
+from agentic.core.events import OutboxItem
+from agentic.core.identity import digest
+from bot.buttons import buttons_of, closed_buttons_of, keys_of
+from bot.render import Attached
+from bot.sending import Sender, Urgency
+
+T = TypeVar("T")
+Act: TypeAlias = Callable[[], Awaitable[T]]
+
+PLAIN_TITLE = "A task"
+"""For a thread whose title Discord did not take (word filters)."""
+LOOK_BACK = 50
+"""Messages of a thread that are read back for the key of an item whose fate is unknown."""
+_UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
+_ARCHIVED, _THREAD_EXISTS = 50083, 160004
+_REASONS = {
+    _UNKNOWN_CHANNEL: ("the thread is gone", 600.0),
+    50001: ("the bot may not see it; let it view the channel", 60.0),
+    50013: ("the bot may not write there; grant it “Send Messages in Threads” and “Attach Files”", 60.0),
+    160005: ("the thread is locked; unlock it", 120.0),
+    50024: ("threads cannot be opened there", 600.0),
+    160006: ("the server has its maximum of active threads; archive some", 120.0),
+}
+
+log = logging.getLogger(__name__)
+
+
+class Held(Exception):
+    """Cannot be done now; ``reason`` says what to do, ``seconds`` when to try again."""
+
+    def __init__(self, reason: str, seconds: float, code: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.seconds, self.code = reason, seconds, code
+
+
+class Gone(Exception):
+    """The message is no more."""
+
+
+class Unfit(Exception):
+    """Discord does not take this content."""
+
+
+def nonce_of(key: str, part: int = 0, generation: int = 0) -> str:
+    """The nonce of one part of a visible effect: 24 characters, the same whenever it is made."""
+    return digest("nonce", key, part, generation, length=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One message to post; ``item`` lends it its buttons."""
+
+    channel: str
+    content: str
+    nonce: str
+    silent: bool = True
+    files: tuple[Attached, ...] = ()
+    item: OutboxItem | None = None
+    reply_to: str = ""
+
+
+class Desk:
+    """Acts in Discord through one client and one sender."""
+
+    def __init__(self, client: discord.Client, sender: Sender) -> None:
+        self._client = client
+        self._sender = sender
+        self._opening: dict[str, asyncio.Task[None]] = {}
+
+    async def post(self, post: Post, urgency: Urgency = Urgency.MESSAGE) -> str:
+        """Post a message and return its id; unarchives the thread where it must.  Raises ``Held`` and ``Unfit``."""
+        opening = self._opening.get(post.channel)
+        if opening is not None:
+            await asyncio.wait((opening,))
+        try:
+            return await self._judged(urgency, lambda: self._create(post))
+        except Held as held:
+            if held.code != _ARCHIVED:
+                raise
+        await self._unarchive(post.channel)
+        return await self._judged(urgency, lambda: self._create(post))
+
+    async def _create(self, post: Post) -> str:
+        channel = self._channel(post.channel)
+        view = (buttons_of(post.item) if post.item is not None else None) or MISSING
+        files = [discord.File(io.BytesIO(file.content), file.name) for file in post.files]
+        if post.reply_to:
+            message = await channel.send(
+                post.content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
+                reference=_reference(post), mention_author=False,
+            )  # fmt: skip
+        else:
+            message = await channel.send(
+                post.content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view
+            )
+        return str(message.id)
+
+    async def edit(self, channel: str, message: str, content: str) -> None:
+        """Replace a message's text.  Raises ``Gone`` and ``Held``."""
+        target = self._channel(channel).get_partial_message(int(message))
+        await self._judged(Urgency.EDIT, lambda: target.edit(content=content))
+
+    async def close_buttons(self, item: OutboxItem, message: str, chosen: str) -> None:
+        """Grey out the buttons of a question.  Raises ``Gone`` and ``Held``."""
+        target = self._channel(item.thread).get_partial_message(int(message))
+        await self._judged(Urgency.EDIT, lambda: target.edit(view=closed_buttons_of(item, chosen)))
+
+    async def react(self, channel: str, message: str, emoji: str) -> None:
+        """Add a reaction; where that is not possible it is left out, and said in the log."""
+        target = self._channel(channel).get_partial_message(int(message))
+        try:
+            await self._judged(Urgency.RESULT, lambda: target.add_reaction(emoji))
+        except (Held, Gone, Unfit) as error:
+            log.warning("no %s on message %s: %s", emoji, message, error)
+
+    async def open_thread(self, channel: str, message: str, title: str) -> None:
+        """Have a thread made from a message, also if it exists already or is just being made.  Raises ``Held``."""
+        task = self._opening.get(message)
+        if task is None:
+            task = asyncio.create_task(self._open(channel, message, title), name=f"open thread {message}")
+            self._opening[message] = task
+            task.add_done_callback(lambda _: self._opening.pop(message, None))
+        await asyncio.shield(task)
+
+    async def _open(self, channel: str, message: str, title: str) -> None:
+        parent = self._client.get_channel(int(channel))
+        if not isinstance(parent, discord.TextChannel):
+            raise Held(*_REASONS[50024], 50024)
+        target = parent.get_partial_message(int(message))
+        try:
+            try:
+                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=title))
+            except Unfit:
+                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=PLAIN_TITLE))
+        except Held as held:
+            if held.code != _THREAD_EXISTS:
+                raise
+        except Gone as gone:
+            raise Held("the message with the task was deleted before its thread was made", 600.0) from gone
+
+    async def posted_already(self, channel: str, key: str) -> list[str]:
+        """Ids of the bot's latest messages in a thread that carry an outbox key in a button, oldest first."""
+        target = self._channel(channel)
+
+        async def look() -> list[str]:
+            return [str(m.id) async for m in target.history(limit=LOOK_BACK) if self._own(m) and key in keys_of(m)]
+
+        return (await self._judged(Urgency.MESSAGE, look))[::-1]
+
+    async def said_before(self, channel: str, message: str, limit: int) -> list[tuple[str, str, datetime]]:
+        """(author, text, when) of what others said in a channel before a message, oldest first.  Raises ``Held``."""
+        target = self._channel(channel)
+        before = discord.Object(int(message))
+
+        async def look() -> list[tuple[str, str, datetime]]:
+            messages = [m async for m in target.history(limit=limit, before=before) if m.content and not self._own(m)]
+            return [(m.author.display_name, m.content, m.created_at) for m in messages]
+
+        return (await self._judged(Urgency.MESSAGE, look))[::-1]
+
+    def _channel(self, channel: str) -> discord.TextChannel | discord.Thread | discord.PartialMessageable:
+        """The channel as it is known, or by its id alone: threads that were archived are not kept."""
+        known = self._client.get_channel(int(channel))
+        if isinstance(known, discord.TextChannel | discord.Thread):
+            return known
+        return self._client.get_partial_messageable(int(channel))
+
+    def _own(self, message: discord.Message) -> bool:
+        return self._client.user is not None and message.author.id == self._client.user.id
+
+    async def _unarchive(self, channel: str) -> None:
+        async def unarchive() -> None:
+            thread = await self._client.fetch_channel(int(channel))
+            if isinstance(thread, discord.Thread):
+                await thread.edit(archived=False)
+
+        await self._judged(Urgency.MESSAGE, unarchive)
+
+    async def _judged(self, urgency: Urgency, act: Act[T]) -> T:
+        try:
+            return await self._sender.send(urgency, act)
+        except discord.HTTPException as error:
+            raise _judgement(error) from error
+        except (discord.RateLimited, aiohttp.ClientError, OSError) as error:
+            raise Held(f"Discord cannot be reached ({error or type(error).__name__})", 15.0) from error
+
+
+def _reference(post: Post) -> discord.MessageReference:
+    """A reply, which becomes a plain message if what it answers is gone."""
+    message, channel = int(post.reply_to), int(post.channel)
+    return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)
+
+
+def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:
+    if error.code == _UNKNOWN_MESSAGE:
+        return Gone()
+    if error.code in (_ARCHIVED, _THREAD_EXISTS):
+        return Held("the thread is archived" if error.code == _ARCHIVED else "it exists", 60.0, error.code)
+    if error.code in _REASONS:
+        return Held(*_REASONS[error.code], error.code)
+    if error.status in (400, 413):
+        return Unfit(str(error))
+    return Held(f"Discord refused it ({error})", 60.0, error.code)

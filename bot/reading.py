@@ -1,0 +1,126 @@
+"""Discord's objects -> the small values that ``translate`` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import discord
+
+from agentic.core.events import FileRef, Level, Started
+from agentic.ports import EventLog
+from bot.conversation import Conversation
+from bot.render import storable
+from bot.rights import level_of
+from bot.translate import House, Kind, Said, Scene, Speaker
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was configured of the Discord side; ``roles`` maps ids or names of Discord roles to levels."""
+
+    prefix: str = "!"
+    roles: Mapping[str, Level] = field(default_factory=dict[str, Level])
+    default_level: Level = "executor"
+    custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
+    speaking_bots: frozenset[str] = frozenset()
+    guild_ready_timeout: float = 2.0
+    wire_seconds: float = 20.0
+    """How long one request to Discord may take before it is sent again."""
+
+
+class Reader:
+    """Reads through one client, by its options."""
+
+    def __init__(self, client: discord.Client, options: Options) -> None:
+        self._client, self._options = client, options
+
+    def house(self, guild: discord.Guild | None) -> House:
+        """What was configured, with the ids that name the bot in this guild."""
+        role = guild.self_role if guild is not None else None
+        ids = [str(self._client.user.id)] if self._client.user else []
+        if role is not None:
+            ids.append(str(role.id))
+        return House(tuple(ids), self._options.speaking_bots, self._options.custom_emoji)
+
+    def speaker(self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False) -> Speaker:
+        """Who it is, with the level they have now."""
+        itself = self._client.user is not None and user.id == self._client.user.id
+        level = self._level(user, guild)
+        return Speaker(str(user.id), storable(user.display_name), level, bot=user.bot or webhook, itself=itself)
+
+    def _level(self, user: discord.abc.User, guild: discord.Guild | None) -> Level:
+        owner = guild is not None and guild.owner_id == user.id
+        if not isinstance(user, discord.Member):
+            return level_of((), self._options.roles, administrator=owner, default=self._options.default_level)
+        names = (name for role in user.roles for name in (str(role.id), role.name))
+        administrator = owner or user.guild_permissions.administrator
+        return level_of(names, self._options.roles, administrator=administrator, default=self._options.default_level)
+
+    def said(self, message: discord.Message) -> Said:
+        """A message; a channel that is not among the guild's is a thread that was not announced.
+
+        The ``path`` of a file is the address it can be fetched from.
+        """
+        in_channel = isinstance(message.channel, discord.abc.GuildChannel)
+        house = self.house(message.guild)
+        webhook = message.webhook_id is not None
+        return Said(
+            id=str(message.id),
+            channel=str(message.channel.id),
+            thread="" if in_channel else str(message.channel.id),
+            text=storable(message.content),
+            at=message.created_at,
+            speaker=self.speaker(message.author, message.guild, webhook=webhook),
+            addressed=any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&")),
+            kind=_kind(message),
+            files=tuple(
+                FileRef(name=storable(file.filename), path=file.url, size=file.size) for file in message.attachments
+            ),
+        )
+
+
+def _kind(message: discord.Message) -> Kind:
+    if message.type not in (discord.MessageType.default, discord.MessageType.reply):
+        return "system"
+    if message.flags.voice:
+        return "voice"
+    if message.poll is not None:
+        return "poll"
+    if message.message_snapshots or message.flags.forwarded:
+        return "forwarded"
+    if message.stickers and not message.content:
+        return "sticker"
+    return "text"
+
+
+async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> Scene:
+    """What a thread is doing; whose execution it was matters after its end only for opinions (``wholly``)."""
+    state = conversation.state(thread) if thread else "unknown"
+    if state == "unknown" or (state == "idle" and not wholly):
+        return Scene(state)
+    status = await conversation.status(thread)
+    return Scene(state, status.question, status.requester)
+
+
+async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:
+    """The same for something that concerns a certain execution, perhaps an earlier one."""
+    execution = target.partition("/")[0]
+    requester = await _requester(log, execution) if execution else ""
+    if not requester:
+        return await scene_of(conversation, thread, wholly=True)
+    return replace(await scene_of(conversation, thread), requester=requester)
+
+
+async def _requester(log: EventLog, execution: str) -> str:
+    if await log.execution(execution) is None:
+        return ""
+    async for envelope in log.read(execution):
+        return envelope.event.requester.id if isinstance(envelope.event, Started) else ""
+    return ""
+
+
+def when() -> datetime:
+    """The present, for what Discord sends without a time."""
+    return datetime.now(UTC)

@@ -1,0 +1,276 @@
+"""Every setting, in one frozen object that is read once at start and passed down.
+
+A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``.  Values come from
+the environment, then from ``.env`` in the working directory.  Whatever is wrong is told all at once, each with what
+to write instead, so that nobody has to start the bot five times to find five mistakes.
+
+Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the libraries that need them read them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, cast, get_args
+
+from annotated_types import Ge, Gt, Le
+from dotenv import dotenv_values
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from agentic.core.events import Level
+
+PREFIX = "THREADWRIGHT_"
+ENV_FILE = ".env"
+
+_PRICE = re.compile(r"(?P<model>\S+)=(?P<input>\d+(?:\.\d+)?)/(?P<output>\d+(?:\.\d+)?)")
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split(",") if name.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""Names separated by commas."""
+
+PROVIDER_VARIABLES = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE",
+    "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY",
+    "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
+)  # fmt: skip
+"""Variables of model providers that are honoured, from the environment or from ``.env``."""
+
+
+class SettingsMistaken(Exception):
+    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__("\n".join(str(mistake) for mistake in mistakes))
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One wrong setting."""
+
+    name: str
+    problem: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}. {self.instead}"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; each description is the reason the setting exists."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=ENV_FILE,
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+    )
+
+    discord_token: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCORD_TOKEN"),
+        description="The bot's token. Without it a local guild is started, a Discord of your own on this machine.",
+    )
+    home: Path = Field(
+        default=Path("~/.threadwright"),
+        description="Folder for everything that must survive a restart: the database and the workspaces.",
+    )
+    store: Literal["sqlite", "memory"] = Field(
+        default="sqlite", description="Where events are kept; 'memory' forgets everything at the end, for trying out."
+    )
+    tier_1: Names = Field(
+        default=(), description="Models of the ultra-fast tier (no tools), in order of preference, as LiteLLM names."
+    )
+    tier_2: Names = Field(default=(), description="Models of the fast tier, with tools; executions start here.")
+    tier_3: Names = Field(default=(), description="Models of the balanced tier; escalations come here.")
+    tier_4: Names = Field(default=(), description="Models of the premium tier; the last to be asked, and the dearest.")
+    schema_models: Names = Field(
+        default=(),
+        description="Models that answer better in a fixed JSON shape than with native calls; * and ? may stand in it.",
+    )
+    prices: Names = Field(
+        default=(),
+        description="Prices of models that LiteLLM does not know, as name=in/out in US dollars a million tokens.",
+    )
+    sandbox: Literal["auto", "docker", "bubblewrap", "host"] = Field(
+        default="auto",
+        description="Where commands run: 'auto' takes Docker, else bubblewrap, else refuses; 'host' has no walls.",
+    )
+    sandbox_image: str = Field(
+        default="threadwright-sandbox:local", description="Docker image of the sandboxes, built from deploy/sandbox."
+    )
+    max_sandboxes: int = Field(
+        default=32, ge=1, le=1000, description="Sandboxes at once; further ones wait, so that memory stays bounded."
+    )
+    max_executions: int = Field(
+        default=64, ge=1, le=10_000, description="Executions at once; further threads wait their turn, in order."
+    )
+    max_turns_simple: int = Field(default=10, ge=1, le=1000, description="Turns a simple task may take.")
+    max_turns_medium: int = Field(default=20, ge=1, le=1000, description="Turns a medium task may take.")
+    max_turns_complex: int = Field(default=35, ge=1, le=1000, description="Turns a complex task may take.")
+    max_usd: float = Field(
+        default=5.0, gt=0, description="US dollars one execution may spend; it ends visibly when they are spent."
+    )
+    max_tokens: int = Field(default=2_000_000, ge=1_000, description="Tokens one execution may use.")
+    max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
+    owners: Names = Field(
+        default=(), description="Discord role names or ids whose members may change settings and allow the host."
+    )
+    operators: Names = Field(
+        default=(), description="Discord role names or ids whose members may act on everyone's executions and budgets."
+    )
+    viewers: Names = Field(
+        default=(), description="Discord role names or ids whose members may only look, not start or stop anything."
+    )
+    default_level: Level = Field(
+        default="executor", description="The right of everyone without one of these roles; 'viewer' closes the bot."
+    )
+    speaking_bots: Names = Field(
+        default=(), description="Ids of bots and webhooks that may give tasks; all others are ignored, against loops."
+    )
+    custom_emoji: Names = Field(
+        default=(),
+        description="Custom emoji that stand for a sign, such as 1234567890=🛑; a name alone proves nothing.",
+    )
+    guild_port: int = Field(
+        default=0, ge=0, le=65_535, description="Port of the local guild on 127.0.0.1; 0 takes any free one."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="How much is written to standard error."
+    )
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("custom_emoji")
+    @classmethod
+    def _paired(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(pair.partition("=")[0].strip().isdigit() and pair.partition("=")[2].strip() for pair in value):
+            raise ValueError("each is an emoji's id, '=' and the sign it stands for")
+        return value
+
+    @field_validator("prices")
+    @classmethod
+    def _priced(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_PRICE.fullmatch(price) for price in value):
+            raise ValueError("each is a model's name, '=', dollars in, '/', dollars out")
+        return value
+
+    @field_validator("discord_token", mode="before")
+    @classmethod
+    def _bare_token(cls, value: object) -> object:
+        if isinstance(value, str) and any(letter.isspace() for letter in value.strip()):
+            raise ValueError("it holds a blank; copy the token alone, without 'Bot ' before it")
+        return value
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """Ids of custom emoji, each with the sign it stands for."""
+        return {one.strip(): sign.strip() for one, _, sign in (pair.partition("=") for pair in self.custom_emoji)}
+
+    @property
+    def dollars(self) -> dict[str, tuple[float, float]]:
+        """US dollars a million tokens, in and out, of the models that were given a price."""
+        found = [_PRICE.fullmatch(price) for price in self.prices]
+        return {one["model"]: (float(one["input"]), float(one["output"])) for one in found if one}
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """Discord roles (names or ids), each with its level."""
+        named: tuple[tuple[Names, Level], ...] = (
+            (self.viewers, "viewer"), (self.operators, "operator"), (self.owners, "owner"),
+        )  # fmt: skip
+        return {role: level for roles, level in named for role in roles}
+
+    @property
+    def tiers(self) -> tuple[tuple[str, ...], ...]:
+        """The models of tiers 1 to 4, as they were set."""
+        return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
+
+
+def read_settings() -> Settings:
+    """Read the environment and ``.env``; raises ``SettingsMistaken`` with every mistake at once."""
+    mistakes = tuple(_unknown_names({*_told(), *os.environ}))
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise SettingsMistaken(mistakes + tuple(_wrong_values(error))) from None
+    if mistakes:
+        raise SettingsMistaken(mistakes)
+    return settings
+
+
+def honour_provider_variables() -> None:
+    """Let the libraries of model providers see those of their variables that stand in ``.env``."""
+    for name, value in _told().items():
+        if name in PROVIDER_VARIABLES and value:
+            os.environ.setdefault(name, value)
+
+
+def _told() -> dict[str, str | None]:
+    file = Path(ENV_FILE)
+    return dotenv_values(file) if file.is_file() else {}
+
+
+def _unknown_names(names: Iterable[str]) -> Iterator[Mistake]:
+    known = [variable(field) for field in Settings.model_fields]
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            instead = f"Write {near[0]} instead" if near else "Take it out; .env.example lists every setting"
+            yield Mistake(name, "there is no such setting", instead)
+
+
+def _wrong_values(error: ValidationError) -> Iterator[Mistake]:
+    for wrong in error.errors(include_url=False):
+        field = str(wrong["loc"][0])
+        name = field if field == "DISCORD_TOKEN" else variable(field)
+        ours = wrong["type"] == "value_error"
+        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{wrong['input']!r} cannot be used"
+        yield Mistake(name, problem, _instead(field))
+
+
+def _instead(field: str) -> str:
+    """What may be written, read from the field's own type and bounds."""
+    info = Settings.model_fields.get(field)
+    if info is None:
+        return "Write the token as the developer portal shows it"
+    choices = get_args(info.annotation)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))
+    kind = {int: "a whole number", float: "a number"}.get(cast("type", info.annotation))
+    if kind:
+        return f"Write {kind}{_bounds(info.metadata)}, such as {info.default}"
+    return "See .env.example for what may stand there"
+
+
+def _bounds(metadata: list[object]) -> str:
+    words: list[str] = []
+    for limit in metadata:
+        if isinstance(limit, Ge):
+            words.append(f"at least {limit.ge}")
+        elif isinstance(limit, Gt):
+            words.append(f"more than {limit.gt}")
+        elif isinstance(limit, Le):
+            words.append(f"at most {limit.le}")
+    return " " + " and ".join(words) if words else ""

@@ -1,0 +1,135 @@
+"""How an execution begins: what the rules, the model and later readers of the log need, in one ``Started``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentic.core.events import (
+    ChosenLesson,
+    EarlierResult,
+    FileRef,
+    Finished,
+    InboxItem,
+    OutboxItem,
+    Policy,
+    QuotedMessage,
+    Started,
+    Tier,
+    ToolFinished,
+    ToolRef,
+)
+from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
+from bot.settings import Settings
+
+EARLIER = 5
+ANSWER_CHARACTERS = 2_000
+
+
+Receive = Callable[[str, tuple[FileRef, ...]], Awaitable[tuple[FileRef, ...]]]
+"""Puts a person's files into a thread's workspace; each that was left out says why."""
+
+
+class Lessons(Protocol):
+    """What was learned before: ``reflexion.Reflexion``."""
+
+    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+        """Reflections of the thread first, then lessons that fit."""
+        ...
+
+
+class Quotes(Protocol):
+    """What was said in a thread lately."""
+
+    async def recent(self, thread: str, before: str) -> tuple[QuotedMessage, ...]:
+        """Messages before a message, at most 50 of the last 30 minutes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Builds ``Started``."""
+
+    store: Store
+    lessons: Lessons
+    policy: Policy
+    receive: Receive
+    tell: Callable[[OutboxItem], Awaitable[None]]
+    quotes: Quotes | None = None
+    place: Callable[[], Awaitable[str]] | None = None
+    """Where commands run, in words."""
+
+    async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
+        """Everything an execution knows before its first turn."""
+        files = await self.receive(item.thread, item.files) if item.files else ()
+        if notice := left_out(item, files):
+            await self.tell(notice)
+        return Started(
+            thread=item.thread,
+            task=item.text,
+            requester=item.author,
+            policy=self.policy,
+            tools=tuple(
+                ToolRef(
+                    name=spec.name,
+                    effect=spec.effect,
+                    permission=spec.permission,
+                    version=spec.version,
+                    cognitive=spec.cognitive,
+                )
+                for spec in toolbox.specs
+            ),
+            files=files,
+            earlier=await self._earlier(item.thread),
+            quoted=await self.quotes.recent(item.thread, item.message or item.id) if self.quotes else (),
+            lessons=await self.lessons.lessons_for(item.thread, session.guild, item.text),
+            sandbox=await self.place() if self.place else "",
+            inbox=item.id,
+        )
+
+    async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:
+        rows = [row for row in await self.store.executions(thread) if row.finished]
+        results = [await self._result(row) for row in rows[-EARLIER:]]
+        return tuple(result for result in results if result is not None)
+
+    async def _result(self, row: ExecutionRow) -> EarlierResult | None:
+        files: dict[str, None] = {}
+        async for envelope in self.store.read(row.execution):
+            event = envelope.event
+            if isinstance(event, ToolFinished):
+                files.update(dict.fromkeys(change.path for change in event.changes))
+            elif isinstance(event, Finished):
+                return EarlierResult(
+                    execution=row.execution,
+                    task=row.task,
+                    reason=event.reason,
+                    answer=event.answer[:ANSWER_CHARACTERS],
+                    files=tuple(files)[:50],
+                )
+        return None
+
+
+def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
+    """What a person is told of files that were not taken; None where all were."""
+    lines = [f"- {file.name}: {file.skipped}" for file in files if file.skipped]
+    if not lines:
+        return None
+    text = "These files were not taken into the workspace:\n" + "\n".join(lines)
+    return OutboxItem(key=f"{item.id}.left-out", thread=item.thread, execution="", sort="notice", text=text)
+
+
+def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool) -> Policy:
+    """The policy that new executions get: settings where there are some, else the policy's own numbers."""
+    numbers = [tier.number for tier in tiers if tier.models]
+    return Policy(
+        turns_simple=settings.max_turns_simple,
+        turns_medium=settings.max_turns_medium,
+        turns_complex=settings.max_turns_complex,
+        max_tokens=settings.max_tokens,
+        max_usd=settings.max_usd,
+        max_minutes=settings.max_minutes,
+        attended=attended,
+        tiers=tiers,
+        starting_tier=min((number for number in numbers if number >= 2), default=min(numbers, default=2)),
+    )

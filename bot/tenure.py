@@ -1,0 +1,97 @@
+"""Holding a thread's lease for as long as work goes on, and ending the work before the lease can run out.
+
+The store's clock decides who owns a thread; ours decides when to let go.  Each renewal is good from the moment it was
+*asked for*, so the local deadline always comes before the store's, and work that cannot renew in time is cancelled
+while the thread is still ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import Protocol, TypeVar
+
+from agentic.errors import LeaseLost, StoreError, StoreUnavailable
+from agentic.ports import Clock, Lease, Leases
+from bot.halting import Halted, ended, unless
+
+LEASE_SECONDS = 20.0
+RENEW_SECONDS = 5.0
+SAFETY_SECONDS = 8.0
+"""How long ending the effects may take, before another owner could begin: longer than the loop waits for their end."""
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+class ThreadTaken(LeaseLost):
+    """Another running process has this thread."""
+
+
+class LeaseStore(Leases, Protocol):
+    """The part of a store that this needs."""
+
+
+async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: asyncio.Event | None = None) -> Lease:
+    """The thread's lease; waits for one that may still run out, unless ``halt`` is set.  Raises ``ThreadTaken``."""
+    give_up = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS
+    while True:
+        lease = await store.acquire(thread, owner, LEASE_SECONDS)
+        if lease is not None:
+            return lease
+        if clock.monotonic() > give_up or (halt is not None and halt.is_set()):
+            raise ThreadTaken(f"another process has the thread {thread}; is Threadwright running twice on one folder?")
+        await _pause(clock, halt)
+
+
+async def _pause(clock: Clock, halt: asyncio.Event | None) -> None:
+    """A second, or until ``halt`` is set."""
+    with contextlib.suppress(Halted):
+        await unless(halt or asyncio.Event(), clock.sleep(1.0))
+
+
+async def while_held(store: LeaseStore, clock: Clock, lease: Lease, work: Coroutine[None, None, Result]) -> Result:
+    """Do ``work`` while the lease is renewed beside it; if it is not, raises after the work has ended: ``LeaseLost``
+    where another has it, ``StoreUnavailable`` where the store could not renew it.
+
+    Cancelling this cancels the work and waits for its end.
+    """
+    task = asyncio.create_task(work, name=f"execution in {lease.thread}")
+    keeper = asyncio.create_task(_keep(store, clock, lease), name=f"lease of {lease.thread}")
+    try:
+        await asyncio.wait((task, keeper), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        await ended(task)
+        failure = keeper.result()
+        if failure is not None:
+            raise StoreUnavailable(f"the lease of thread {lease.thread} could not be renewed: {failure}") from failure
+        raise LeaseLost(f"the lease of thread {lease.thread} is no longer held")
+    finally:
+        await ended(keeper)
+        await ended(task)
+
+
+async def _keep(store: LeaseStore, clock: Clock, lease: Lease) -> Exception | None:
+    """Renew until it fails for good or the local deadline is near; returns why the store could not, None if it is lost."""
+    deadline = clock.monotonic() + LEASE_SECONDS - SAFETY_SECONDS
+    failure: Exception | None = None
+    while clock.monotonic() < deadline:
+        await clock.sleep(min(RENEW_SECONDS, max(deadline - clock.monotonic(), 0.05)))
+        asked = clock.monotonic()
+        if asked >= deadline:
+            break
+        try:
+            async with asyncio.timeout(deadline - asked):
+                if not await store.renew(lease, LEASE_SECONDS):
+                    return None
+        except (StoreError, TimeoutError) as error:
+            log.warning("the lease of thread %s could not be renewed: %s", lease.thread, error)
+            failure = error if str(error) else StoreUnavailable("the store did not answer in time")
+            await clock.sleep(0.2)
+        else:
+            deadline = asked + LEASE_SECONDS - SAFETY_SECONDS
+            failure = None
+    return failure

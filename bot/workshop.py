@@ -1,0 +1,115 @@
+"""What gives each thread its world, its tools, and the files that people send."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agentic.core.events import FileRef
+from agentic.errors import AgenticError
+from agentic.tools import StandardToolbox
+from agentic.world import Choice, RealWorld, Sandboxes
+from bot.workspaces import Workspaces
+
+MB = 1024 * 1024
+FILE_BYTES = 25 * MB
+MESSAGE_BYTES = 50 * MB
+FILES = 20
+PLACE_SECONDS = 0.3
+"""How long a beginning waits to know its sandbox's name."""
+
+TRYING_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+Download = Callable[[str, int], Awaitable[bytes]]
+"""Fetches an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
+
+
+class AttachmentGone(Exception):
+    """A file that a person sent can no longer be fetched."""
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Worlds are kept a thread, so that what one execution changed is known in the next."""
+
+    sandboxes: Sandboxes
+    workspaces: Workspaces
+    download: Download
+    _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
+    _trying: asyncio.Task[Choice] | None = None
+
+    def world(self, thread: str) -> RealWorld:
+        """The thread's world; no sandbox is made before something runs in it."""
+        if thread not in self._worlds:
+            self._worlds[thread] = RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
+        return self._worlds[thread]
+
+    async def choice(self) -> Choice:
+        """Which sandbox is used and why; trying one goes on when whoever asked no longer waits."""
+        if self._trying is None:
+            self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
+        return await asyncio.shield(self._trying)
+
+    async def place(self) -> str:
+        """Where commands run, in words; '' while that is still being tried."""
+        if self._trying is None:
+            return ""  # who is quick to write something does not wait for it
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                choice = await self.choice()
+        except (TimeoutError, AgenticError):
+            return ""
+        if choice.rung is None:
+            return ""
+        return choice.name if choice.name == "host" else f"{choice.name}, no network"
+
+    async def close(self) -> None:
+        """Wait until a sandbox that is being tried was ended by who tries it."""
+        if self._trying is not None:
+            await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
+
+    def toolbox(self, thread: str) -> StandardToolbox:
+        """The tools of a new agent in the thread's world."""
+
+        async def world() -> RealWorld:
+            return self.world(thread)
+
+        return StandardToolbox(world)
+
+    async def receive(self, thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+        """Put a person's files into the workspace, within bounds; each that was left out says why."""
+        received: list[FileRef] = []
+        room = MESSAGE_BYTES
+        for number, file in enumerate(files):
+            reason = _too_much(number, file.size, room)
+            taken = (
+                file.model_copy(update={"path": "", "skipped": reason}) if reason else await self._take(thread, file)
+            )
+            room -= 0 if taken.skipped else taken.size
+            received.append(taken)
+        return tuple(received)
+
+    async def _take(self, thread: str, file: FileRef) -> FileRef:
+        if file.skipped or not file.path:
+            return file.model_copy(update={"skipped": file.skipped or "it has no address"})
+        try:
+            content = await self.download(file.path, FILE_BYTES)
+            path = await self.world(thread).put_file(file.name, content)
+        except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
+            log.warning("attachment %s was not taken: %s", file.name, error)
+            return file.model_copy(update={"path": "", "skipped": str(error) or type(error).__name__})
+        return file.model_copy(update={"path": path, "size": len(content)})
+
+
+def _too_much(number: int, size: int, room: int) -> str:
+    if number >= FILES:
+        return f"at most {FILES} files are taken from a message"
+    if size > FILE_BYTES:
+        return f"it has {size // MB} MB; at most {FILE_BYTES // MB} MB are taken"
+    if size > room:
+        return f"the message's files have more than {MESSAGE_BYTES // MB} MB together"
+    return ""

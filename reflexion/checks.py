@@ -1,0 +1,112 @@
+"""What counts as a check of the work, and what its last run said.
+
+A check is a command that can fail because of the work: a test runner, a type checker, a build, or a command the task
+names.  Its verdict is read from exit codes and typed counts alone; no words of the transcript take part.  A command
+that hides the exit code of its check (``mypy . | tail``, ``make lint || true``) proves nothing by its exit code; only
+the counts its tool read can still speak.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "fail", "none"]
+
+_RUNNER = re.compile(
+    r"""(?x)^(?:
+        (?:python3?(?:\.\d+)?\s+(?:-\w\s+)*-m\s+)?
+          (?:pytest|py\.test|unittest|tox|nox|nose2|mypy|doctest|compileall)\b
+      | (?:based)?pyright\b | ruff\s+check\b | flake8\b | pylint\b
+      | (?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:test|t|check|lint|build)\b
+      | (?:npx\s+)?(?:jest|vitest|mocha|tsc|eslint|playwright\s+test)\b | node\s+--test\b | deno\s+test\b
+      | cargo\s+(?:test|check|clippy|build)\b | go\s+(?:test|vet|build)\b | dotnet\s+test\b
+      | mvn\b.*\b(?:test|verify)\b | (?:\./)?gradlew?\b.*\b(?:test|check|build)\b
+      | make\s+(?:\S+\s+)*(?:test|tests|check|lint|verify|build)\b | ctest\b
+      | bats\b | (?:bundle\s+exec\s+)?rspec\b | phpunit\b | (?:bash|sh)\s+-n\b | shellcheck\b
+      | (?:(?:bash|sh|python3?|node)\s+)?(?:\./|[\w./-]*/)?(?:run[_-]?)?
+          (?:tests?|checks?|verify)(?:[_-]\w+)?\.(?:sh|py|js)\b
+    )"""
+)
+_QUIET = re.compile(
+    r"^(?:echo|printf|cat|head|tail|grep|rg|ls|cd|export|set|true|:|sleep|wc|sed|awk|find|rm|mkdir|touch|cp|mv|tee)\b"
+)
+_PREFIX = re.compile(
+    r"^(?:(?:[A-Za-z_]\w*=\S*|env|time|timeout\s+\S+|nice|xvfb-run|uv\s+run|poetry\s+run|pipenv\s+run)\s+)+"
+)
+_BETWEEN = re.compile(r"(\|\||&&|;|\n|\|&?)")
+_QUOTED_IN_TASK = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One run of a check: which command, in which turn, and what it said."""
+
+    command: str
+    turn: int
+    verdict: Verdict
+    passed: int | None = None
+    failed: int | None = None
+
+
+def named_checks(task: str) -> tuple[str, ...]:
+    """Commands that the task itself quotes: running one of them is a check, whatever it is called."""
+    return tuple(first or second for first, second in _QUOTED_IN_TASK.findall(task))
+
+
+def read_check(
+    command: str,
+    turn: int,
+    exit_code: int | None,
+    counts: tuple[int, int] | None,
+    ran: bool,
+    named: tuple[str, ...] = (),
+) -> CheckRun | None:
+    """What a command said of the work, or None if it is no check.
+
+    ``counts`` are tests passed and failed where the tool read them; ``ran`` is False for a call that was denied,
+    refused or cancelled.
+    """
+    steps = _BETWEEN.split(command)
+    words = [_PREFIX.sub("", step.strip()) for step in steps[::2]]
+    if not ran or not _is_check(command, words, counts, named):
+        return None
+    passed, failed = counts if counts is not None else (None, None)
+    return CheckRun(command, turn, _verdict(words, steps[1::2], exit_code, counts, named), passed, failed)
+
+
+def last_verdict(runs: tuple[CheckRun, ...]) -> Verdict:
+    """The last run that could say anything counts."""
+    spoken: list[Verdict] = [run.verdict for run in runs if run.verdict != "none"]
+    return spoken[-1] if spoken else "none"
+
+
+def _is_check(command: str, words: list[str], counts: tuple[int, int] | None, named: tuple[str, ...]) -> bool:
+    if any(_checks(word, named) for word in words) or command.strip() in named:
+        return True
+    # Counts in the output of `cat report.txt` or `echo "3 passed"` were not produced by a test run.
+    return counts is not None and not all(_QUIET.match(word) or not word for word in words)
+
+
+def _checks(word: str, named: tuple[str, ...]) -> bool:
+    return bool(_RUNNER.match(word)) or (word in named and not _QUIET.match(word))
+
+
+def _verdict(
+    words: list[str], joints: list[str], exit_code: int | None, counts: tuple[int, int] | None, named: tuple[str, ...]
+) -> Verdict:
+    hidden = _hidden(words, joints, named)
+    if counts is not None and sum(counts) > 0:
+        if counts[1] or (exit_code != 0 and not hidden):
+            return "fail"
+        return "pass"
+    if exit_code is None or counts == (0, 0) or hidden:
+        return "none"
+    return "pass" if exit_code == 0 else "fail"
+
+
+def _hidden(words: list[str], joints: list[str], named: tuple[str, ...]) -> bool:
+    """Whether something after the last check decides the exit code instead of it."""
+    last = max((at for at, word in enumerate(words) if _checks(word, named)), default=len(words) - 1)
+    return any(joint != "&&" and words[last + 1 + at] for at, joint in enumerate(joints[last:]))

@@ -1,0 +1,83 @@
+"""The objective score of a trajectory, 0-100, with the parts it was made of and the caps that held it.
+
+Parts: verifier 40 pass, 20 none, 0 fail · files 10 if something changed · clean 10 × share of the last 3 turns
+without a failed call · loops 5 without a repetition nudge · turns 5·(1 − used/max) · user 15 up, 7.5 none, 0 down ·
+judge 15.  There is no judge yet (its weight λ is 0 until 50 labelled runs show that it tells good from bad), so its 15
+go to the verifier in proportion: pass all, none half, fail nothing.  80 is a clear success.
+
+Nothing here reads words: a transcript that says "score 100" has no say.
+"""
+
+from __future__ import annotations
+
+from agentic.core.events import Evaluated
+from reflexion.checks import Verdict
+from reflexion.trajectory import Trajectory
+
+CLEAR_SUCCESS = 80
+VERIFIED: dict[Verdict, float] = {"pass": 40.0, "none": 20.0, "fail": 0.0}
+UNJUDGED: dict[Verdict, float] = {"pass": 15.0, "none": 7.5, "fail": 0.0}
+CAPS: dict[str, int] = {
+    "safety_breach": 10,
+    "claimed_done_and_was_not": 30,
+    "voted_down": 40,
+    "verifier_failed": 45,
+    "nothing_verified": 70,
+}
+"""A cap that holds, whatever the parts add up to; strictest first."""
+LAST_TURNS = 3
+REQUESTER_WEIGHT = 2
+
+
+def evaluate(trajectory: Trajectory) -> Evaluated:
+    """Score a trajectory; one in which nothing was done or said scores 0."""
+    if trajectory.empty:
+        return Evaluated(score=0, parts={}, caps=("empty",))
+    parts = _parts(trajectory)
+    caps = _caps(trajectory)
+    score = min(round(sum(parts.values())), *(CAPS[cap] for cap in caps), 100)
+    return Evaluated(score=score, parts=parts, caps=caps, verifier=trajectory.verifier)
+
+
+def approval(trajectory: Trajectory) -> float | None:
+    """Share of the votes that are 👍, the requester's weighing more; None where nobody voted."""
+    weights = [
+        (REQUESTER_WEIGHT if person == trajectory.requester.id else 1, vote) for person, vote in trajectory.votes
+    ]
+    whole = sum(weight for weight, _ in weights)
+    return sum(weight for weight, vote in weights if vote == "up") / whole if whole else None
+
+
+def _parts(trajectory: Trajectory) -> dict[str, float]:
+    approved = approval(trajectory)
+    used = min(trajectory.turns_used / max(trajectory.turns_max, 1), 1.0)
+    return {
+        "verifier": VERIFIED[trajectory.verifier],
+        "unjudged": UNJUDGED[trajectory.verifier],
+        "files": 10.0 if trajectory.changed else 0.0,
+        "clean": round(10.0 * _clean_share(trajectory), 2),
+        "loops": 0.0 if trajectory.repetition_nudges else 5.0,
+        "turns": round(5.0 * (1.0 - used), 2),
+        "user": 7.5 if approved is None else round(15.0 * approved, 2),
+    }
+
+
+def _caps(trajectory: Trajectory) -> tuple[str, ...]:
+    approved = approval(trajectory)
+    failed = trajectory.verifier == "fail"
+    contradicted = any(claim.verdict == "contradicted" for claim in trajectory.claims)
+    holds = {
+        "safety_breach": trajectory.breaches > 0,
+        "claimed_done_and_was_not": trajectory.reason == "done" and (failed or contradicted),
+        "voted_down": approved is not None and approved < 0.5,
+        "verifier_failed": failed,
+        "nothing_verified": trajectory.verifier == "none",
+    }
+    return tuple(cap for cap in CAPS if holds[cap])
+
+
+def _clean_share(trajectory: Trajectory) -> float:
+    last = trajectory.turns_used
+    turns = range(max(1, last - LAST_TURNS + 1), last + 1)
+    broken = {call.turn for call in trajectory.failures}
+    return sum(turn not in broken for turn in turns) / len(turns) if turns else 0.0

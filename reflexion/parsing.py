@@ -1,0 +1,68 @@
+"""From a model's text to a validated reflection; what cannot be used is named so that the model can do better."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from reflexion.errors import ReflectionUnusable
+from reflexion.lessons import Insight
+from reflexion.redaction import redact
+
+FIELD_CHARACTERS = 500
+_NOTHING = frozenset(("na", "none", "null", "nil", "unknown", "nothing", "tbd", "todo", "undefined", "string", ""))
+_TEMPLATE = re.compile(r"^(?:\{.*\}|<.*>|\[.*\])$", re.DOTALL)
+_LETTERS = re.compile(r"[^a-z]")
+
+
+def _meaningful(text: str) -> str:
+    text = " ".join(text.split())
+    if _LETTERS.sub("", text.lower()) in _NOTHING or _TEMPLATE.match(text):
+        raise ValueError("it says nothing: write a sentence that rests on the record")
+    return redact(text)[:FIELD_CHARACTERS]
+
+
+Said = Annotated[str, AfterValidator(_meaningful)]
+
+
+class _Answered(BaseModel):
+    """The five fields as a model writes them."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+    what_worked: Said
+    what_failed: Said
+    root_cause: Said
+    strategy_change: Said
+    key_insight: Said
+
+
+def parse_insight(text: str) -> Insight:
+    """The reflection in a model's answer, inside fences or prose too; raises ``ReflectionUnusable``."""
+    try:
+        answered = _Answered.model_validate(_first_object(text))
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in error.errors())
+        raise ReflectionUnusable("; ".join(problems)) from error
+    return Insight(**answered.model_dump())
+
+
+def _first_object(text: str) -> object:
+    """The first JSON object with a field of a reflection; else the first one at all."""
+    found: list[dict[str, object]] = []
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            end = at + 1
+        else:
+            found.append(value)
+        at = text.find("{", end)
+    if not found:
+        raise ReflectionUnusable("there is no complete JSON object in the answer")
+    return next((value for value in found if "root_cause" in value), found[0])

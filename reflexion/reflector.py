@@ -1,0 +1,125 @@
+"""Asks a model what an attempt got wrong, and takes only an answer that says something.
+
+Each request stands in the outcome stream before it is sent and its answer after, with tokens and dollars.  A text
+that is no reflection is sent back once with what is wrong with it; after that it is a stored problem, never an empty
+reflection.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+from agentic.core.events import Event, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
+from agentic.core.identity import request_id
+from agentic.errors import ModelError
+from agentic.ports import Answer, LanguageModel, Message, Prompt
+from reflexion.errors import ReflectionUnusable
+from reflexion.lessons import Insight
+from reflexion.outcome import OutcomeStream
+from reflexion.parsing import parse_insight
+from reflexion.trajectory import Trajectory
+from reflexion.transcript import transcript
+
+TRIES = 2
+MAX_TOKENS = 1_200
+SECONDS = 45.0
+"""For one request; both fit into the two minutes that a thread waits for what it can learn."""
+_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of asking: an insight, or why there is none; and what it cost."""
+
+    insight: Insight | None
+    problem: str
+    model: str
+    usage: Usage
+    usd: float
+
+
+def reflection_instructions() -> str:
+    """The system prompt, without the reasons that stand above it."""
+    text = files("reflexion").joinpath("prompts/reflection.md").read_text(encoding="utf-8")
+    return _COMMENT.sub("", text, count=1).strip()
+
+
+class Reflector:
+    """Writes reflections with one model; ``model_name`` '' takes the model the execution itself worked with."""
+
+    def __init__(self, model: LanguageModel, model_name: str = "") -> None:
+        self._model = model
+        self._name = model_name
+        self._system = reflection_instructions()
+
+    async def reflect(self, trajectory: Trajectory, cause: str, stream: OutcomeStream) -> Written:
+        """Ask, at most twice; a provider's failure is a problem in the result, not an error."""
+        name = self._name or trajectory.model
+        if not name:
+            return Written(None, "no model is configured to write it", "", Usage(), 0.0)
+        messages = [Message(role="user", text=transcript(trajectory, cause))]
+        spent, usd, problem = Usage(), 0.0, ""
+        for attempt in range(1, TRIES + 1):
+            answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
+            if isinstance(answer, str):
+                return Written(None, answer, name, spent, usd)
+            spent, usd = _sum(spent, answer.usage), usd + answer.usd
+            text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
+            try:
+                return Written(parse_insight(text), "", answer.served_by or name, spent, usd)
+            except ReflectionUnusable as error:
+                problem = str(error) if answer.stop != "length" else f"the answer was cut off; {error}"
+                messages += [Message(role="assistant", text=text or "(nothing)"), _again(problem)]
+        return Written(None, f"the model's text is no reflection: {problem}", name, spent, usd)
+
+    async def _ask(
+        self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
+    ) -> Answer | str:
+        request = await self._announce(name, messages, attempt, trajectory, stream)
+        prompt = Prompt(system=self._system, tools=(), messages=messages)
+        try:
+            answer = await self._model.answer(name, prompt, max_tokens=MAX_TOKENS, timeout=SECONDS)
+        except ModelError as error:
+            failed = ModelFailed(
+                request=request, failure=error.failure, message=error.message, retry_after=error.retry_after
+            )
+            await stream.add(failed)
+            return f"the model could not be asked ({error.failure}): {error.message}"
+        await stream.add(_answered(request, answer))
+        return answer
+
+    async def _announce(
+        self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
+    ) -> str:
+        position = len(await stream.read()) + 1
+        request = request_id(f"{trajectory.execution}.outcome", position)
+        tokens_in = (len(self._system) + sum(len(message.text) for message in messages)) // 4
+        asked: Event = ModelRequested(
+            request=request, turn=trajectory.turns_used, purpose="reflection", attempt=attempt, tier=trajectory.tier,
+            model=name, reserved_usd=self._model.price(name, tokens_in, MAX_TOKENS) or 0.0,
+        )  # fmt: skip
+        await stream.add(asked)
+        return request
+
+
+def _answered(request: str, answer: Answer) -> ModelAnswered:
+    return ModelAnswered(
+        request=request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,
+        served_by=answer.served_by,
+    )  # fmt: skip
+
+
+def _again(problem: str) -> Message:
+    return Message(
+        role="user", text=f"That cannot be used: {problem}. Answer with the one JSON object and nothing else."
+    )
+
+
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(
+        input=first.input + second.input, output=first.output + second.output,
+        cache_read=first.cache_read + second.cache_read, cache_write=first.cache_write + second.cache_write,
+        reasoning=first.reasoning + second.reasoning,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""Which reflections and lessons stand in the next prompt, and why each.
+
+Few and narrow: the last 3 reflections of the thread within 400 tokens, newest first, then at most 3 lessons within
+300 tokens.  A lesson has to share words with the task; none is better than a wrong one.  The order of lessons is
+scope (thread before guild before all), then the rank of the full-text search, then how useful they have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.events import ChosenLesson
+from reflexion.lessons import SHOWN, Lesson, Reflection, ScopeKind, usefulness
+from reflexion.words import stem, words_of
+
+REFLECTION_TOKENS = 400
+LESSONS = 3
+LESSON_TOKENS = 300
+CANDIDATES = 24
+"""Matches that are looked at before the best are taken."""
+LEAST_USEFULNESS = -0.15
+LEAST_SHARED_WORDS = 2
+LEAST_SHARE_OF_TRIGGER = 0.34
+BYTES_A_TOKEN = 4
+_NEAREST: dict[ScopeKind, int] = {"thread": 0, "guild": 1, "global": 2}
+
+
+def choose(
+    reflections: Sequence[Reflection], lessons: Sequence[Lesson], task: str, *, lesson_tokens: int = LESSON_TOKENS
+) -> tuple[ChosenLesson, ...]:
+    """What is shown, reflections first; ``reflections`` the thread's last, newest first, ``lessons`` best match first."""
+    return (*choose_reflections(reflections), *choose_lessons(lessons, task, lesson_tokens))
+
+
+def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson, ...]:
+    """All of them within the budget; what one leaves over goes to the next."""
+    room, chosen = REFLECTION_TOKENS * BYTES_A_TOKEN, list[ChosenLesson]()
+    for at, reflection in enumerate(reflections):
+        text = reflection_text(reflection, room // (len(reflections) - at))
+        room -= len(text.encode())
+        why = f"attempt {reflection.execution} in this thread scored {reflection.score}: {reflection.cause}"
+        chosen.append(ChosenLesson(id=reflection.id, kind="reflection", text=text, why=why))
+    return tuple(chosen)
+
+
+def reflection_text(reflection: Reflection, room: int) -> str:
+    """A reflection within ``room`` bytes: what to do, then what was seen word for word, then why."""
+    insight = reflection.insight
+    # Marked as a quotation: these are words of the world, which no one here vouches for.
+    evidence = "\n".join(f"> {line}" for line in _lines_within(reflection.evidence, room * 2 // 5))
+    parts = [f"Next time: {insight.strategy_change}", f"Key: {insight.key_insight}", f"Cause: {insight.root_cause}"]
+    seen = f"\nSeen (quoted output):\n{evidence}" if evidence else ""
+    left = room - len(seen.encode())
+    kept: list[str] = []
+    for at, part in enumerate(parts):
+        # What is left is shared, so that a long first part does not push the others out.
+        kept.append(cut(part, left // (len(parts) - at) - 1))
+        left -= len(kept[-1].encode()) + 1
+    return "\n".join(kept) + seen
+
+
+def choose_lessons(lessons: Sequence[Lesson], task: str, tokens: int = LESSON_TOKENS) -> tuple[ChosenLesson, ...]:
+    """At most three that fit the task, may be shown, and have not proved worse than nothing."""
+    asked = {stem(word) for word in words_of(task)}
+    fitting = [(at, lesson, _shared(asked, lesson)) for at, lesson in enumerate(lessons)]
+    fitting = [each for each in fitting if _may_stand(each[1], each[2])]
+    fitting.sort(key=lambda each: (_NEAREST[each[1].scope.kind], each[0], -usefulness(each[1])))
+    room, chosen = tokens * BYTES_A_TOKEN, list[ChosenLesson]()
+    for _, lesson, shared in fitting:
+        text = f"{lesson.trigger} → {lesson.action}"
+        if len(chosen) == LESSONS or len(text.encode()) > room:
+            continue
+        room -= len(text.encode())
+        chosen.append(ChosenLesson(id=lesson.id, kind=lesson.kind, text=text, why=_why(lesson, shared)))
+    return tuple(chosen)
+
+
+def cut(text: str, room: int) -> str:
+    """The text within ``room`` bytes, with a sign where it was cut."""
+    whole = text.encode()
+    if len(whole) <= room:
+        return text
+    return whole[: max(room - 3, 0)].decode(errors="ignore") + "…"
+
+
+def _shared(asked: set[str], lesson: Lesson) -> tuple[str, ...]:
+    words = words_of(f"{lesson.trigger} {lesson.error_signature}")
+    return tuple(word for word in words if stem(word) in asked)
+
+
+def _may_stand(lesson: Lesson, shared: tuple[str, ...]) -> bool:
+    trigger = max(len(words_of(lesson.trigger)), 1)
+    narrow = len(shared) >= LEAST_SHARED_WORDS and len(shared) / trigger >= LEAST_SHARE_OF_TRIGGER
+    return lesson.status in SHOWN and narrow and usefulness(lesson) >= LEAST_USEFULNESS
+
+
+def _why(lesson: Lesson, shared: tuple[str, ...]) -> str:
+    where = {"thread": "this thread", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
+    fared = f"went well {lesson.shown_ok} of {lesson.shown} times" if lesson.shown else "not shown before"
+    return f"{lesson.status} lesson of {where}; fits {', '.join(shared[:5])}; {fared}"
+
+
+def _lines_within(lines: Sequence[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        line = cut(line, room - 3) if not kept else line
+        room -= len(line.encode()) + 3
+        if room < 0:
+            break
+        kept.append(line)
+    return kept

@@ -1,0 +1,46 @@
+"""The tables of the lesson store, and how an older file becomes a newer one.
+
+A migration is one entry of ``MIGRATIONS``; the file's ``user_version`` says how many it has seen.  All that are
+missing run in one transaction, so a process killed in the middle leaves the file as it was.  The body of a row is
+JSON that ignores what it does not know; columns are only what queries ask for.
+"""
+
+from __future__ import annotations
+
+from agentic.stores.sqlite.connection import Connection
+from reflexion.errors import LessonStoreTooNew
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE reflection (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, guild TEXT NOT NULL, thread TEXT NOT NULL,
+        body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX reflection_of_thread ON reflection (guild, thread, number);
+    CREATE TABLE lesson (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, guild TEXT NOT NULL,
+        thread TEXT NOT NULL, signature TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX lesson_in_reach ON lesson (guild, scope, created);
+    CREATE VIRTUAL TABLE lesson_words USING fts5(words, tokenize = 'porter unicode61');
+    """,
+)
+
+
+def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """Bring a file to the newest schema in one transaction; refuses one that is newer still."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(str(connection.execute("PRAGMA user_version").get))
+        if version > len(migrations):
+            raise LessonStoreTooNew(
+                f"the lessons were written by a newer version of Threadwright (schema {version}, this one knows"
+                f" {len(migrations)}): update Threadwright, or move the file away to begin without lessons"
+            )
+        for statements in migrations[version:]:
+            connection.execute(statements)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

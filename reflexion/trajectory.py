@@ -1,0 +1,286 @@
+"""What an execution did, as the evaluator and the reflector read it: derived from its log, and nothing else.
+
+Reading is a fold over the envelopes of both streams (the log, and the outcome stream that follows it).  Whatever a
+model or a tool wrote is carried along as text and never interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agentic.core.events import (
+    ChosenLesson,
+    Claim,
+    Complexity,
+    Envelope,
+    Event,
+    FeedbackGiven,
+    FileChange,
+    Finished,
+    InputReceived,
+    Intervened,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    Outcome,
+    Person,
+    Policy,
+    PolicyChanged,
+    Reason,
+    Started,
+    ToolFinished,
+    ToolStarted,
+    Triaged,
+    TurnEnded,
+)
+from reflexion.checks import CheckRun, last_verdict, named_checks, read_check
+
+Vote = Literal["up", "down"]
+BROKEN: tuple[Outcome, ...] = ("failed", "refused", "unknown")
+"""Outcomes that make a turn unclean; what a person denied or stopped is no failure of the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call with its result; ``asked`` is what it was to do, in one line."""
+
+    turn: int
+    tool: str
+    asked: str
+    outcome: Outcome
+    exit_code: int | None
+    preview: str
+    error: str
+    changes: tuple[FileChange, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Read from the typed outcome and the exit code, never from words of the output."""
+        return self.outcome in BROKEN or (self.outcome == "ok" and self.exit_code not in (None, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A whole execution, ready to be judged."""
+
+    execution: str
+    thread: str
+    task: str
+    requester: Person
+    role: str
+    talk: bool
+    model: str
+    """The model that was asked last for a turn."""
+    tier: int
+    turns_used: int
+    turns_max: int
+    usd: float
+    usd_max: float
+    tokens: int
+    tokens_max: int
+    calls: tuple[Call, ...]
+    changed: tuple[str, ...]
+    """Files whose content differs from before the execution."""
+    checks: tuple[CheckRun, ...]
+    repetition_nudges: int
+    breaches: int
+    corrections: tuple[str, ...]
+    votes: tuple[tuple[str, Vote], ...]
+    """The last vote of each person, by id."""
+    lessons: tuple[ChosenLesson, ...]
+    provider_failed: bool
+    """The last thing that happened before the end was a provider's failure."""
+    finished: bool
+    reason: Reason | None
+    answer: str
+    claims: tuple[Claim, ...]
+
+    @property
+    def verifier(self) -> Literal["pass", "fail", "none"]:
+        """What the last check said."""
+        return last_verdict(self.checks)
+
+    @property
+    def failures(self) -> tuple[Call, ...]:
+        """The calls that failed, in order."""
+        return tuple(call for call in self.calls if call.failed)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was done and nothing was said."""
+        return not self.calls and (self.turns_used == 0 or not self.answer.strip())
+
+
+def read_trajectory(log: Iterable[Envelope], outcome: Iterable[Envelope] = ()) -> Trajectory:
+    """The trajectory of one execution; the log must begin with ``Started``."""
+    reading: _Reading | None = None
+    for envelope in log:
+        if isinstance(envelope.event, Started):
+            reading = _Reading(envelope.execution, envelope.event)
+        elif reading is not None:
+            reading.take(envelope.event)
+    if reading is None:
+        raise ValueError("a log begins with Started")
+    for envelope in outcome:
+        reading.take(envelope.event)
+    return reading.done()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The fold's accumulator."""
+
+    execution: str
+    started: Started
+    complexity: Complexity = "medium"
+    role: str = ""
+    talk: bool = False
+    turn: int = 1
+    turns_used: int = 0
+    added_turns: int = 0
+    added_usd: float = 0.0
+    added_tokens: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    model: str = ""
+    tier: int = 0
+    requests: dict[str, ModelRequested] = field(default_factory=dict)
+    intents: dict[str, tuple[int, ToolStarted]] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    checks: list[CheckRun] = field(default_factory=list)
+    files: dict[str, tuple[str, str]] = field(default_factory=dict)
+    nudges: int = 0
+    breaches: int = 0
+    corrections: list[str] = field(default_factory=list)
+    votes: dict[str, Vote] = field(default_factory=dict)
+    provider_failed: bool = False
+    finished: Finished | None = None
+
+    def __post_init__(self) -> None:
+        self.complexity, self.role = self.started.complexity, self.started.role
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Triaged():
+                self.talk, self.complexity = event.talk, event.complexity
+                self.role = event.role or self.role
+            case PolicyChanged():
+                self.added_turns += event.add_turns
+                self.added_usd += event.add_usd
+                self.added_tokens += event.add_tokens
+            case ModelRequested() | ModelAnswered() | ModelFailed():
+                self._model(event)
+            case ToolStarted():
+                self.intents[event.call] = (self.turn, event)
+            case ToolFinished():
+                self._result(event)
+            case TurnEnded():
+                self.turns_used = max(self.turns_used, event.turn)
+                self.turn = event.turn + 1
+            case Intervened():
+                self.nudges += event.rule.startswith("repetition")
+                self.breaches += event.rule.startswith("safety")
+            case InputReceived() | FeedbackGiven():
+                self._person(event)
+            case Finished():
+                self.finished = event
+            case _:
+                pass
+
+    def _model(self, event: ModelRequested | ModelAnswered | ModelFailed) -> None:
+        if isinstance(event, ModelRequested):
+            self.requests[event.request] = event
+            if event.purpose == "turn":
+                self.model, self.tier = event.model, event.tier
+            return
+        asked = self.requests.get(event.request)
+        in_turn = asked is not None and asked.purpose == "turn"
+        if in_turn:
+            self.provider_failed = isinstance(event, ModelFailed)
+        if isinstance(event, ModelFailed):
+            return
+        if asked is not None and in_turn:
+            self.turns_used, self.turn = max(self.turns_used, asked.turn), max(self.turn, asked.turn)
+        self.usd += event.usd
+        self.tokens += event.usage.total
+
+    def _result(self, event: ToolFinished) -> None:
+        turn, intent = self.intents.get(event.call, (self.turn, None))
+        asked, tool, said = "", "", event.preview
+        if intent is not None:
+            asked, tool = _asked(intent.arguments), intent.tool
+            # What the agent expected stands after the output; only the output is evidence.
+            said = said.split(f"\nExpected: {intent.expectation}\n")[0] if intent.expectation else said
+            self._check(turn, intent, event)
+        self.calls.append(Call(turn, tool, asked, event.outcome, event.exit_code, said, event.error, event.changes))
+        for change in event.changes:
+            before = self.files.get(change.path, (change.sha_before, ""))[0]
+            self.files[change.path] = (before, change.sha_after)
+
+    def _check(self, turn: int, intent: ToolStarted, event: ToolFinished) -> None:
+        counts = None
+        if event.tests_passed is not None or event.tests_failed is not None:
+            counts = (event.tests_passed or 0, event.tests_failed or 0)
+        ran = event.outcome in ("ok", "failed")
+        command = _command(intent.arguments)
+        named = named_checks(self.started.task)
+        check = read_check(command, turn, event.exit_code, counts, ran, named) if command else None
+        if check is not None:
+            self.checks.append(check)
+
+    def _person(self, event: InputReceived | FeedbackGiven) -> None:
+        if isinstance(event, FeedbackGiven):
+            self._vote(event.by.id, event.vote)
+        elif event.sort == "feedback":
+            self._vote(event.author.id, event.text if event.text in ("up", "down", "none") else event.target)
+        elif event.sort == "correction":
+            self.corrections.append(event.text.strip() or "That was wrong.")
+
+    def _vote(self, person: str, vote: str) -> None:
+        if vote == "up" or vote == "down":
+            self.votes[person] = vote
+        elif vote == "none":
+            self.votes.pop(person, None)
+
+    def done(self) -> Trajectory:
+        started, finished = self.started, self.finished
+        return Trajectory(
+            execution=self.execution, thread=started.thread, task=started.task, requester=started.requester,
+            role=self.role, talk=self.talk, model=self.model, tier=self.tier or started.policy.starting_tier,
+            turns_used=self.turns_used, turns_max=_turns(started.policy, self.complexity) + self.added_turns,
+            usd=self.usd, usd_max=started.policy.max_usd + self.added_usd,
+            tokens=self.tokens, tokens_max=started.policy.max_tokens + self.added_tokens,
+            calls=tuple(self.calls),
+            changed=tuple(path for path, (before, after) in self.files.items() if before != after),
+            checks=tuple(self.checks), repetition_nudges=self.nudges, breaches=self.breaches,
+            corrections=tuple(self.corrections), votes=tuple(self.votes.items()),
+            lessons=started.lessons, provider_failed=self.provider_failed,
+            finished=finished is not None, reason=finished.reason if finished else None,
+            answer=finished.answer if finished else "", claims=finished.claims if finished else (),
+        )  # fmt: skip
+
+
+def _turns(policy: Policy, complexity: Complexity) -> int:
+    of = {"simple": policy.turns_simple, "medium": policy.turns_medium, "complex": policy.turns_complex}
+    return of[complexity]
+
+
+def _command(arguments: dict[str, JsonValue]) -> str:
+    """The command line of a call, '' of one that runs none; a fallback runs where the command fails."""
+    command, fallback = arguments.get("command"), arguments.get("fallback")
+    if not isinstance(command, str):
+        return ""
+    return f"{command} || {fallback}" if isinstance(fallback, str) and fallback else command
+
+
+def _asked(arguments: dict[str, JsonValue]) -> str:
+    """The command, code or path of a call; else its arguments in order."""
+    for name in ("command", "code", "path", "pattern", "question", "text"):
+        value = arguments.get(name)
+        if isinstance(value, str):
+            return value
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())

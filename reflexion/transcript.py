@@ -1,0 +1,48 @@
+"""A trajectory as text for the reflector: bounded, without secrets, and marked as data."""
+
+from __future__ import annotations
+
+import hashlib
+
+from reflexion.redaction import redact
+from reflexion.trajectory import Call, Trajectory
+
+CALLS = 24
+"""The last calls that are shown; a failure is explained by what led to it, not by how it all began."""
+TASK_CHARACTERS = 2_000
+ANSWER_CHARACTERS = 1_500
+ASKED_CHARACTERS = 400
+FAILED_CHARACTERS = 900
+OK_CHARACTERS = 200
+
+
+def transcript(trajectory: Trajectory, cause: str) -> str:
+    """What the reflector reads; nothing inside can end the marks, which carry a number made from the text."""
+    record = redact("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory))))
+    mark = hashlib.sha256(record.encode()).hexdigest()[:12]
+    return f"Reviewed because {cause}.\n\n<<<record {mark}>>>\n{record}\n<<<end of record {mark}>>>"
+
+
+def _head(trajectory: Trajectory) -> list[str]:
+    return [f"TASK\n{trajectory.task[:TASK_CHARACTERS]}"]
+
+
+def _calls(trajectory: Trajectory) -> list[str]:
+    left_out = len(trajectory.calls) - CALLS
+    told = [f"({left_out} earlier calls are left out)"] if left_out > 0 else []
+    return told + [_call(call) for call in trajectory.calls[-CALLS:]]
+
+
+def _call(call: Call) -> str:
+    code = "" if call.exit_code is None else f", exit code {call.exit_code}"
+    asked = " ".join(call.asked.split())[:ASKED_CHARACTERS]
+    files = "".join(f"\n{change.kind}: {change.path}" for change in call.changes[:10])
+    output = call.preview.strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
+    return f"TURN {call.turn}, {call.tool}: {asked}\n{call.outcome}{code}{files}\n{output}".rstrip()
+
+
+def _end(trajectory: Trajectory) -> list[str]:
+    said = [f"A PERSON SAID\n{text[:TASK_CHARACTERS]}" for text in trajectory.corrections]
+    claims = [f"CLAIM ({claim.verdict}): {claim.text[:ASKED_CHARACTERS]}" for claim in trajectory.claims[:10]]
+    ended = f"ENDED AS {trajectory.reason} after {trajectory.turns_used} of {trajectory.turns_max} turns"
+    return [*said, *claims, f"{ended}\n{trajectory.answer[:ANSWER_CHARACTERS]}".rstrip()]

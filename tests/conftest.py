@@ -1,0 +1,15 @@
+"""Nothing a test does may reach a provider, a token or a state folder of the person who runs it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every setting and provider's variable out of the environment."""
+    for name in list(os.environ):
+        if name.startswith("THREADWRIGHT_") or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
+            monkeypatch.delenv(name)

@@ -1,0 +1,105 @@
+"""A person at the local guild's page, without a browser: the page's own requests, from another process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import aiohttp
+import pytest
+from pydantic import JsonValue
+
+Row: TypeAlias = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as the person sees it."""
+
+    id: str
+    author: str
+    text: str
+    files: tuple[str, ...]
+    embeds: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.text}\n{self.embeds}"
+
+
+class Person:
+    """Says, reacts and reads."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+
+    async def mention(self, text: str) -> str:
+        """Mention the bot in the first channel; the id of the message, and so of its thread."""
+        state = cast("Row", await self._ask("GET", "/ui/state"))
+        bot, channels = cast("Row", state["bot"]), cast("list[Row]", state["channels"])
+        return await self.say(str(channels[0]["id"]), f"<@{bot['id']}> {text}")
+
+    async def say(self, channel: str, text: str) -> str:
+        """Post a message; its id."""
+        made = cast("Row", await self._ask("POST", f"/ui/channels/{channel}/messages", {"content": text}))
+        return str(made["id"])
+
+    async def react(self, message: str, emoji: str) -> None:
+        """Give a reaction."""
+        await self._ask("PUT", f"/ui/messages/{message}/reactions/{emoji}")
+
+    async def reads(self, thread: str) -> list[Said]:
+        """The thread's messages, oldest first; none where there is no such thread yet."""
+        state = cast("Row", await self._ask("GET", "/ui/state"))
+        if thread not in [str(row["id"]) for row in cast("list[Row]", state["threads"])]:
+            return []
+        rows = cast("list[Row]", await self._ask("GET", f"/ui/channels/{thread}/messages"))
+        return [_said(row) for row in reversed(rows)]
+
+    async def sees(self, thread: str, pattern: str, seconds: float = 30.0, after: int = 0) -> Said:
+        """The first message of the bot in the thread that matches, waited for; ``after`` leaves out the first ones."""
+        return await self._until(
+            thread, lambda said: re.search(pattern, said.whole) is not None, pattern, seconds, after
+        )
+
+    async def _until(self, thread: str, wanted: Callable[[Said], bool], what: str, seconds: float, after: int) -> Said:
+        messages: list[Said] = []
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    messages = await self.reads(thread)
+                    if found := next((m for m in messages[after:] if m.author == "Threadwright" and wanted(m)), None):
+                        return found
+                    await asyncio.sleep(0.03)
+        except TimeoutError:
+            pytest.fail(
+                f"nobody said {what!r} in the thread; what stands there:\n" + "\n---\n".join(m.whole for m in messages)
+            )
+
+    async def _ask(self, method: str, path: str, body: Row | None = None) -> JsonValue:
+        async with self._session.request(method, self._url + path, json=body) as response:
+            answer = await response.text()
+            assert response.status == 200, f"{method} {path}: {response.status} {answer}"
+            return cast("JsonValue", await response.json(content_type=None))
+
+
+def _said(row: Row) -> Said:
+    embeds = "\n".join(str(embed.get("description", "")) for embed in cast("list[Row]", row.get("embeds", [])))
+    files = tuple(str(file["filename"]) for file in cast("list[Row]", row.get("attachments", [])))
+    author = cast("Row", row["author"])
+    return Said(str(row["id"]), str(author["username"]), str(row["content"]), files, embeds)
+
+
+@asynccontextmanager
+async def person(url: str) -> AsyncGenerator[Person]:
+    """Open the page, as a browser does, and keep its session."""
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar, headers={"X-Local-Guild": "page"}) as session:
+        async with session.get(url) as page:
+            assert page.status == 200
+        yield Person(session, url)

@@ -1,0 +1,117 @@
+"""The main job as a newcomer sees it: a fresh home, `threadwright run`, a browser, a mention, work, an answer with a file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from tests.e2e.living import ADDRESS
+from tests.e2e.processes import environment, started
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+IMAGE = Path(__file__).parents[2] / "docs" / "images" / "first-task.png"
+
+pytestmark = [
+    pytest.mark.chromium,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
+
+TASK = "Which of the first 50 numbers are happy? Please check with a script and give me a table."
+SCRIPT = '''"""Happy numbers: the sum of the squares of the digits, again and again, comes to 1."""
+
+
+def steps(number):
+    seen = [number]
+    while number not in (1, 4):
+        number = sum(int(digit) ** 2 for digit in str(number))
+        seen.append(number)
+    return seen
+
+
+rows = [(n, steps(n)) for n in range(1, 51) if steps(n)[-1] == 1]
+print("| number | steps | way to 1 |")
+print("|---:|---:|---|")
+for number, way in rows:
+    print(f"| {number} | {len(way) - 1} | {' → '.join(map(str, way))} |")
+'''
+RUN = "python3 happy.py | tee happy.md"
+HAPPY = "1, 7, 10, 13, 19, 23, 28, 31, 32, 44, 49"
+
+
+def works(request: CapturedRequest) -> Reply:
+    """Writes a script, runs it, and says only what the output shows."""
+    results = request.answers
+    if not results:
+        call = ("write", {"path": "happy.py", "content": SCRIPT})
+        return Reply("I will write a short script and let it count.", calls=(call,))
+    if len(results) == 1:
+        return Reply(
+            "Now I run it.", calls=(("shell", {"command": RUN, "expectation": "a table that ends before 51"}),)
+        )
+    table = results[1].text
+    found = [
+        line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ") and "number" not in line
+    ]
+    assert ", ".join(found) == HAPPY, table
+    answer = f"**{len(found)} of the first 50 numbers are happy:** {HAPPY}.\n\nThe table shows each number's way to 1."
+    claims = [
+        {"text": "The script ran and printed the table.", "command": RUN, "exit_code": 0},
+        {"text": "The script is in the workspace.", "file": "happy.py"},
+    ]
+    return Reply(calls=(("finish", {"answer": answer, "claims": claims, "files": ["happy.md", "happy.py"]}),))
+
+
+@asynccontextmanager
+async def browsing(url: str) -> AsyncGenerator[Page]:
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page = await browser.new_page(viewport={"width": 1240, "height": 860}, device_scale_factor=1.5)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.set_default_timeout(20_000)
+        await page.goto(url)
+        yield page
+        await browser.close()
+        assert errors == []
+
+
+async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp_path: Path) -> None:
+    async with asyncio.timeout(150), ScriptedEndpoint.start(works) as endpoint:
+        env = environment(
+            tmp_path / "home", endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
+            THREADWRIGHT_SANDBOX="bubblewrap",
+        )  # fmt: skip
+        async with started("run", env=env, cwd=tmp_path) as running:
+            url = (await running.until_said(ADDRESS))[1]
+            async with browsing(url) as page:
+                await page.get_by_label("Message", exact=True).press_sequentially("@thr")
+                await page.keyboard.press("Tab")
+                await page.keyboard.type(TASK)
+                await page.keyboard.press("Enter")
+                await expect(page.get_by_text("👀").first).to_be_visible(timeout=20_000)
+                await page.get_by_role("button", name="Which of the first 50").first.click()
+                log = page.get_by_role("log")
+                await expect(log).to_contain_text("11 of the first 50 numbers are happy", timeout=60_000)
+                await expect(log).to_contain_text("Done", timeout=20_000)
+                async with page.expect_download() as downloading:
+                    await page.get_by_role("link", name="happy.md").first.click()
+                content = Path(await (await downloading.value).path()).read_text()
+                assert content.count("→") > 10
+                assert content.splitlines()[-1].startswith("| 49 |")
+                await page.mouse.move(1, 1)
+                picture = IMAGE if os.environ.get("UPDATE_IMAGES") else tmp_path / "first-task.png"
+                await page.screenshot(path=picture)
+                assert picture.stat().st_size > 10_000
+            assert await running.end() == 0

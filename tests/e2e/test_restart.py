@@ -1,0 +1,106 @@
+"""What a crash leaves behind, and what is learned from a failure, across processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from tests.e2e.living import living
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+REVIEWER = "You review one attempt"
+FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
+
+
+async def until(path: Path) -> None:
+    async with asyncio.timeout(30):
+        while not path.exists():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_killed_process_goes_on_without_running_the_command_twice(tmp_path: Path) -> None:
+    command = "echo once >> runs.txt; sleep 120"
+
+    def script(request: CapturedRequest) -> Reply:
+        return FINISH if request.answers else Reply(calls=(("shell", {"command": command}),))
+
+    async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
+        async with living(tmp_path, endpoint) as bot:
+            thread = await bot.person.mention("count")
+            await until(bot.workspace(thread) / "runs.txt")
+            await bot.running.kill()
+        async with living(tmp_path, endpoint) as bot:
+            await bot.person.sees(thread, r"interrupted in the middle")
+            await bot.person.sees(thread, r"outcome is unknown")
+            await bot.person.sees(thread, r"It is done\.")
+            assert (bot.workspace(thread) / "runs.txt").read_text() == "once\n"
+            assert len(endpoint.requests) == 2
+            assert "unknown" in endpoint.requests[1].answers[0].text
+            said = [message.text for message in await bot.person.reads(thread)]
+            assert sum("It is done." in text for text in said) == 1
+            assert await bot.running.end() == 0
+
+
+async def test_what_a_failing_command_said_reaches_the_next_attempt_of_its_thread_and_no_other(tmp_path: Path) -> None:
+    token = f"gear-{secrets.token_hex(4)}"
+    seen: list[str] = []
+
+    def script(request: CapturedRequest) -> Reply:
+        text = request.text()
+        if request.system.startswith(REVIEWER):
+            found = re.search(r"misfit of (\S+)", text)
+            assert found, "the reviewer is shown what the command said"
+            seen.append(found[1])
+            return Reply(json.dumps(_reflection(found[1])))
+        if "assemble" not in text or "once more" in text:
+            return FINISH
+        if not request.answers:
+            return Reply(calls=(("shell", {"command": "cat note.txt >&2; exit 4"}),))
+        return Reply(calls=(("finish", {"answer": "It could not be assembled.", "success": False}),))
+
+    async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
+        async with living(tmp_path, endpoint) as bot:
+            thread = await bot.person.mention("wait for me")
+            await bot.person.sees(thread, r"It is done\.")
+            bot.workspace(thread).mkdir(parents=True, exist_ok=True)
+            bot.workspace(thread).joinpath("note.txt").write_text(f"misfit of {token}\n")
+            before = len(await bot.person.reads(thread))
+            await bot.person.say(thread, "assemble the clock")
+            await bot.person.sees(thread, r"could not be assembled", after=before)
+            async with asyncio.timeout(20):
+                while not seen:
+                    await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)  # the reflection is kept after its answer has come
+            assert await bot.running.end() == 0
+        async with living(tmp_path, endpoint) as bot:
+            first = len(endpoint.requests)
+            before = len(await bot.person.reads(thread))
+            await bot.person.say(thread, "once more, please")
+            await bot.person.sees(thread, r"It is done\.", after=before)
+            other = await bot.person.mention("water the plants")
+            await bot.person.sees(other, r"It is done\.")
+            assert await bot.running.end() == 0
+    again, unrelated = endpoint.requests[first:]
+    assert seen == [token]
+    assert token in again.system, "it came by the reflection, not by the history"
+    assert token not in unrelated.text()
+
+
+def _reflection(what: str) -> dict[str, str]:
+    return {
+        "what_worked": "Reading the note showed the reason.",
+        "what_failed": f"The clock was not assembled, because of a misfit of {what}.",
+        "root_cause": f"The part {what} does not fit.",
+        "strategy_change": f"Measure {what} before assembling.",
+        "key_insight": f"{what} has to be measured first.",
+    }

@@ -1,0 +1,154 @@
+"""`threadwright task` and `replay`: exit codes, what is printed where, and that a log can be checked afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentic.core.events import Envelope, Finished, Started
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from tests.e2e.processes import environment, started, task
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+MODEL = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"}
+FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
+SLEEP = Reply(calls=(("shell", {"command": "touch begun; sleep 100"}),))
+
+
+async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path: Path) -> None:
+    make = Reply(calls=(("shell", {"command": "touch made"}),))
+    async with asyncio.timeout(60), ScriptedEndpoint.start([make, FINISH]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "do it", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 0, running.output
+    said = "".join(running.said)
+    assert "Threadwright: It is done." in said
+    assert "✅ Done" in said, "the progress message shows the end"
+    assert not re.search(r"\*\*|^-# |<t:", said, re.MULTILINE), "a terminal shows no Discord markup"
+    files = re.search(r"^Files: (.+)$", said, re.MULTILINE)
+    execution = re.search(r"^Execution: (\w+)", said, re.MULTILINE)
+    assert files, said
+    assert (Path(files[1]) / "made").is_file()
+    assert execution, said
+    assert f"threadwright replay {execution[1]}" in said
+    assert running.troubles == []
+
+
+async def test_a_question_is_exit_2(tmp_path: Path) -> None:
+    ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
+    async with asyncio.timeout(60), ScriptedEndpoint.start([ask]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "paint it", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 2, running.output
+    assert "Which colour?" in "".join(running.said)
+    assert "red" in "".join(running.said)
+    assert "cannot take one" in "".join(running.troubles), "it says that the answer goes into a further run"
+
+
+async def test_ctrl_c_is_a_stop_and_exit_3(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "sleep", "--dir", str(folder), "--json", env=env, cwd=tmp_path) as running:
+            while not (folder / "begun").exists():
+                await asyncio.sleep(0.02)
+            running.process.send_signal(signal.SIGINT)
+            assert await running.ended() == 3, running.output
+    last = Envelope.model_validate_json(running.said[-1]).event
+    assert isinstance(last, Finished)
+    assert last.reason == "stopped"
+
+
+async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        code, events, running = await task("sleep", "--timeout", "4", env=env, cwd=tmp_path)
+    assert code == 1, running.output
+    assert isinstance(events[-1], Finished), running.output
+    assert "after 4 s; the time-out ended it" in running.output
+
+
+async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "sleep", "--timeout", "4", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 1, running.output
+    assert "Stopped by" not in running.output
+    assert "The time-out ended it." in "".join(running.said)
+
+
+async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    work = Reply(calls=(("shell", {"command": "sleep 1; touch worked"}),))
+    command = f"{sys.executable} -m bot.cli task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
+    async with asyncio.timeout(60), ScriptedEndpoint.start([work, FINISH]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", command, env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        said, troubles = await process.communicate()
+    assert process.returncode == 0, troubles.decode()
+    assert said.count(b"\n") == 1
+    assert b"Traceback" not in troubles
+    assert (folder / "worked").exists()
+
+
+async def test_a_task_longer_than_a_message_comes_as_a_file_that_the_agent_can_read(tmp_path: Path) -> None:
+    text = "count these: " + " ".join(f"thing{number}" for number in range(600))
+
+    def script(request: CapturedRequest) -> Reply:
+        if request.answers:
+            assert "thing599" in request.answers[0].text
+            return FINISH
+        found = re.search(r"\S+task\.md", request.text())
+        assert found, "the agent is told of the file"
+        return Reply(calls=(("shell", {"command": f"cat {found[0]}"}),))
+
+    async with asyncio.timeout(60), ScriptedEndpoint.start(script) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        code, events, running = await task(text, env=env, cwd=tmp_path)
+        assert code == 0, running.output
+        assert isinstance(events[0], Started)
+        assert [(file.name, file.skipped) for file in events[0].files] == [("task.md", "")]
+
+
+async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) -> None:
+    run = Reply(calls=(("shell", {"command": "echo hello-from-inside"}),))
+    async with asyncio.timeout(90), ScriptedEndpoint.start([run, FINISH]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "say hello", "--json", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 0, running.output
+        execution = Envelope.model_validate_json(running.said[0]).execution
+        async with started("replay", execution, env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 0, running.output
+        said = "".join(running.said)
+        assert "say hello" in said
+        assert "hello-from-inside" in said
+        assert "The log holds." in said
+        assert re.search(r"Folded: done, 2 turns", said), said
+        async with started("replay", "xnothing", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 1
+        assert "no execution" in running.output
+
+
+async def test_two_bots_on_one_home_are_refused(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), ScriptedEndpoint.start([]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("run", env=env, cwd=tmp_path) as first:
+            await first.until_said("Open http")
+            async with started("run", env=env, cwd=tmp_path) as second:
+                assert await second.ended() == 1
+                assert "already runs" in second.output
+            assert await first.end() == 0

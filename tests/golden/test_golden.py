@@ -1,0 +1,151 @@
+"""Logs of every release are read by today's code.  Their files are never written again once a release is out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from agentic.core import events, values
+from agentic.core.events import Envelope
+from agentic.core.evolving import fold
+from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite import SQLiteStore
+from reflexion.lessons import Lesson, Reflection
+from reflexion.trajectory import read_trajectory
+from tests.golden.writing import required_fields, version
+
+FOLDER = Path(__file__).parent
+RELEASES = sorted(path.parent for path in FOLDER.glob("*/log.jsonl"))
+EVERY_LINE = [
+    pytest.param(line, id=f"{path.parent.name}-{path.stem}-{number}")
+    for release in RELEASES
+    for path in (release / "log.jsonl", release / "outcome.jsonl")
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+]
+releases = pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
+
+
+def envelopes(path: Path) -> list[Envelope]:
+    return [Envelope.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def shapes(value: object) -> Iterator[type[BaseModel]]:
+    """The models inside a value, itself among them."""
+    if isinstance(value, BaseModel):
+        yield type(value)
+        value = [getattr(value, name) for name in type(value).model_fields]
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from shapes(each)
+
+
+def with_unknown_fields(value: Any) -> Any:
+    """The same JSON as a newer version might have written it: each object has a field more."""
+    if isinstance(value, list):
+        return [with_unknown_fields(each) for each in value]
+    if isinstance(value, dict):
+        return {**{key: with_unknown_fields(each) for key, each in value.items()}, "of_a_later_version": {"x": [1]}}
+    return value
+
+
+def kept(old: Any, new: Any) -> bool:
+    """Whether everything that stood in the old JSON stands in the new."""
+    if isinstance(old, dict):
+        return isinstance(new, dict) and all(key in new and kept(each, new[key]) for key, each in old.items())
+    if isinstance(old, list):
+        return isinstance(new, list) and len(old) == len(new) and all(map(kept, old, new))
+    return old == new
+
+
+def test_this_version_has_a_golden_log_with_every_shape() -> None:
+    release = FOLDER / version()
+    read = [*envelopes(release / "log.jsonl"), *envelopes(release / "outcome.jsonl")]
+    known = set(get_args(get_args(events.Event)[0]))
+    inside = {
+        each
+        for each in vars(values).values()
+        if isinstance(each, type) and issubclass(each, BaseModel) and each.__module__ == values.__name__
+    }
+    missing = (known | inside) - {shape for envelope in read for shape in shapes(envelope)} - {values.Frozen}
+    how = "add it to tests/golden/writing.py and run python -m tests.golden.writing"
+    assert not missing, f"{sorted(each.__name__ for each in missing)} is in no golden log: {how}"
+
+
+@releases
+def test_a_log_is_read_folded_and_judged(release: Path) -> None:
+    log = envelopes(release / "log.jsonl")
+    assert [envelope.seq for envelope in log] == list(range(1, len(log) + 1))
+    execution = fold(log)
+    assert execution.finished is not None
+    assert execution.finished.reason == "done"
+    assert execution.finished.claims[0].verdict == "proven"
+    assert (execution.id, execution.thread, execution.tier) == ("xgolden00000", "900", 3)
+    assert execution.spent.usd == pytest.approx(0.042)
+    trajectory = read_trajectory(log, envelopes(release / "outcome.jsonl"))
+    assert (trajectory.verifier, trajectory.turns_used, trajectory.turns_max) == ("fail", 2, 46)
+    assert trajectory.votes == (("100000000000000001", "down"),)
+
+
+@releases
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_log_goes_through_a_store_unchanged(release: Path, kind: str, tmp_path: Path) -> None:
+    log = envelopes(release / "log.jsonl")
+    store = MemoryStore() if kind == "memory" else SQLiteStore.open(tmp_path / "log.db")
+    lease = await store.acquire("900", "test")
+    assert lease is not None
+    log = [envelope.model_copy(update={"fence": lease.fence}) for envelope in log]
+    await store.append("xgolden00000", 0, lease, log)
+    assert [envelope async for envelope in store.read("xgolden00000")] == log
+    await store.close()
+
+
+@pytest.mark.parametrize("line", EVERY_LINE)
+def test_nothing_of_an_event_is_lost_by_reading_it(line: str) -> None:
+    again = json.loads(Envelope.model_validate_json(line).model_dump_json())
+    assert kept(json.loads(line), again)
+
+
+@pytest.mark.parametrize("line", EVERY_LINE)
+def test_unknown_fields_of_a_later_version_are_ignored(line: str) -> None:
+    old = json.loads(line)
+    newer = with_unknown_fields(old)
+    # Arguments of a call and the parts of a score are open maps: what is in them is content.
+    for name in ("arguments", "parts"):
+        if name in old["event"]:
+            newer["event"][name] = old["event"][name]
+    for block, was in zip(newer["event"].get("blocks", ()), old["event"].get("blocks", ()), strict=True):
+        if "arguments" in was:
+            block["arguments"] = was["arguments"]
+    assert Envelope.model_validate(newer) == Envelope.model_validate(old)
+
+
+@releases
+def test_what_was_optional_when_a_log_was_written_is_optional_for_good(release: Path) -> None:
+    """A field that came to be required would make logs unreadable that were written before it was filled."""
+    then = json.loads((release / "required.json").read_text(encoding="utf-8"))
+    assert not {
+        f"{name}.{field}"
+        for name, fields in required_fields().items()
+        for field in fields
+        if field not in then.get(name, fields)
+    }
+
+
+def test_a_kind_that_is_unknown_is_refused_and_not_dropped() -> None:
+    line = EVERY_LINE[0].values[0]
+    assert isinstance(line, str)
+    with pytest.raises(ValidationError, match="of_a_later_version"):
+        Envelope.model_validate_json(line.replace('"kind":"started"', '"kind":"of_a_later_version"'))
+
+
+@releases
+def test_reflections_and_lessons_are_read_whole(release: Path) -> None:
+    stored = json.loads((release / "learned.json").read_text(encoding="utf-8"))
+    for model, name in ((Reflection, "reflection"), (Lesson, "lesson")):
+        assert kept(stored[name], model.model_validate(stored[name]).model_dump(mode="json"))
+        assert model.model_validate(with_unknown_fields(stored[name])) == model.model_validate(stored[name])

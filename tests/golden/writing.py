@@ -1,0 +1,218 @@
+"""Writes the golden log of this release: ``python -m tests.golden.writing`` (once, before the release).
+
+One execution with every kind of event and every shape inside them, no field left at its default where another value
+makes sense: so a field that is later renamed or dropped shows as a difference.  Files of releases that are out are
+never written again.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from agentic.core import events as e
+from agentic.core import values
+from reflexion.lessons import Insight, Lesson, Reflection, Scope
+
+FOLDER = Path(__file__).parent
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+ANN = e.Person(id="100000000000000001", name="ann", level="operator")
+BLOB = e.BlobRef(sha="ab" * 32, size=70_000, media="text/markdown")
+CHANGE = e.FileChange(path="src/range.py", kind="modified", sha_before="11" * 32, sha_after="22" * 32)
+FILE = e.FileRef(name="data.csv", path="attachments/data.csv", size=12)
+PARTS = e.ConfidenceParts(self_report=80, tool_ok=0.75, same_error=1, tests=0.5, progress=1.0, corrections=1)
+SURE = e.Confidence(shown=71, heuristic=74, parts=PARTS, calibrator="isotonic-1")
+OPTION = e.Option(id="1", label="Go on", description="10 more turns")
+
+
+def version() -> str:
+    """The version of this working tree."""
+    return tomllib.loads((FOLDER.parent.parent / "pyproject.toml").read_text())["project"]["version"]
+
+
+def started() -> e.Started:
+    """The beginning, with everything an execution can know before its first turn."""
+    policy = e.Policy(
+        version=1, turns_simple=11, turns_medium=21, turns_complex=36, max_usd=4.5, attended=True, history="append",
+        tiers=(e.Tier(number=2, models=("openai/small",)), e.Tier(number=3, models=("claude-x", "openai/large"))),
+    )  # fmt: skip
+    return e.Started(
+        thread="900", task="The tests of src/range.py fail. Fix the code.", requester=ANN, root="xroot0000000",
+        parent="xparent00000", forked_from=("xfork0000000", 12), trial_of="xtrial000000", role="python-coder",
+        complexity="complex", policy=policy,
+        tools=(e.ToolRef(name="shell"), e.ToolRef(name="note", effect="keyed", permission="read", cognitive=True)),
+        files=(FILE, e.FileRef(name="big.iso", size=9_000_000_000, skipped="too large")),
+        earlier=(e.EarlierResult(execution="xearlier0000", task="Set it up.", reason="done", answer="Ready.", files=("a",)),),
+        quoted=(e.QuotedMessage(author="ben", text="It broke yesterday."),),
+        lessons=(e.ChosenLesson(id="r00000000001", kind="reflection", text="Run the tests first.", why="this thread"),),
+        workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900",
+    )  # fmt: skip
+
+
+def first_turn() -> Iterable[e.Event]:
+    """Triage, what is perceived, a provider that fails and then answers, two calls."""
+    yield e.Triaged(talk=False, role="python-coder", complexity="complex", by="model")
+    yield e.Perceived(
+        stale=(e.StaleFile(path="a.py", diff="-1\n+2"),), changes=("b.py by ben",), environment="Python 3.12"
+    )
+    segments = e.Segments(
+        system=BLOB, tools=BLOB, history_from=1, history_through=3, history_sha="cd" * 32, tail="[Perceived now]"
+    )
+    yield e.BudgetReserved(scope="execution", usd=0.2)
+    asked = {
+        "turn": 1,
+        "tier": 2,
+        "model": "openai/small",
+        "segments": segments,
+        "reserved_usd": 0.2,
+        "deadline": LATER,
+    }
+    yield e.ModelRequested.model_validate({"request": "req00001", **asked})
+    yield e.ModelFailed(request="req00001", failure="rate_limited", message="slow down", retry_after=1.5)
+    yield e.ModelRequested.model_validate({"request": "req00002", "attempt": 2, **asked})
+    usage = e.Usage(input=1000, output=80, cache_read=600, cache_write=200, reasoning=30)
+    blocks: tuple[e.Block, ...] = (
+        e.ReasoningBlock(text="First the tests.", opaque="c2lnbmVk", provider="anthropic"),
+        e.TextBlock(text="I run the tests.\nconfidence: 80"),
+        e.CallBlock(provider_id="p1", tool="shell", arguments={"command": "pytest -q", "timeout": 60}),
+        e.CallBlock(provider_id="p2", tool="note", problem="malformed", raw="{oops"),
+    )
+    yield e.ModelAnswered(
+        request="req00002", blocks=blocks, stop="tool_use", usage=usage, usd=0.012, served_by="small-2026"
+    )
+    yield e.BudgetSettled(scope="execution", usd=0.012)
+    yield e.ToolStarted(
+        call="req00002.0", provider_id="p1", tool="shell", effect="unkeyed",
+        arguments={"command": "pytest -q", "timeout": 60, "more": [1, None, {"deep": True}]}, args_sha="33" * 32,
+        version=2, batch="batch001", key="key-1", approval="q00000000001", expectation="one test fails", deadline=LATER,
+    )  # fmt: skip
+    yield e.ToolFinished(
+        call="req00002.0", outcome="failed", preview="exit 1\nE  assert 3 == 4 ✗", output=BLOB, output_ref="out-1",
+        exit_code=1, signal=9, changes=(CHANGE,), tests_passed=2, tests_failed=1, seconds=0.8, error="exit 1 assert",
+    )  # fmt: skip
+    yield e.ToolFinished(call="req00002.1", outcome="refused", preview="The arguments are no JSON object.")
+    yield e.Reported(status="progressing", confidence=80, note="one test fails")
+    yield e.TurnEnded(turn=1, confidence=SURE)
+
+
+def middle() -> Iterable[e.Event]:
+    """What people, rules and subagents add."""
+    yield e.InputReceived(
+        inbox="901", sort="guidance", author=ANN, message="901", edit_version="2", text="Mind the end.", files=(FILE,),
+        target="x/turn:1",
+    )  # fmt: skip
+    yield e.PolicyChanged(by=ANN.id, add_turns=10, add_tokens=5000, add_usd=1.5, add_minutes=15)
+    yield e.OwnerChanged(worker="host-2", reason="the other one ended")
+    yield e.Quarantined(worker="host-2", reason="three crashes")
+    yield e.CancelRequested(refs=("req00002.0",), reason="a person stopped it")
+    yield e.Asked(
+        question="q00000000001", sort="approval", text="May I?", options=(OPTION,), call="req00002.0",
+        args_sha="33" * 32, who_may="operator", expires=LATER,
+    )  # fmt: skip
+    yield e.Decided(question="q00000000001", by=ANN, choice="1", text="yes")
+    yield e.DeadlinePassed(ref="q00000000001")
+    yield e.Intervened(rule="repetition", text="You repeat yourself.")
+    yield e.Escalated(from_tier=2, to_tier=3, trigger="same error 3 times")
+    yield e.Compacted(through_seq=9, summary="The tests were run.", kept=3)
+    yield e.Noted(text="The range is half open.")
+    yield e.TodoChanged(items=(e.Todo(text="fix range", state="doing"), e.Todo(text="run tests")))
+    yield e.PlanEntered()
+    yield e.PlanExited(plan="Fix, then test.")
+    yield e.CheckpointSaved(manifest="manifest-1", through_seq=20)
+    yield e.WorkspaceRestored(manifest="manifest-1", lost="interpreters, /tmp")
+    yield e.SubagentStarted(child="xchild000000", call="req00002.0", grant_usd=0.5)
+    yield e.SubagentFinished(child="xchild000000", spent_usd=0.1, result="Nothing found.")
+
+
+def ending() -> Iterable[e.Event]:
+    """A last turn with a proven claim."""
+    yield e.ModelRequested(request="req00003", turn=2, tier=3, model="claude-x")
+    finish = {"answer": "Fixed.", "claims": [{"text": "the tests pass", "command": "pytest -q", "exit_code": 0}]}
+    blocks = (e.CallBlock(provider_id="p3", tool="finish", arguments=finish),)
+    yield e.ModelAnswered(request="req00003", blocks=blocks, stop="tool_use", usd=0.03)
+    yield e.ToolStarted(
+        call="req00003.0", provider_id="p3", tool="finish", effect="read", arguments=finish, args_sha="44" * 32
+    )
+    yield e.ToolFinished(call="req00003.0", outcome="ok", preview="")
+    yield e.TurnEnded(turn=2, confidence=SURE)
+    claim = e.Claim(
+        text="the tests pass", command="pytest -q", exit_code=0, file="src/range.py", sha="22" * 32, verdict="proven",
+        note="turn 2",
+    )  # fmt: skip
+    yield e.Finished(reason="done", answer="Fixed.", claims=(claim,), files=("report.md",), confidence=71)
+
+
+def outcome() -> Iterable[e.Event]:
+    """What was said and learned afterwards."""
+    yield e.FeedbackGiven(by=ANN, vote="down", target="x/result")
+    yield e.Evaluated(score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass")
+    yield e.Reflected(reflection="r00000000002", problem="")
+
+
+def learned() -> tuple[Reflection, Lesson]:
+    """One reflection and one lesson as they are stored."""
+    insight = Insight(
+        what_worked="The tests.", what_failed="The end.", root_cause="Half open.", strategy_change="Add one.",
+        key_insight="Ends count.",
+    )  # fmt: skip
+    reflection = Reflection(
+        id="r00000000002", thread="900", guild="g1", execution="xgolden00000", task="Fix.", cause="a 👎",
+        insight=insight, evidence=("E  assert 3 == 4 ✗",), error_signature="shell: assert # == #", model="claude-x",
+        score=40, created=NOON,
+    )  # fmt: skip
+    lesson = Lesson(
+        id="l00000000001", scope=Scope(kind="thread", guild="g1", thread="900"), kind="pitfall", trigger="ranges",
+        action="add one", error_signature="shell: assert # == #", evidence=("E  assert 3 == 4 ✗",),
+        executions=("xgolden00000", "x2"), author_trust="operator", status="probation", note="seen twice", shown=3,
+        shown_ok=2, held_back=1, held_back_ok=1, model="claude-x", supersedes="l00000000000", created=NOON,
+    )  # fmt: skip
+    return reflection, lesson
+
+
+def required_fields() -> dict[str, list[str]]:
+    """What each shape cannot do without; a shape only ever loses from its list."""
+    shapes = {
+        name: shape
+        for module in (values, e)
+        for name, shape in vars(module).items()
+        if isinstance(shape, type) and issubclass(shape, BaseModel)
+    }
+    return {
+        name: sorted(field for field, about in shape.model_fields.items() if about.is_required())
+        for name, shape in sorted(shapes.items())
+    }
+
+
+def lines(events: Iterable[e.Event], fence: int) -> str:
+    """Envelopes, one JSON object a line."""
+    envelopes = (
+        e.Envelope(
+            execution="xgolden00000", seq=seq, at=NOON + timedelta(seconds=seq), fence=fence, event=event,
+            cause="req00002", build="0.1.0+golden",
+        )
+        for seq, event in enumerate(events, 1)
+    )  # fmt: skip
+    return "".join(envelope.model_dump_json() + "\n" for envelope in envelopes)
+
+
+def main() -> None:
+    """Write the files of this version."""
+    folder = FOLDER / version()
+    folder.mkdir(exist_ok=True)
+    log = lines([started(), *first_turn(), *middle(), *ending()], fence=4)
+    (folder / "log.jsonl").write_text(log, encoding="utf-8")
+    (folder / "outcome.jsonl").write_text(lines(outcome(), fence=0), encoding="utf-8")
+    required = json.dumps(required_fields(), indent=1)
+    (folder / "required.json").write_text(required + "\n", encoding="utf-8")
+    stored = {type(each).__name__.lower(): each.model_dump(mode="json") for each in learned()}
+    (folder / "learned.json").write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""A conversation for tests: real store, real sinks, an agent that does what the test says.
+
+It keeps items like the product does and writes real logs through the store; only the model and the tools are missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from agentic.core.events import (
+    Envelope,
+    Event,
+    Finished,
+    InboxItem,
+    OutboxItem,
+    Started,
+)
+from agentic.core.evolving import evolve
+from agentic.core.execution import Execution
+from agentic.core.identity import execution_id
+from agentic.core.visible import visible
+from agentic.ports import Lease, SessionRow, Store
+from agentic.stores.memory import MemoryStore
+from bot.client import ThreadwrightBot, create_bot
+from bot.conversation import Receipt, StatusView, ThreadState
+from bot.feed import Feed
+from bot.guild.local import LocalGuild
+from bot.reading import Options
+
+SECONDS = 10.0
+
+
+@dataclass
+class Talk:
+    """Implements ``Conversation`` over a store; ``add`` is what the agent would do."""
+
+    store: Store
+    feed: Feed
+    threads: dict[str, list[str]] = field(default_factory=dict)
+    logs: dict[str, Execution] = field(default_factory=dict)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    got: list[InboxItem] = field(default_factory=list)
+    refuse: Exception | None = None
+
+    async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
+        if self.refuse is not None:
+            raise self.refuse
+        if not await self.store.put(item):
+            return Receipt(False, "idle")
+        self.got.append(item)
+        if item.thread not in self.threads:
+            self.threads[item.thread] = []
+            await self.store.save_session(SessionRow(item.thread, item.channel, guild, title))
+        if item.sort == "task":
+            name = execution_id(item.thread, item.id)
+            self.threads[item.thread].append(name)
+            lease = await self.store.acquire(item.thread, "test")
+            assert lease is not None
+            self.leases[name] = lease
+            self.logs[name] = Execution(id=name)
+            await self.add(name, Started(thread=item.thread, task=item.text, requester=item.author, inbox=item.id))
+        state = self.state(item.thread)
+        return Receipt(True, "idle" if state == "unknown" else state)
+
+    async def add(self, execution: str, *events: Event) -> None:
+        """Append events with what becomes visible by them, then show them to the feed."""
+        envelopes: list[Envelope] = []
+        outbox: list[OutboxItem] = []
+        state = self.logs[execution]
+        before = state.seq
+        for event in events:
+            at = datetime.now(UTC)
+            envelope = Envelope(execution=execution, seq=state.seq + 1, at=at, fence=1, event=event)
+            envelope = envelope.model_copy(update={"fence": self.leases[execution].fence})
+            outbox.extend(visible(state, envelope))
+            envelopes.append(envelope)
+            state = evolve(state, envelope)
+        await self.store.append(execution, before, self.leases[execution], envelopes, outbox)
+        self.logs[execution] = state
+        for envelope in envelopes:
+            self.feed.saw(envelope)
+
+    async def finish(self, execution: str, answer: str = "All done.", **more: object) -> None:
+        """The agent is done."""
+        finished = Finished.model_validate({"reason": "done", "answer": answer, **more})
+        await self.add(execution, finished)
+
+    def take_over(self, before: Talk) -> None:
+        """Go on where a talk of an earlier process was."""
+        self.threads, self.logs, self.leases = before.threads, before.logs, before.leases
+
+    def newest(self, thread: str | int) -> str:
+        """The thread's newest execution."""
+        return self.threads[str(thread)][-1]
+
+    def state(self, thread: str) -> ThreadState:
+        if thread not in self.threads:
+            return "unknown"
+        names = self.threads[thread]
+        if not names or self.logs[names[-1]].finished is not None:
+            return "idle"
+        return "asking" if self.logs[names[-1]].question is not None else "busy"
+
+    def knows(self, thread: str) -> bool:
+        return thread in self.threads
+
+    async def status(self, thread: str) -> StatusView:
+        state = self.state(thread)
+        if state == "unknown" or not self.threads[thread]:
+            return StatusView(state)
+        log = self.logs[self.newest(thread)]
+        started, question = log.started, log.question
+        return StatusView(
+            state, execution=log.id, task=started.task if started else "",
+            requester=started.requester.id if started else "", question=question.question if question else "",
+            turn=log.turn.number, usd=log.spent.usd, seconds=12.0, model="scripted/plain", tier=2,
+        )  # fmt: skip
+
+    async def thread_of_message(self, message_id: str) -> str | None:
+        if message_id in self.threads:
+            return message_id
+        row = await self.store.by_message(message_id)
+        return row.item.thread if row is not None else None
+
+
+@dataclass
+class Scenery:
+    """A guild, a bot in it, and what it talks to."""
+
+    guild: LocalGuild
+    bot: ThreadwrightBot
+    talk: Talk
+    store: Store
+    files: dict[str, bytes]
+
+    @property
+    def general(self) -> int:
+        return self.guild.channel("general").id
+
+    async def mention(self, text: str, **more: object) -> int:
+        """Post a task, wait until its progress message stands, return the thread."""
+        posted = await self.guild.post(self.general, f"{self.guild.bot.mention} {text}", **more)  # type: ignore[arg-type]
+        await self.says(posted.id, "Starting")
+        await self.until_delivered()
+        return posted.id
+
+    async def until(self, holds: Callable[[], object], timeout: float = SECONDS) -> None:
+        """Wait until something holds that no change of the guild announces."""
+        async with asyncio.timeout(timeout):
+            while not holds():
+                await asyncio.sleep(0.01)
+
+    async def until_delivered(self) -> None:
+        """Wait until the outbox is empty."""
+        async with asyncio.timeout(SECONDS):
+            while await self.store.undelivered():
+                await asyncio.sleep(0.01)
+
+    def of_bot(self, channel: int) -> list:
+        """The bot's messages in a channel, without Discord's own."""
+        return [m for m in self.guild.messages(channel) if m.author_id == self.guild.bot_user_id and m.content]
+
+    async def says(self, channel: int, words: str, timeout: float = SECONDS):
+        """The first message of the bot that holds the words."""
+        return await self.guild.wait_for(
+            lambda _: next((m for m in self.of_bot(channel) if words in m.content), None), timeout
+        )
+
+
+@asynccontextmanager
+async def running_bot(guild: LocalGuild, store: Store | None = None, **options: object) -> AsyncIterator[Scenery]:
+    """A bot that is online in the guild."""
+    store = store or MemoryStore()
+    feed = Feed()
+    talk = Talk(store, feed)
+
+    async def fetch(thread: str, path: str) -> bytes | None:
+        return scenery.files.get(path)
+
+    bot = create_bot(talk, store, feed, fetch, Options(guild_ready_timeout=0.05, **options))  # type: ignore[arg-type]
+    scenery = Scenery(guild, bot, talk, store, {})
+    guild.attach()
+    await bot.login(guild.bot_token)
+    connection = asyncio.create_task(bot.connect())
+    try:
+        async with asyncio.timeout(SECONDS):
+            await bot.wait_until_ready()
+        yield scenery
+    finally:
+        await bot.close()
+        await asyncio.wait((connection,), timeout=SECONDS)
+        guild.restore()

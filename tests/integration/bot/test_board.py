@@ -1,0 +1,158 @@
+"""The one progress message: edited in place, silent, posted anew where it was deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from datetime import UTC, datetime, timedelta
+
+from agentic.core.events import Asked, Decided, ModelAnswered, ModelRequested, Person, TextBlock, Todo, TodoChanged
+from agentic.stores.memory import MemoryStore
+from bot.guild.local import LocalGuild
+from bot.guild.misbehave import RateLimited, Rule
+from bot.sending import EDIT_SECONDS
+from tests.integration.bot.talking import Scenery, running_bot
+
+ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
+
+
+async def test_progress_is_one_silent_message_that_changes_in_place(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, ASKED)
+    await scenery.says(thread, "Thinking")
+    scenery.bot.feed.streamed(execution, "I will look at ")
+    scenery.bot.feed.streamed(execution, "the tests")
+    await scenery.says(thread, "I will look at the tests")
+    await scenery.talk.add(execution, TodoChanged(items=(Todo(text="fix a.py", state="doing"),)))
+    shown = await scenery.says(thread, "▶ fix a.py")
+    assert "turn 1" in shown.content
+    assert "/20" not in shown.content
+    assert shown.silent
+    await scenery.talk.finish(execution)
+    answer = await scenery.says(thread, "All done.")
+    assert "✅ **Done**" in scenery.of_bot(thread)[0].content
+    assert [m.id for m in scenery.of_bot(thread)] == [shown.id, answer.id]
+
+
+async def test_edits_are_coalesced_and_kept_apart(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    edits: list[float] = []
+    loop = asyncio.get_running_loop()
+    seen = ""
+    until = loop.time() + 3.0
+    number = 0
+    while loop.time() < until:
+        number += 1
+        scenery.bot.feed.streamed(execution, f" word{number}")
+        await asyncio.sleep(0.02)
+        content = scenery.of_bot(thread)[0].content
+        if content != seen:
+            seen = content
+            edits.append(loop.time())
+    gaps = [later - earlier for earlier, later in itertools.pairwise(edits[1:])]
+    assert 2 <= len(edits) <= 5
+    assert all(gap >= EDIT_SECONDS - 0.1 for gap in gaps)
+    scenery.bot.feed.streamed(execution, " the-end")
+    await scenery.says(thread, "the-end")
+
+
+async def test_a_deleted_progress_message_is_posted_again(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    first = scenery.of_bot(thread)[0]
+    await scenery.guild.delete(first.id)
+    await scenery.talk.add(execution, ASKED)
+    again = await scenery.says(thread, "Thinking")
+    assert again.id != first.id
+    assert again.silent
+    await scenery.talk.finish(execution)
+    await scenery.says(thread, "All done.")
+    assert "✅ **Done**" in scenery.of_bot(thread)[0].content
+    assert len(scenery.of_bot(thread)) == 2
+
+
+async def test_progress_is_continued_in_a_new_message_before_an_hour(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    scenery.bot.board.now = lambda: datetime.now(UTC) + timedelta(minutes=56)
+    await scenery.talk.add(scenery.talk.newest(thread), ASKED)
+    await scenery.says(thread, "continued below")
+    await scenery.says(thread, "Thinking")
+    assert len(scenery.of_bot(thread)) == 2
+
+
+async def test_a_restart_goes_on_with_the_same_progress_message(guild: LocalGuild) -> None:
+    store = MemoryStore()
+    async with running_bot(guild, store) as before:
+        thread = await before.mention("go")
+        shown = before.of_bot(thread)[0]
+    async with running_bot(guild, store) as scenery:
+        scenery.talk.take_over(before.talk)
+        await scenery.talk.add(scenery.talk.newest(thread), ASKED)
+        assert (await scenery.says(thread, "Thinking")).id == shown.id
+
+
+async def test_a_rate_limit_on_edits_does_not_hold_the_answer_back(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    scenery.guild.misbehave(Rule("PATCH */messages/*", RateLimited(3.0)))
+    await scenery.talk.add(execution, ASKED)
+    await asyncio.sleep(EDIT_SECONDS + 0.3)
+    await scenery.talk.finish(execution)
+    await scenery.says(thread, "All done.", timeout=1.5)
+    await scenery.says(thread, "✅ **Done**")
+
+
+async def test_the_progress_shows_the_end_before_the_answer_stands_below_it(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, ASKED)
+    await scenery.says(thread, "Thinking")  # just edited: the next edit would not be due for more than a second
+    above: list[str] = []
+
+    def seen(_: LocalGuild) -> bool:
+        shown = scenery.of_bot(thread)
+        if len(shown) > 1:
+            above.append(shown[0].content)
+        return bool(above)
+
+    watch = asyncio.create_task(scenery.guild.wait_for(seen))
+    await scenery.talk.finish(execution)
+    await watch
+    assert "✅ **Done**" in above[0]
+    await asyncio.sleep(EDIT_SECONDS + 0.3)
+    assert scenery.bot.feed.progress(execution) is None, "it is not read and shown once more"
+
+
+async def test_the_progress_says_it_waits_before_the_question_stands_below_it(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, ASKED)
+    await scenery.says(thread, "Thinking")
+    asked = asyncio.create_task(scenery.says(thread, "Which?"))
+    await scenery.talk.add(execution, Asked(question="q1", text="Which?"))
+    await asked
+    assert "Waiting for your answer" in scenery.of_bot(thread)[0].content
+
+
+async def test_what_it_waits_for_is_shown(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    block = TextBlock(text="Which one?")
+    await scenery.talk.add(execution, ASKED, ModelAnswered(request="r1", blocks=(block,), usd=0.0123))
+    await scenery.talk.add(execution, Asked(question="q1", text="Which?"))
+    waiting = await scenery.says(thread, "Waiting for your answer")
+    assert "$0.0123" in waiting.content
+    await scenery.talk.add(execution, Decided(question="q1", by=Person(id="1", name="Ann"), choice="text", text="b"))
+    await scenery.guild.wait_for(lambda _: "Waiting" not in scenery.of_bot(thread)[0].content)
+
+
+async def test_the_progress_of_a_second_task_replies_to_the_message_that_asked(scenery: Scenery) -> None:
+    thread = await scenery.mention("one")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    second = await scenery.guild.post(thread, "and two")
+    progress = await scenery.says(thread, "Starting")
+    assert progress.reply_to == second.id
+    assert scenery.of_bot(thread)[0].reply_to is None

@@ -1,0 +1,37 @@
+"""What was said in a thread before a task, as data."""
+
+from __future__ import annotations
+
+from bot.guild.misbehave import Delayed, Rule
+from bot.quoting import SECONDS, Quoting
+from tests.integration.bot.talking import Scenery
+
+
+async def test_what_people_said_before_is_quoted_oldest_first(scenery: Scenery) -> None:
+    guild = scenery.guild
+    guild.add_member("bob")
+    thread = (await guild.create_thread(scenery.general, "ours")).id
+    await guild.post(thread, "the build is red", author="bob")
+    await guild.post(thread, "since monday")
+    posted = await guild.post(thread, f"{guild.bot.mention} fix it")
+    await scenery.says(thread, "Starting")
+    quoting = Quoting()
+    quoting.through(scenery.bot.desk)
+    quoted = await quoting.recent(str(thread), str(posted.id))
+    assert [(one.author, one.text) for one in quoted] == [
+        ("bob", "the build is red"), (guild.you.name, "since monday")
+    ]  # fmt: skip
+
+
+async def test_a_thread_that_cannot_be_read_in_time_quotes_nothing(scenery: Scenery) -> None:
+    guild = scenery.guild
+    thread = (await guild.create_thread(scenery.general, "ours")).id
+    await guild.post(thread, "hello")
+    posted = await guild.post(thread, "task")
+    quoting = Quoting()
+    assert await quoting.recent(str(thread), str(posted.id)) == ()
+    quoting.through(scenery.bot.desk)
+    assert await quoting.recent("1", "2") == ()
+    guild.misbehave(Rule("GET */messages", Delayed(SECONDS + 2)))
+    assert await quoting.recent(str(thread), str(posted.id)) == ()
+    assert len(await quoting.recent(str(thread), str(posted.id))) == 1

@@ -1,0 +1,98 @@
+"""The store fails: what was to be shown is kept and shown later, what a person did is refused aloud."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from agentic.core.events import OutboxItem
+from agentic.errors import StoreUnavailable
+from agentic.ports import ExecutionRow, OutboxRow
+from agentic.stores.memory import MemoryStore
+from bot.guild.local import LocalGuild
+from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.test_questions import asking
+
+
+class Failing(MemoryStore):
+    """Fails in the methods that ``broken`` names."""
+
+    broken: frozenset[str] = frozenset()
+
+    def check(self, method: str) -> None:
+        if method in self.broken:
+            raise StoreUnavailable("the disk is full")
+
+    async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
+        self.check("undelivered")
+        return await super().undelivered(thread)
+
+    async def delivered(self, key: str, messages: Sequence[str]) -> None:
+        self.check("delivered")
+        await super().delivered(key, messages)
+
+    async def execution(self, execution: str) -> ExecutionRow | None:
+        self.check("execution")
+        return await super().execution(execution)
+
+    async def set_fact(self, key: str, value: str) -> None:
+        self.check("set_fact")
+        await super().set_fact(key, value)
+
+
+@pytest.fixture
+async def store() -> Failing:
+    return Failing()
+
+
+@pytest.fixture
+async def scenery(guild: LocalGuild, store: Failing) -> AsyncIterator[Scenery]:
+    async with running_bot(guild, store) as scenery:
+        yield scenery
+
+
+@pytest.mark.parametrize("method", ["undelivered", "delivered"])
+async def test_what_could_not_be_read_or_recorded_is_delivered_once_later(
+    scenery: Scenery, store: Failing, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    thread = await scenery.mention("go")
+    store.broken = frozenset((method,))
+    await store.put_outbox([OutboxItem(key="x9.1.0", thread=str(thread), execution="x9", sort="notice", text="news")])
+    scenery.bot.outbox.poke()
+    await scenery.until(lambda: "the disk is full" in caplog.text)
+    store.broken = frozenset()
+    scenery.bot.outbox.retry_now()
+    await scenery.says(thread, "news")
+    await scenery.until_delivered()
+    assert [message.content for message in scenery.of_bot(thread)][1:] == ["news"]
+
+
+async def test_a_reaction_an_edit_and_a_click_that_cannot_be_taken_in_are_refused_aloud(
+    scenery: Scenery, store: Failing
+) -> None:
+    thread, question = await asking(scenery)
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    answer = await scenery.says(thread, "All done.")
+    await scenery.until_delivered()
+    store.broken = frozenset(("execution",))
+    await scenery.guild.react(answer.id, "👍")
+    await scenery.says(thread, "could not keep that")
+    await scenery.guild.edit(thread, f"{scenery.guild.bot.mention} other words")
+    await scenery.says(scenery.general, "could not keep that")
+    await scenery.guild.click(answer.id, answer.custom_ids()[0])
+    await scenery.guild.wait_for(
+        lambda g: any(m.ephemeral and "could not keep that" in m.content for m in g.messages(thread))
+    )
+    assert len(scenery.talk.got) == 1
+    assert question.custom_ids()
+
+
+async def test_the_answer_comes_although_the_place_of_the_progress_cannot_be_kept(
+    scenery: Scenery, store: Failing
+) -> None:
+    thread = await scenery.mention("go")
+    store.broken = frozenset(("set_fact",))
+    await scenery.guild.delete(scenery.of_bot(thread)[0].id)
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")

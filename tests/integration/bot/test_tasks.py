@@ -1,0 +1,170 @@
+"""Messages over real sockets: mention -> 👀 -> thread -> progress -> answer."""
+
+from __future__ import annotations
+
+from agentic.errors import StoreUnavailable
+from bot.download import download
+from bot.guild.local import LocalGuild
+from bot.guild.misbehave import Delayed, Refused, Rule
+from bot.guild.permissions import Permission
+from bot.guild.records import Message
+from tests.integration.bot.talking import Scenery, running_bot
+
+
+def eyes(guild: LocalGuild, message: Message) -> bool:
+    return guild.bot_user_id in guild.state.find_message(message.id).reactors("👀")
+
+
+async def test_a_mention_is_acknowledged_and_becomes_a_thread_with_progress(scenery: Scenery) -> None:
+    guild = scenery.guild
+    posted = await guild.post(scenery.general, f"{guild.bot.mention} fix the tests")
+    await guild.wait_for(lambda g: eyes(g, posted))
+    thread = await guild.wait_for(lambda g: next((t for t in g.threads() if t.id == posted.id), None))
+    assert thread.name == "fix the tests"
+    progress = await scenery.says(posted.id, "Starting")
+    assert progress.silent
+    assert [(item.sort, item.text) for item in scenery.talk.got] == [("task", "fix the tests")]
+
+
+async def test_the_acknowledgement_does_not_wait_for_the_thread(scenery: Scenery) -> None:
+    guild = scenery.guild
+    guild.misbehave(Rule("POST */threads", Delayed(2.0)))
+    posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
+    await guild.wait_for(lambda g: eyes(g, posted), timeout=1.5)
+    assert not [thread for thread in guild.threads() if thread.id == posted.id]
+    await scenery.says(posted.id, "Starting")
+
+
+async def test_a_thread_that_exists_already_is_used(scenery: Scenery) -> None:
+    guild = scenery.guild
+    guild.misbehave(Rule("POST */threads", Refused(400, 160004, "A thread has already been created for this message")))
+    posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
+    await guild.create_thread(posted.id, "made by a person")
+    await scenery.says(posted.id, "Starting")
+
+
+async def test_a_mention_in_a_thread_people_made_makes_it_a_session(scenery: Scenery) -> None:
+    guild = scenery.guild
+    thread = await guild.create_thread(scenery.general, "ours")
+    await guild.post(thread.id, "we talk")
+    posted = await guild.post(thread.id, f"{guild.bot.mention} help us")
+    await guild.wait_for(lambda g: eyes(g, posted))
+    await scenery.says(thread.id, "Starting")
+    assert [(item.thread, item.text) for item in scenery.talk.got] == [(str(thread.id), "help us")]
+
+
+async def test_messages_in_a_session_count_by_its_state(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await guild.post(thread, "use tabs")
+    await scenery.until(lambda: len(talk.got) == 2)
+    await talk.finish(talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    await guild.post(thread, "now the docs")
+    await scenery.until(lambda: len(talk.got) == 3)
+    assert [(item.sort, item.text) for item in talk.got[1:]] == [("guidance", "use tabs"), ("task", "now the docs")]
+
+
+async def test_what_the_store_cannot_keep_is_told_and_not_acknowledged(scenery: Scenery) -> None:
+    guild = scenery.guild
+    scenery.talk.refuse = StoreUnavailable("the disk is full")
+    posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
+    told = await scenery.says(scenery.general, "the disk is full")
+    assert told.reply_to == posted.id
+    assert not eyes(guild, posted)
+    assert not guild.threads()
+
+
+async def test_status_and_help_answer_a_mention(scenery: Scenery) -> None:
+    guild = scenery.guild
+    await guild.post(scenery.general, f"{guild.bot.mention} help")
+    await guild.wait_for(lambda g: any(m.embeds for m in g.messages(scenery.general)))
+    thread = await scenery.mention("build it")
+    await guild.post(thread, f"{guild.bot.mention} status")
+    shown = await guild.wait_for(lambda g: next((m for m in g.messages(thread) if m.embeds), None))
+    assert "build it" in str(shown.embeds)
+    assert len(scenery.talk.got) == 1
+
+
+async def test_a_tasks_attachments_come_with_their_address(scenery: Scenery) -> None:
+    await scenery.mention("read this", files=[("data.csv", b"1,2")])
+    file = scenery.talk.got[0].files[0]
+    assert (file.name, file.size, file.skipped) == ("data.csv", 3, "")
+    assert await download(file.path, 100) == b"1,2"
+
+
+async def test_attachments_that_stay_out_are_said(scenery: Scenery) -> None:
+    thread = await scenery.mention("read this")
+    await scenery.guild.post(thread, "and that", files=[("data.csv", b"1,2")])
+    await scenery.says(thread, "data.csv stays out")
+    assert scenery.talk.got[1].files[0].skipped
+
+
+async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guild: LocalGuild) -> None:
+    async with running_bot(guild, roles={"@everyone": "viewer"}) as scenery:
+        guild.add_member("vic")
+        await guild.post(scenery.general, f"{guild.bot.mention} go", author="vic")
+        await scenery.says(scenery.general, "may look here")
+        await scenery.mention("go")
+        assert [item.author.level for item in scenery.talk.got] == ["owner"]
+
+
+async def test_a_task_that_could_get_no_thread_is_not_begun(scenery: Scenery) -> None:
+    guild = scenery.guild
+    guild.deny(scenery.general, Permission.CREATE_PUBLIC_THREADS, Permission.SEND_MESSAGES_IN_THREADS)
+    await scenery.until(
+        lambda: (
+            not scenery.bot.get_channel(scenery.general)
+            .permissions_for(  # type: ignore[union-attr]
+                scenery.bot.get_guild(guild.guild_id).me
+            )
+            .create_public_threads
+        )
+    )  # type: ignore[union-attr]
+    await guild.post(scenery.general, f"{guild.bot.mention} go")
+    told = await scenery.says(scenery.general, "I cannot begin")
+    assert "Create Public Threads" in told.content
+    assert scenery.talk.got == []
+
+
+async def test_a_title_that_discord_does_not_take_is_replaced(scenery: Scenery) -> None:
+    guild = scenery.guild
+    guild.misbehave(Rule("POST */threads", Refused(400, 50035, "Invalid Form Body")))
+    posted = await guild.post(scenery.general, f"{guild.bot.mention} bad words")
+    await scenery.says(posted.id, "Starting")
+    assert [thread.name for thread in guild.threads()] == ["A task"]
+
+
+async def test_an_edit_of_a_message_that_is_still_queued_is_taken_in(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    queued = await guild.post(thread, ". two")
+    await scenery.until(lambda: len(talk.got) == 2)
+    await guild.edit(queued.id, ". two, in French")
+    await scenery.until(lambda: len(talk.got) == 3)
+    assert [(item.sort, item.message) for item in talk.got[1:]] == [
+        ("queue", str(queued.id)),
+        ("edited", str(queued.id)),
+    ]
+    assert "two, in French" in talk.got[-1].text
+
+
+async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    await guild.post(scenery.general, f"{guild.bot.mention} !bogus")
+    await scenery.says(scenery.general, "There is no command `!bogus`; try `!help`.")
+    assert talk.got == []
+    thread = await scenery.mention("one")
+    for text in ("!retry", "!bogus", "/other", "/stop"):
+        await guild.post(thread, text)
+    await scenery.says(thread, "“retry” is not built yet")
+    await scenery.says(thread, "no command `!bogus`")
+    await scenery.says(thread, "no command `/other`")
+    await scenery.says(thread, "or write `!stop`")
+    await talk.finish(talk.newest(thread))
+    await guild.post(thread, "!fork")
+    await scenery.says(thread, "“fork” is not built yet")
+    assert [item.text for item in talk.got] == ["one"]
+    await guild.post(thread, "/etc/hosts is wrong")
+    await scenery.until(lambda: len(talk.got) == 2)
+    assert talk.got[1].sort == "task"

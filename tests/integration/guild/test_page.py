@@ -1,0 +1,251 @@
+"""The page in a real browser: a person writes, clicks, reacts and uploads, and sees answers live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import discord
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from bot.guild import LocalGuild
+from bot.guild.cdn import png_square
+from tests.integration.guild.browsers import NEEDS_CHROMIUM
+from tests.integration.guild.harness import Client, logged_in
+
+pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+
+
+async def write(page: Page, text: str) -> None:
+    await page.get_by_label("Message", exact=True).fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_mention_is_written_and_the_answer_appears_live_in_a_new_thread(
+    page: Page, guild: LocalGuild, client: Client
+) -> None:
+    await page.get_by_label("Message", exact=True).press_sequentially("@thr")
+    await expect(page.get_by_role("option", name="Threadwright")).to_be_visible()
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("fix the `tests`")
+    await page.keyboard.press("Enter")
+    [message] = await client.hears("message")
+    assert isinstance(message, discord.Message)
+    assert message.content == f"<@{guild.bot_user_id}> fix the `tests`"
+    assert client.user in message.mentions
+    thread = await message.create_thread(name="Fix the tests")
+    async with thread.typing():
+        await page.get_by_role("button", name="Thread Fix the tests", exact=True).click()
+        await expect(page.get_by_text("Threadwright is typing")).to_be_visible()
+    sent = await thread.send("**Working** on `it`")
+    shown = page.locator(f"#message-{sent.id}")
+    await expect(shown.locator("strong")).to_have_text("Working")
+    await expect(shown.locator("code")).to_have_text("it")
+    await sent.edit(content="Done")
+    await expect(shown).to_contain_text("Done")
+    await expect(shown).to_contain_text("(edited)")
+    await write(page, "thanks")
+    await guild.wait_for(lambda g: [m for m in g.messages(thread.id) if m.content == "thanks"] or None)
+    await sent.delete()
+    await expect(shown).to_have_count(0)
+
+
+async def test_a_button_is_clicked_and_the_message_changes(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    view = discord.ui.View(timeout=None)
+    button = discord.ui.Button[discord.ui.View](label="Round half up", custom_id="up")
+
+    async def chosen(interaction: discord.Interaction) -> None:
+        await interaction.response.edit_message(content="half up it is", view=None)
+        await interaction.followup.send("only for you", ephemeral=True)
+
+    button.callback = chosen
+    view.add_item(button)
+    await channel.send("Which rounding?", view=view)
+    await page.get_by_role("button", name="Round half up").click()
+    await expect(page.get_by_text("half up it is")).to_be_visible()
+    await expect(page.get_by_role("button", name="Round half up")).to_have_count(0)
+    await expect(page.get_by_text("only for you")).to_be_visible()
+    await page.get_by_role("button", name="Dismiss message").click()
+    await expect(page.get_by_text("only for you")).to_have_count(0)
+
+
+async def test_a_reaction_is_picked_by_keyboard_seen_by_the_bot_and_taken_back(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    sent = await channel.send("working")
+    shown = page.locator(f"#message-{sent.id}")
+    await shown.hover()
+    await shown.get_by_role("button", name="Add a reaction").press("Enter")
+    await page.keyboard.press("Enter")
+    [payload] = await client.hears("raw_reaction_add")
+    assert isinstance(payload, discord.RawReactionActionEvent)
+    assert (str(payload.emoji), payload.user_id) == ("🛑", guild.you.id)
+    chip = shown.get_by_role("button", name="Stop, 1, yours")
+    await expect(chip).to_have_attribute("aria-pressed", "true")
+    await sent.add_reaction("🛑")
+    await shown.get_by_role("button", name="Stop, 2, yours").click()
+    await expect(shown.get_by_role("button", name="Stop, 1")).to_have_attribute("aria-pressed", "false")
+    assert guild.messages(channel.id)[0].reactors("🛑") == (guild.bot_user_id,)
+
+
+async def test_files_are_uploaded_and_shown(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "dot.png").write_bytes(png_square(0x2F6F6B))
+    await page.locator("#files").set_input_files([tmp_path / "data.csv", tmp_path / "dot.png"])
+    await expect(page.get_by_label("Files to send")).to_contain_text("data.csv")
+    await write(page, "here")
+    [message] = await client.hears("message")
+    assert isinstance(message, discord.Message)
+    assert [await a.read() for a in message.attachments] == [b"a,b\n1,2\n", png_square(0x2F6F6B)]
+    await expect(page.get_by_role("link", name="Download data.csv, 8 B")).to_be_visible()
+    width = await page.get_by_role("img", name="dot.png").evaluate("i => i.decode().then(() => i.naturalWidth)")
+    assert width == 64
+
+
+HOSTILE = [
+    "<script>window.pwned = 1</script>",
+    "<img src=x onerror='window.pwned = 1'>",
+    "**<svg onload=window.pwned=1>**",
+    "[click](javascript:window.pwned=1)",
+    "[x](https://a.example/\"onmouseover=\"window.pwned=1)",
+    "<javascript:window.pwned=1>",
+    "```html\n</code></pre><script>window.pwned = 1</script>\n```",
+    "||<iframe src=javascript:parent.pwned=1>|| `<b>` <@1\"onclick=1>",
+    "# <style>*{display:none}</style>",
+    "> - <a href=data:text/html,<script>1</script>>x</a>",
+]  # fmt: skip
+
+
+async def test_hostile_text_stays_text(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    for text in HOSTILE:
+        await channel.send(text)
+    script = "<img src=x onerror=window.pwned=1>"
+    embed = discord.Embed(title=script, description=script, url="https://x.example/")
+    embed.set_footer(text=script).set_author(name=script).add_field(name=script, value=script)
+    await channel.send(embed=embed)
+    guild.add_member(script)
+    await guild.post(channel.id, script, author=script, files=[(f"{script}.svg", b"<svg onload='parent.pwned=1'/>")])
+    await guild.create_thread(channel.id, script)
+    await expect(page.locator(".message")).to_have_count(len(HOSTILE) + 2)
+    for selector in ("script", "img", "iframe", "svg[onload]", "style", "[onclick]", "[onerror]", "[onmouseover]"):
+        assert await page.locator(f".log {selector}, .side {selector}").count() == 0, selector
+    links = await page.locator(".log a").evaluate_all("links => links.map(a => new URL(a.href).protocol)")
+    assert set(links) <= {"https:", "http:"}
+    assert await page.evaluate("window.pwned") is None
+    await expect(page.get_by_text("<script>window.pwned = 1</script>", exact=True).first).to_be_visible()
+    async with page.expect_download() as download:
+        await page.locator(".chip").click()
+    assert (await download.value).suggested_filename.endswith(".svg"), "a file is kept, never opened as a page"
+
+
+async def test_markdown_is_shown_as_discord_shows_it(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    sent = await channel.send(
+        f"# Title\n**bold *both*** __under__ ~~gone~~ ||hidden|| snake_case_name\n> quoted\n1. one\n2. two\n   - deep\n"
+        f"```py\nx = '**'\n```\n{guild.you.mention} <#{channel.id}> https://example.com/a_b_c. \\*not\\*"
+    )
+    text = page.locator(f"#message-{sent.id} .text")
+    await expect(text.get_by_role("heading", name="Title")).to_be_visible()
+    await expect(text.locator("strong em")).to_have_text("both")
+    await expect(text.locator("u")).to_have_text("under")
+    await expect(text.locator("s")).to_have_text("gone")
+    await expect(text.locator("blockquote")).to_have_text("quoted")
+    await expect(text.locator("ol > li")).to_have_count(2)
+    await expect(text.locator("ol ul li")).to_have_text("deep")
+    await expect(text.locator("pre code")).to_have_text("x = '**'")
+    await expect(text.locator("span.mention")).to_have_text("@you")
+    await expect(text.locator("button.mention")).to_have_text("#general")
+    await expect(text.locator("a")).to_have_attribute("href", "https://example.com/a_b_c")
+    await expect(text).to_contain_text("snake_case_name")
+    await expect(text).to_contain_text("*not*")
+    hidden = text.get_by_role("button", name="Spoiler")
+    await hidden.press("Enter")
+    await expect(text.locator(".spoiler")).to_have_class("spoiler open")
+
+
+async def test_a_slash_command_is_offered_and_used(page: Page, guild: LocalGuild, client: Client) -> None:
+    @client.tree.command(description="What runs here")
+    async def status(interaction: discord.Interaction, detail: str) -> None:
+        await interaction.response.send_message(f"idle ({detail})", ephemeral=True)
+
+    await client.tree.sync()
+    await page.get_by_role("button", name="Channel general").click()
+    await page.get_by_label("Message", exact=True).blur()
+    await page.get_by_label("Message", exact=True).press_sequentially("/st")
+    await expect(page.get_by_role("option", name="/status")).to_be_visible()
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("detail: all of it")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("idle (all of it)")).to_be_visible()
+
+
+async def test_whether_the_bot_is_there_is_shown(page: Page, guild: LocalGuild) -> None:
+    await expect(page.get_by_text("Threadwright is offline")).to_be_visible()
+    async with logged_in(guild):
+        await expect(page.get_by_text("Threadwright is online")).to_be_visible()
+    await expect(page.get_by_text("Threadwright is offline")).to_be_visible()
+
+
+async def test_whoever_reads_further_up_is_told_of_new_messages_and_not_moved(
+    page: Page, guild: LocalGuild, channel: discord.TextChannel
+) -> None:
+    for n in range(60):
+        await guild.post(channel.id, f"line {n}")
+    log = page.get_by_role("log")
+    await expect(page.get_by_text("line 59")).to_be_in_viewport()
+    await log.evaluate("log => { log.scrollTop = log.scrollHeight / 2 }")
+    before = await log.evaluate("log => log.scrollTop")
+    await channel.send("the newest")
+    await page.get_by_role("button", name="New messages").click()
+    await expect(page.get_by_text("the newest")).to_be_in_viewport()
+    assert await log.evaluate("log => log.scrollTop") > before
+    await log.evaluate("log => { log.scrollTop = 0 }")
+    await expect(page.get_by_text("line 0", exact=True)).to_be_in_viewport()
+
+
+async def test_a_refusal_is_shown_and_the_text_kept(page: Page) -> None:
+    await write(page, "x" * 2001)
+    await expect(page.get_by_role("alert")).to_contain_text("a message takes 2,000")
+    assert len(await page.get_by_label("Message", exact=True).input_value()) == 2001
+
+
+async def test_the_page_survives_a_restart_of_the_guild(browser: Browser, tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first:
+        port = int(first.url.rpartition(":")[2])
+        page = await browser.new_page()
+        await page.goto(first.url)
+        await expect(page.get_by_text("Connected")).to_be_visible()
+        await write(page, "before")
+        await expect(page.locator(".message")).to_have_count(1)
+    await expect(page.get_by_text("Reconnecting…")).to_be_visible()
+    async with await LocalGuild.start(port=port, state=tmp_path) as second:
+        await expect(page.get_by_text("Connected")).to_be_visible()
+        await expect(page.get_by_text("before")).to_be_visible()
+        await write(page, "after")
+        await second.wait_for(lambda g: len(g.messages(g.channel().id)) == 2 or None)
+
+
+async def test_every_control_has_a_name_and_dark_is_dark(
+    page: Page, browser: Browser, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    await channel.send("x", file=discord.File(__file__))
+    await expect(page.locator(".message")).to_have_count(1)
+    unnamed = await page.evaluate(
+        """() => [...document.querySelectorAll('button, a, textarea, select, input, img')]
+            .filter(n => !(n.getAttribute('aria-label') || n.alt || n.textContent.trim()))
+            .map(n => n.outerHTML)"""
+    )
+    assert unnamed == []
+    dark = await browser.new_page(color_scheme="dark")
+    await dark.goto(guild.url)
+    for one, expected in ((page, True), (dark, False)):
+        colour = await one.evaluate("getComputedStyle(document.body).backgroundColor")
+        light = sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")) > 384
+        assert light is expected

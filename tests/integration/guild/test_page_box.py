@@ -1,0 +1,88 @@
+"""The message box: nothing is cut or lost, and refusals say what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from bot.guild import LocalGuild
+from tests.integration.guild.browsers import NEEDS_CHROMIUM
+
+pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+
+
+@pytest.fixture
+def entry(page: Page) -> Locator:
+    return page.get_by_label("Message", exact=True)
+
+
+async def test_a_text_that_is_too_long_is_counted_refused_and_kept_whole(
+    page: Page, guild: LocalGuild, entry: Locator
+) -> None:
+    await entry.fill("x" * 1_700)
+    await expect(page.locator("#counter")).to_be_hidden()
+    await entry.fill("x" * 4_500)
+    await expect(page.locator("#counter")).to_have_text("4,500 of 2,000 characters")
+    await entry.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("attach it as a file")
+    await expect(entry).to_have_value("x" * 4_500)
+    assert guild.messages(guild.channel().id) == []
+    await entry.fill("short")
+    await expect(page.get_by_role("alert")).to_be_hidden()
+
+
+async def test_a_draft_stays_with_its_channel_and_outlives_a_reload(
+    page: Page, guild: LocalGuild, entry: Locator
+) -> None:
+    await guild.create_thread(guild.channel().id, "Other")
+    await entry.fill("half a thought")
+    await page.get_by_role("button", name="Thread Other", exact=True).click()
+    await expect(entry).to_have_value("")
+    await page.get_by_role("button", name="Channel general", exact=True).click()
+    await expect(entry).to_have_value("half a thought")
+    await page.reload()
+    await expect(entry).to_have_value("half a thought")
+    await entry.press("Enter")
+    await guild.wait_for(lambda g: any(m.content == "half a thought" for m in g.messages(g.channel().id)))
+    await page.reload()
+    await expect(page.locator(".message").get_by_text("half a thought")).to_be_visible()
+    await expect(entry).to_have_value("")
+
+
+async def test_a_bot_that_is_away_is_said_and_the_text_kept(page: Page, guild: LocalGuild, entry: Locator) -> None:
+    await page.route("**/ui/channels/*/messages", lambda route: route.abort())
+    await entry.fill("are you there")
+    await entry.press("Enter")
+    await expect(page.get_by_role("alert")).to_have_text("Not sent: The bot is not reachable; your text is kept.")
+    await expect(entry).to_have_value("are you there")
+
+
+async def test_a_file_that_is_too_large_is_named_with_the_limit(
+    page: Page, guild: LocalGuild, entry: Locator, tmp_path: Path
+) -> None:
+    (tmp_path / "big.bin").write_bytes(bytes(30 * 1024 * 1024))
+    await page.locator("#files").set_input_files([tmp_path / "big.bin"])
+    await entry.fill("here")
+    await entry.press("Enter")
+    await expect(page.get_by_role("alert")).to_have_text("Not sent: big.bin has 30.0 MB, and a file may have 10 MB.")
+    await expect(page.get_by_label("Files to send")).to_contain_text("big.bin")
+
+
+async def test_the_message_a_thread_began_with_takes_reactions(page: Page, guild: LocalGuild) -> None:
+    posted = await guild.post(guild.channel().id, "the task")
+    await guild.create_thread(posted.id, "Work")
+    await page.get_by_role("button", name="Thread Work", exact=True).click()
+    starter = page.get_by_label("Message that started this thread")
+    await starter.hover()
+    await starter.get_by_role("button", name="Add a reaction").press("Enter")
+    await page.keyboard.press("Enter")
+    await expect(starter.get_by_role("button", name="Stop, 1, yours")).to_be_visible()
+
+
+async def test_the_preview_of_a_reply_shows_no_marks_of_small_print(page: Page, guild: LocalGuild) -> None:
+    small = await guild.post(guild.channel().id, "-# small print")
+    await guild.post(guild.channel().id, "what?", reply_to=small.id)
+    await expect(page.locator(".reply")).to_contain_text("small print")
+    await expect(page.locator(".reply")).not_to_contain_text("-#")

@@ -1,0 +1,136 @@
+"""What outlives the process, and how one waits for what is to come."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import aiohttp
+import discord
+import pytest
+from discord.http import Route
+
+from bot.guild import LocalGuild, UnusableFolder
+from tests.integration.guild.harness import Raw, logged_in
+
+
+async def test_a_folder_keeps_the_conversation_the_token_the_commands_and_the_files(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first:
+        ana = first.add_member("ana")
+        posted = await first.post(first.channel().id, "hello", author=ana, files=[("a.txt", b"content")])
+        await first.react(posted.id, "👍")
+        thread = await first.create_thread(posted.id, "a thread")
+        await first.post(thread.id, "inside")
+        gone = await first.post(thread.id, "deleted")
+        await first.delete(gone.id)
+        before = (first.bot_token, first.guild_id, first.messages(first.channel().id), first.threads())
+        inside = first.messages(thread.id)
+    async with await LocalGuild.start(state=tmp_path) as second:
+        assert before == (second.bot_token, second.guild_id, second.messages(second.channel().id), second.threads())
+        assert second.messages(thread.id) == inside
+        assert second.file(posted.attachments[0].id) == b"content"
+        second.attach()
+        async with logged_in(second) as client:
+            channel = client.get_channel(thread.id)
+            assert channel is not None, "the thread is open"
+        fresh = await second.post(thread.id, "new")
+        assert fresh.id > inside[-1].id
+
+
+async def test_registered_commands_outlive_the_process(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first, aiohttp.ClientSession() as session:
+        raw = Raw(session, first)
+        commands = f"/applications/{first.bot_user_id}/commands"
+        await raw("PUT", commands, [{"name": "status", "description": "d"}])
+        _, before, _ = await raw("GET", commands)
+    async with await LocalGuild.start(state=tmp_path) as second, aiohttp.ClientSession() as session:
+        _, after, _ = await Raw(session, second)("GET", commands)
+        assert after == before
+        assert await second.slash(second.channel().id, "status")
+
+
+async def test_a_bot_that_reconnects_to_the_restarted_guild_must_identify_anew(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first:
+        port = int(first.url.rpartition(":")[2])
+        first.attach()
+        async with logged_in(first) as client:
+            await first.close()
+            async with await LocalGuild.start(port=port, state=tmp_path) as second:
+                second.attach()
+                await client.hears("ready", 2, timeout=45)  # discord.py backs off, and waits 5 s to identify
+                await second.post(second.channel().id, "again")
+                await client.hears("message")
+
+
+async def test_waiting_ends_at_the_change_and_not_by_polling(guild: LocalGuild) -> None:
+    asked = 0
+
+    def look(one: LocalGuild) -> bool:
+        nonlocal asked
+        asked += 1
+        return len(one.messages(one.channel().id)) == 2
+
+    waiting = asyncio.create_task(guild.wait_for(look))
+    await asyncio.sleep(0.05)
+    assert asked == 1
+    for _ in range(2):
+        await guild.post(guild.channel().id, "x")
+        await asyncio.sleep(0)
+    assert await waiting is True
+    with pytest.raises(TimeoutError):
+        await guild.wait_for(lambda g: None, timeout=0.01)
+
+
+async def test_two_guilds_stand_side_by_side_and_attach_is_undone(guild: LocalGuild) -> None:
+    mine = Route.BASE
+    assert mine == guild.rest_base
+    async with await LocalGuild.start() as other:
+        other.attach()
+        assert other.rest_base != mine
+        assert other.rest_base == Route.BASE
+    assert mine == Route.BASE
+    guild.restore()
+    assert Route.BASE == "https://discord.com/api/v10"
+
+
+async def test_a_thread_archived_before_the_restart_is_heard_again_when_somebody_posts(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first:
+        thread = await first.create_thread(first.channel().id, "old")
+        await first.archive(thread.id)
+    async with await LocalGuild.start(state=tmp_path) as second:
+        second.attach()
+        async with logged_in(second) as client:
+            assert client.get_channel(thread.id) is None
+            await second.post(thread.id, "again")
+            [message] = await client.hears("message")
+            assert isinstance(message, discord.Message)
+            assert isinstance(message.channel, discord.Thread)
+            assert not message.channel.archived
+
+
+async def test_a_damaged_or_newer_folder_is_named_and_never_silently_begun_anew(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as one:
+        await one.post(one.channel().id, "x")
+    path = tmp_path / "guild.sqlite3"
+    kept = path.read_bytes()
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(UnusableFolder, match="newer version"):
+        await LocalGuild.start(state=tmp_path)
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(UnusableFolder, match="Move it away"):
+        await LocalGuild.start(state=tmp_path)
+    path.write_bytes(kept)
+    async with await LocalGuild.start(state=tmp_path) as again:
+        assert [m.content for m in again.messages(again.channel().id)] == ["x"]
+
+
+def test_importing_it_brings_in_nothing_slow() -> None:
+    slow = ("aiohttp", "discord", "pydantic", "apsw", "yarl")
+    code = f"import sys, bot.guild; print([m for m in {slow!r} if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert shown.stdout.strip() == "[]"

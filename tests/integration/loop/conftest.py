@@ -1,0 +1,136 @@
+"""A loop with real parts: memory store, scripted model, and tools that run in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from agentic.core.conversation import ToolSpec
+from agentic.core.events import InboxItem, Person, Policy, Sort, Started, Tier, ToolRef
+from agentic.core.execution import Execution
+from agentic.core.identity import execution_id
+from agentic.loop import Loop
+from agentic.models.scripted import Script, ScriptedModel
+from agentic.ports import Completion, Lease, Observation, Perception, Prepared, Question, Refused
+from agentic.stores.memory import MemoryStore
+
+YOU = Person(id="7", name="you")
+THREAD = "100"
+
+
+NAMED: dict[str, JsonValue] = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass
+class Bench:
+    """A small toolbox that records what really ran, and when."""
+
+    ran: list[str] = field(default_factory=list)
+    running: int = 0
+    most_at_once: int = 0
+    settled: int = 0
+    perception: Perception = field(default_factory=Perception)
+
+    specs: tuple[ToolSpec, ...] = (
+        ToolSpec("look", "Look at something.", NAMED, "read", "read"),
+        ToolSpec("act", "Act on something.", NAMED, "unkeyed", "execute"),
+        ToolSpec("ask_user", "Ask.", {"type": "object"}, "unkeyed", "read", cognitive=True),
+        ToolSpec("finish", "Finish.", {"type": "object"}, "unkeyed", "read", cognitive=True),
+    )
+
+    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+        if "wrong" in arguments:
+            return Refused("wrong is no argument of this tool")
+        effect = next(spec.effect for spec in self.specs if spec.name == tool)
+        return Prepared(arguments, args_sha="sha", effect=effect)
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        if tool == "ask_user":
+            return Observation("ok", "", question=Question("Which one?", ("A", "B")))
+        if tool == "finish":
+            return Observation("ok", "Finished.", completion=Completion("done"))
+        self.running += 1
+        self.most_at_once = max(self.most_at_once, self.running)
+        try:
+            seconds = prepared.arguments.get("seconds", 0.0)
+            await asyncio.sleep(seconds if isinstance(seconds, float) else 0.0)
+        finally:
+            self.running -= 1
+        name = str(prepared.arguments.get("name", ""))
+        self.ran.append(name)
+        if prepared.arguments.get("fails"):
+            return Observation("failed", f"{name} failed", exit_code=1, error="it broke")
+        return Observation("ok", f"{name} seen")
+
+    async def perceive(self) -> Perception:
+        return self.perception
+
+    async def settle(self) -> None:
+        self.settled += 1
+
+
+@dataclass
+class Stage:
+    """One thread, ready to run."""
+
+    store: MemoryStore
+    model: ScriptedModel
+    toolbox: Bench
+    doorbell: asyncio.Event
+    lease: Lease
+    loop: Loop
+    said: int = 0
+
+    async def run(self, task: str = "Do the work.", **policy: object) -> Execution:
+        started = Started(
+            thread=THREAD,
+            task=task,
+            requester=YOU,
+            policy=Policy.model_validate({"tiers": (Tier(number=2, models=("small",)),), **policy}),
+            tools=tuple(ToolRef(name=s.name, effect=s.effect) for s in self.toolbox.specs),
+            inbox="1",
+        )
+        async with asyncio.timeout(20):
+            return await self.loop.run(self.lease, execution_id(THREAD, "1"), self.toolbox, self.doorbell, started)
+
+    def item(self, sort: Sort, text: str = "", target: str = "") -> InboxItem:
+        self.said += 1
+        at = datetime.now(UTC)
+        return InboxItem(id=f"10{self.said}", thread=THREAD, sort=sort, author=YOU, at=at, text=text, target=target)
+
+    async def say(self, sort: Sort, text: str = "", target: str = "") -> None:
+        await self.store.put(self.item(sort, text, target))
+        self.doorbell.set()
+
+    async def events(self, kind: str) -> list[object]:
+        name = execution_id(THREAD, "1")
+        return [envelope.event async for envelope in self.store.read(name) if envelope.event.kind == kind]
+
+
+@pytest.fixture
+def stage_of() -> Callable[[Script], Stage]:
+    def made(script: Script) -> Stage:
+        store = MemoryStore()
+        model = ScriptedModel(script)
+        clock = WallClock()
+        return Stage(store, model, Bench(), asyncio.Event(), Lease(THREAD, "me", 0), Loop(store, model, clock))
+
+    return made

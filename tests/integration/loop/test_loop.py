@@ -1,0 +1,273 @@
+"""The loop over a real store: what runs when, what the next request sees, and that a stop is a stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from agentic.core.events import ToolFinished
+from agentic.core.identity import execution_id
+from agentic.errors import SandboxUnavailable
+from agentic.models.scripted import Asked, Script, answer
+from agentic.ports import Answer, Observation, Perception, Prepared
+from tests.integration.loop.conftest import THREAD, Stage
+
+StageOf = Callable[[Script], Stage]
+FINISH = answer("", ("finish", {"answer": "It is done."}))
+
+
+async def _leased(stage: Stage) -> Stage:
+    lease = await stage.store.acquire(THREAD, "me")
+    assert lease is not None
+    stage.lease = lease
+    return stage
+
+
+async def test_a_task_runs_its_calls_and_ends_with_the_answer(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("I look.", ("look", {"name": "a"})), FINISH]))
+    execution = await stage.run()
+    assert execution.finished is not None
+    assert (execution.finished.reason, execution.finished.answer) == ("done", "It is done.")
+    assert stage.toolbox.ran == ["a"]
+    last = stage.model.asked[-1].prompt.messages[-1]
+    assert [reply.text for reply in last.answers] == ["a seen"]
+
+
+async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None:
+    calls = [("look", {"name": f"r{i}", "seconds": 0.05}) for i in range(4)]
+    calls += [("act", {"name": "w1", "seconds": 0.02}), ("act", {"name": "w2"})]
+    stage = await _leased(stage_of([answer("", *calls), FINISH]))
+    await stage.run()
+    assert stage.toolbox.most_at_once == 4
+    assert stage.toolbox.ran[4:] == ["w1", "w2"]
+    last = stage.model.asked[-1].prompt.messages[-1]
+    assert [reply.text for reply in last.answers] == [f"r{i} seen" for i in range(4)] + ["w1 seen", "w2 seen"]
+
+
+async def test_guidance_during_the_first_turn_is_in_the_next_request(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 0.2})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    await asyncio.sleep(0.1)
+    await stage.say("guidance", "use the other file")
+    await running
+    assert "[User guidance from you]\nuse the other file" in stage.model.asked[1].prompt.messages[-1].text
+
+
+async def test_guidance_that_was_not_seen_vetoes_completion(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"seconds": 0.2}), ("finish", {"answer": "x"})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    await asyncio.sleep(0.1)
+    await stage.say("guidance", "one thing more")
+    execution = await running
+    assert execution.turn.number == 2
+    assert "one thing more" in stage.model.asked[1].prompt.messages[-1].text
+
+
+async def test_a_stop_ends_the_running_call_and_begins_nothing_new(stage_of: StageOf) -> None:
+    calls = [("act", {"name": "a", "seconds": 5.0}), ("act", {"name": "b"})]
+    stage = await _leased(stage_of([answer("", *calls), FINISH]))
+    running = asyncio.create_task(stage.run())
+    await asyncio.sleep(0.1)
+    await stage.say("stop")
+    async with asyncio.timeout(2):
+        execution = await running
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    assert stage.toolbox.ran == []
+    assert stage.toolbox.settled == 1
+    assert [call.result.outcome for call in execution.turn.calls if call.result] == ["cancelled", "cancelled"]
+
+
+async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
+    async def slowly(_: Asked) -> Answer:
+        await asyncio.sleep(5)
+        return FINISH
+
+    stage = await _leased(stage_of(slowly))
+    running = asyncio.create_task(stage.run())
+    await asyncio.sleep(0.1)
+    await stage.say("stop")
+    async with asyncio.timeout(2):
+        execution = await running
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+
+
+async def test_a_question_waits_and_its_answer_becomes_the_result(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("ask_user", {})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    await asyncio.sleep(0.1)
+    assert not running.done()
+    await stage.say("answer", "B")
+    await running
+    last = stage.model.asked[-1].prompt.messages[-1]
+    assert [reply.text for reply in last.answers] == ["you answered: B"]
+
+
+async def test_a_refused_call_gets_its_result_and_never_runs(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"wrong": 1}), ("nothing", {})), FINISH]))
+    await stage.run()
+    texts = [reply.text for reply in stage.model.asked[-1].prompt.messages[-1].answers]
+    assert texts[0] == "wrong is no argument of this tool"
+    assert texts[1].startswith("There is no tool 'nothing'")
+    assert stage.toolbox.ran == []
+
+
+async def test_two_commits_a_turn_are_enough(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([*(answer("", ("look", {"name": str(i)})) for i in range(6)), FINISH]))
+    commits = 0
+    append = stage.store.append
+
+    async def counted(*args: object, **kwargs: object) -> None:
+        nonlocal commits
+        commits += 1
+        await append(*args, **kwargs)  # pyright: ignore[reportArgumentType]
+
+    stage.store.append = counted  # pyright: ignore[reportAttributeAccessIssue]
+    await stage.run()
+    assert commits <= 2 * 7 + 2
+
+
+async def test_a_stop_does_not_wait_for_a_slow_look_at_the_world(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([FINISH]))
+    looked = asyncio.Event()
+
+    async def slowly() -> Perception:
+        looked.set()
+        await asyncio.sleep(30)
+        return Perception()
+
+    stage.toolbox.perceive = slowly
+    running = asyncio.create_task(stage.run())
+    await asyncio.wait_for(looked.wait(), 5)
+    await stage.say("stop")
+    async with asyncio.timeout(2):
+        execution = await running
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    assert stage.model.asked == []
+
+
+async def test_what_is_perceived_stands_in_the_next_request_and_only_there(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("look", {"name": "a"})), FINISH]))
+    seen = iter([Perception(changes=("b.py changed by ana",)), Perception()])
+
+    async def perceive() -> Perception:
+        return next(seen)
+
+    stage.toolbox.perceive = perceive
+    await stage.run()
+    assert "b.py changed by ana" in stage.model.asked[0].prompt.tail
+    assert "b.py" not in stage.model.asked[1].prompt.tail
+
+
+async def test_a_crash_after_the_intent_is_told_as_unknown_and_not_repeated(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 30.0})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    while not stage.toolbox.running:
+        await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    again = await stage.store.acquire(THREAD, "another")
+    if again is None:
+        await stage.store.release(stage.lease)
+        again = await stage.store.acquire(THREAD, "another")
+    assert again is not None
+    async with asyncio.timeout(20):
+        execution = await stage.loop.run(again, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
+    assert execution.finished is not None
+    assert execution.finished.reason == "done"
+    assert stage.toolbox.ran == []
+    assert "Outcome unknown" in stage.model.asked[-1].prompt.messages[-1].answers[0].text
+
+
+async def test_a_bug_of_ours_is_raised_and_nothing_goes_on(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("look", {"name": "slow", "seconds": 30.0}), ("look", {"bug": 1}))]))
+    run = stage.toolbox.run
+
+    async def broken(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        if "bug" in prepared.arguments:
+            raise RuntimeError("our own bug")
+        return await run(tool, call, prepared, on_output)
+
+    stage.toolbox.run = broken
+    with pytest.raises(RuntimeError, match="our own bug"):
+        await stage.run()
+    assert stage.toolbox.running == 0
+
+
+async def test_an_opinion_on_another_execution_stays_where_it_is(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 0.3})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    while not stage.toolbox.running:
+        await asyncio.sleep(0.01)
+    await stage.say("correction", target="another/result")
+    await stage.say("correction", target=f"{execution_id(THREAD, '1')}/turn:1")
+    await running
+    assert [item.target for item in await stage.store.pending(THREAD)] == ["another/result"]
+    assert len(await stage.events("input_received")) == 1
+
+
+async def test_a_stop_drops_what_was_queued_before_it_and_takes_in_nothing_that_was_said_after_it(
+    stage_of: StageOf,
+) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 30.0})), FINISH]))
+    running = asyncio.create_task(stage.run())
+    while not stage.toolbox.running:
+        await asyncio.sleep(0.01)
+    await stage.store.put(stage.item("queue", "deploy"))
+    await stage.store.put(stage.item("stop"))
+    await stage.store.put(stage.item("queue", "another"))
+    await stage.say("guidance", "compress the logs instead")
+    execution = await running
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    assert [item.text for item in await stage.store.pending(THREAD)] == ["another", "compress the logs instead"]
+    assert sum("deploy" in row.item.text for row in await stage.store.undelivered(THREAD)) == 1
+
+
+async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "deaf"})), FINISH]))
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async def deaf(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        begun.set()
+        while not go.is_set():
+            try:
+                await go.wait()
+            except asyncio.CancelledError:
+                continue
+        return Observation("ok", "I went on")
+
+    stage.toolbox.run = deaf
+    running = asyncio.create_task(stage.run())
+    await begun.wait()
+    await stage.say("stop")
+    execution = await running
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    before = await stage.events("tool_finished")
+    go.set()
+    await asyncio.sleep(0.05)
+    assert await stage.events("tool_finished") == before
+    assert [event.outcome for event in before if isinstance(event, ToolFinished)] == ["unknown"]
+
+
+async def test_a_call_without_a_sandbox_has_its_result_before_the_trouble_is_handed_on(stage_of: StageOf) -> None:
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a"})), FINISH]))
+    run = stage.toolbox.run
+
+    async def none(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        raise SandboxUnavailable("install one")
+
+    stage.toolbox.run = none
+    with pytest.raises(SandboxUnavailable):
+        await stage.run()
+    stage.toolbox.run = run
+    async with asyncio.timeout(20):
+        execution = await stage.loop.run(stage.lease, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
+    assert execution.finished is not None
+    told = stage.model.asked[-1].prompt.messages[-1].answers[0]
+    assert told.text == "Not begun, there is no sandbox: install one"

@@ -1,0 +1,93 @@
+"""What changes in the world while an agent works stands in its next request: a real sandbox, a captured prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentic.models.scripted import Asked, Script, answer
+from agentic.ports import Answer
+from tests.integration.loop.conftest import THREAD, Stage
+from tests.integration.tools.bench import open_bench
+
+
+async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_the_diff(
+    stage_of: Callable[[Script], Stage],
+) -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    async with open_bench() as bench:
+        path = bench.put("port.txt", "port 80\n")
+
+        def script(asked: Asked) -> Answer:
+            turn = sum(message.role == "assistant" for message in asked.prompt.messages)
+            if turn == 0:
+                return answer("", ("read", {"path": "port.txt"}))
+            if turn == 1:
+                path.write_text("port 8080\n")
+                return answer("", ("edit", {"path": "port.txt", "old": "port 80", "new": "port 81"}))
+            return answer("", ("finish", {"answer": "It was changed by someone else."}))
+
+        stage = stage_of(script)
+        lease = await stage.store.acquire(THREAD, "me")
+        assert lease is not None
+        stage.lease, stage.toolbox = lease, bench.toolbox  # pyright: ignore[reportAttributeAccessIssue]
+        await stage.run()
+        last = stage.model.asked[-1].prompt
+        refusal = last.messages[-1].answers[0]
+        assert refusal.failed
+        assert "+port 8080" in refusal.text
+        assert path.read_text() == "port 8080\n"
+        assert "port.txt" in last.tail
+
+
+async def test_a_stop_ends_the_execution_and_the_sandbox_although_its_supervisor_is_frozen(
+    stage_of: Callable[[Script], Stage],
+) -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    async with asyncio.timeout(30), open_bench() as bench:
+        thinking = asyncio.Event()
+
+        async def script(asked: Asked) -> Answer:
+            if not any(message.role == "assistant" for message in asked.prompt.messages):
+                return answer("", ("shell", {"command": "sleep 600 & true"}))
+            thinking.set()
+            await asyncio.sleep(60)
+            return answer("too late")
+
+        stage = stage_of(script)
+        lease = await stage.store.acquire(THREAD, "me")
+        assert lease is not None
+        stage.lease, stage.toolbox = lease, bench.toolbox  # pyright: ignore[reportAttributeAccessIssue]
+        running = asyncio.create_task(stage.run())
+        await thinking.wait()
+        frozen = supervisors(bench.workspace.parent)
+        assert frozen
+        for process in frozen:
+            os.kill(process, signal.SIGSTOP)
+        await stage.say("stop")
+        ended = await running
+        assert ended.finished is not None
+        assert ended.finished.reason == "stopped"
+        assert not supervisors(bench.workspace.parent)
+
+
+def supervisors(folder: Path) -> list[int]:
+    """The supervisors inside sandboxes over a folder, by their mounts."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "exe").readlink().name.startswith("python"):
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"-I" in command and str(folder) in (entry / "mountinfo").read_text():
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found

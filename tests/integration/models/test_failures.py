@@ -1,0 +1,212 @@
+"""What goes wrong at a provider, on both routes: the typed error, what it says, and that nothing reaches stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from agentic.errors import (
+    ModelBadRequest,
+    ModelContentFiltered,
+    ModelContextOverflow,
+    ModelError,
+    ModelKeyRefused,
+    ModelQuotaUsedUp,
+    ModelRateLimited,
+    ModelTimedOut,
+    ModelUnavailable,
+)
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from agentic.models.router import ModelRouter
+
+from .conftest import CLAUDE, GPT, PROMPT, both_routes, both_ways
+
+FILTER = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
+REFUSALS = [
+    pytest.param(Reply.error(400), ModelBadRequest, id="bad-request"),
+    pytest.param(Reply.error(401), ModelKeyRefused, id="wrong-key"),
+    pytest.param(Reply.error(402), ModelQuotaUsedUp, id="no-credit"),
+    pytest.param(Reply.error(403), ModelKeyRefused, id="forbidden"),
+    pytest.param(Reply.error(404), ModelBadRequest, id="unknown-model"),
+    pytest.param(Reply.error(408), ModelTimedOut, id="request-timeout"),
+    pytest.param(Reply.error(413), ModelContextOverflow, id="too-large"),
+    pytest.param(Reply.error(429), ModelRateLimited, id="rate-limit"),
+    pytest.param(
+        Reply.error(429, "You exceeded your current quota, please check your plan.", code="insufficient_quota"),
+        ModelQuotaUsedUp,
+        id="quota",
+    ),
+    pytest.param(
+        Reply.error(400, "Your credit balance is too low to access the Anthropic API."),
+        ModelQuotaUsedUp,
+        id="anthropic-credit",
+    ),
+    pytest.param(Reply.error(500), ModelUnavailable, id="server-error"),
+    pytest.param(Reply.error(502, "bad gateway"), ModelUnavailable, id="bad-gateway"),
+    pytest.param(Reply.error(503), ModelUnavailable, id="overloaded"),
+    pytest.param(Reply.error(529), ModelUnavailable, id="anthropic-overloaded"),
+    pytest.param(
+        Reply.error(400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"),
+        ModelContextOverflow,
+        id="openai-overflow",
+    ),
+    pytest.param(
+        Reply.error(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        ModelContextOverflow,
+        id="anthropic-overflow",
+    ),
+    pytest.param(
+        Reply.error(400, "the request exceeds the available context size, try increasing it"),
+        ModelContextOverflow,
+        id="llama-overflow",
+    ),
+    pytest.param(
+        Reply.error(400, "The input token count (1200000) exceeds the maximum"),
+        ModelContextOverflow,
+        id="gemini-overflow",
+    ),
+    pytest.param(Reply.error(400, FILTER, code="content_filter"), ModelContentFiltered, id="content-filter"),
+    pytest.param(Reply(stop="filtered"), ModelContentFiltered, id="refusal-without-words"),
+    pytest.param(Reply.reset_after(0), ModelUnavailable, id="reset"),
+    pytest.param(Reply.reset_after(2), ModelUnavailable, id="reset-in-midstream"),
+    pytest.param(Reply(raw="<html>Sign in to the hotel's network</html>"), ModelUnavailable, id="a-page"),
+    pytest.param(Reply(raw="{}"), ModelUnavailable, id="empty-object"),
+]
+
+
+@both_routes
+@both_ways
+@pytest.mark.parametrize(("reply", "expected"), REFUSALS)
+async def test_every_refusal_becomes_its_typed_error(
+    asker, capfd, model: str, stream: bool, reply: Reply, expected: type[ModelError]
+):
+    async with ScriptedEndpoint.start([reply]) as endpoint:
+        ask = await asker(endpoint)
+        with pytest.raises(expected) as caught:
+            await ask(model, stream=stream)
+    assert type(caught.value) is expected
+    assert caught.value.model == model
+    assert model in caught.value.message
+    assert len(endpoint.requests) == 1, "when to try again is a rule's decision"
+    assert capfd.readouterr().out == ""
+
+
+@both_routes
+async def test_a_stream_that_reports_an_error_is_a_failure(asker, model: str):
+    async with ScriptedEndpoint.start([Reply.error_after(2)]) as endpoint:
+        with pytest.raises(ModelUnavailable):
+            await (await asker(endpoint))(model, stream=True)
+
+
+@both_routes
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"retry-after": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5), ({"retry-after": "soon"}, None)],
+)
+async def test_how_long_to_wait_is_read_from_the_headers(
+    asker, model: str, headers: dict[str, str], seconds: float | None
+):
+    refused = Reply.error(429)
+    async with ScriptedEndpoint.start([Reply(status=429, headers=headers, failure=refused.failure)]) as endpoint:
+        with pytest.raises(ModelRateLimited) as caught:
+            await (await asker(endpoint))(model)
+    assert caught.value.retry_after == seconds
+
+
+@both_routes
+async def test_a_key_in_the_provider_s_words_is_not_repeated(asker, model: str):
+    words = "Incorrect API key provided: sk-proj-abcdefgh12345678. Find yours in the account."
+    async with ScriptedEndpoint.start([Reply.error(401, words)]) as endpoint:
+        with pytest.raises(ModelKeyRefused) as caught:
+            await (await asker(endpoint))(model)
+    assert "abcdefgh" not in str(caught.value)
+    assert "_API_KEY" in str(caught.value), "it says which variable to set"
+
+
+@both_routes
+@both_ways
+async def test_no_answer_in_time_is_a_time_out(asker, model: str, stream: bool):
+    async with ScriptedEndpoint.start([Reply("late", delay=30)]) as endpoint:
+        ask = await asker(endpoint)
+        began = time.monotonic()
+        with pytest.raises(ModelTimedOut, match=r"within 0\.5 seconds"):
+            await ask(model, stream=stream, timeout=0.5)
+    assert time.monotonic() - began < 5
+
+
+@both_routes
+async def test_a_stream_that_stalls_ends_before_the_whole_time(asker, model: str):
+    async with ScriptedEndpoint.start([Reply.stall_after(2)]) as endpoint:
+        ask = await asker(endpoint, idle_seconds=0.5)
+        began = time.monotonic()
+        with pytest.raises(ModelTimedOut, match="stalled"):
+            await ask(model, stream=True, timeout=60)
+        assert time.monotonic() - began < 10
+        async with asyncio.timeout(2):
+            await endpoint.left.wait()
+
+
+@both_routes
+async def test_a_slow_stream_that_keeps_coming_is_no_stall(asker, model: str):
+    async with ScriptedEndpoint.start([Reply("a slow answer that keeps coming", piece=4, pace=0.2)]) as endpoint:
+        answer = await (await asker(endpoint, idle_seconds=1.0))(model, stream=True)
+    assert answer.blocks[0].text == "a slow answer that keeps coming"
+
+
+@both_routes
+@pytest.mark.parametrize(
+    ("stream", "reply"),
+    [(False, Reply("x", delay=60)), (True, Reply("x", delay=60)), (True, Reply.stall_after(2))],
+    ids=["whole", "before", "mid"],
+)
+async def test_cancelling_closes_the_connection_at_once(asker, model: str, stream: bool, reply: Reply):
+    async with ScriptedEndpoint.start([reply]) as endpoint:
+        ask = await asker(endpoint)
+        task = asyncio.create_task(ask(model, stream=stream))
+        async with asyncio.timeout(10):
+            while not endpoint.requests:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
+        cancelled_at = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        async with asyncio.timeout(5):
+            await endpoint.left.wait()
+    assert endpoint.left_at[1] - cancelled_at < 0.5
+
+
+@both_routes
+async def test_nothing_listening_is_unavailable(model: str):
+    closed = "http://127.0.0.1:9"
+    env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": closed, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": closed}
+    router = ModelRouter(env)
+    try:
+        async with asyncio.timeout(60):
+            await router.warm_up([model])
+            with pytest.raises(ModelUnavailable, match=r"could not be reached|not available"):
+                await router.answer(model, PROMPT, max_tokens=10, timeout=10)
+    finally:
+        await router.close()
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GPT, "gemini/gemini-2.5-flash", "groq/llama-3.1-8b-instant"])
+async def test_a_missing_key_is_named_before_anything_is_sent(model: str):
+    router = ModelRouter({})
+    try:
+        async with asyncio.timeout(60):
+            with pytest.raises(ModelKeyRefused, match=r"Set [A-Z]+_API_KEY"):
+                await router.answer(model, PROMPT, max_tokens=10, timeout=10)
+    finally:
+        await router.close()
+
+
+async def test_a_name_without_a_known_provider_is_explained_and_prints_nothing(asker, capfd):
+    async with ScriptedEndpoint.start() as endpoint:
+        ask = await asker(endpoint)
+        with pytest.raises(ModelBadRequest, match="no provider is named"):
+            await ask("nobody/knows-this")
+    assert capfd.readouterr().out == ""

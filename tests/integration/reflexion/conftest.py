@@ -1,0 +1,85 @@
+"""A finished execution in a real store, and a model that reflects on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agentic.core.events import Envelope, Event
+from agentic.models.scripted import Script, ScriptedModel
+from agentic.ports import SessionRow
+from agentic.stores.memory import MemoryStore
+from reflexion import Reflexion
+from reflexion.ports import LessonStore
+from reflexion.stores.memory import MemoryLessonStore
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.unit.reflexion.logs import Log
+
+INSIGHT = {
+    "what_worked": "Reading the failing test first.",
+    "what_failed": "The date parser met empty rows and pytest failed.",
+    "root_cause": "The parser takes the first column of every row.",
+    "strategy_change": "Skip empty rows before the date is parsed.",
+    "key_insight": "The export ends with an empty row.",
+}
+REFLECTS = json.dumps(INSIGHT)
+
+
+class Ticking:
+    """A clock that moves a second with each look."""
+
+    def __init__(self) -> None:
+        self._at = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self._at += timedelta(seconds=1)
+        return self._at
+
+    def monotonic(self) -> float:
+        return self._at.timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        self._at += timedelta(seconds=seconds)
+
+
+@dataclass
+class House:
+    """Reflexion over real stores, with what its model was asked."""
+
+    lessons: LessonStore
+    model: ScriptedModel
+    store: MemoryStore = field(default_factory=MemoryStore)
+    clock: Ticking = field(default_factory=Ticking)
+
+    def __post_init__(self) -> None:
+        self.reflexion = Reflexion(self.store, self.lessons, self.model, self.clock)
+
+    async def keep(self, log: Log, guild: str = "g1") -> str:
+        """Write a log into the store, in its thread of a guild."""
+        await self.store.save_session(SessionRow(thread=log.thread, channel="c", guild=guild))
+        lease = await self.store.acquire(log.thread, "test")
+        assert lease is not None
+        events = [envelope.model_copy(update={"fence": lease.fence}) for envelope in log.events]
+        await self.store.append(log.execution, 0, lease, events)
+        await self.store.release(lease)
+        return log.execution
+
+    async def outcome(self, execution: str) -> list[Event]:
+        envelopes: list[Envelope] = await self.store.read_outcome(execution)
+        return [envelope.event for envelope in envelopes]
+
+
+def house(script: Script, lessons: LessonStore | None = None) -> House:
+    return House(lessons or MemoryLessonStore(), ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0)}))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def lesson_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LessonStore]:
+    store = MemoryLessonStore() if request.param == "memory" else SQLiteLessonStore(tmp_path / "state" / "lessons.db")
+    yield store
+    await store.close()

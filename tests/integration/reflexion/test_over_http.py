@@ -1,0 +1,80 @@
+"""The same cycle through a provider's library, over HTTP, on files, and over a restart of everything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from secrets import token_hex
+
+from agentic.core.events import ModelAnswered, Started
+from agentic.core.prompt import system_text
+from agentic.models.anthropic_direct import AnthropicDirect
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.prices import Prices
+from agentic.models.replies import Reply
+from agentic.ports import Message, Prompt, SessionRow
+from agentic.stores.sqlite import SQLiteStore
+from reflexion import Reflexion
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.integration.reflexion.conftest import REFLECTS, Ticking
+from tests.unit.reflexion.logs import Did, Log
+
+MODEL = "claude-haiku-4-5"
+
+
+@asynccontextmanager
+async def process(
+    folder: Path, endpoint: ScriptedEndpoint
+) -> AsyncIterator[tuple[SQLiteStore, Reflexion, AnthropicDirect]]:
+    """Everything a process holds, opened from the folder and let go at the end."""
+    store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
+    model = AnthropicDirect(endpoint.environment(), Prices())
+    yield store, Reflexion(store, lessons, model, Ticking(), model_name=MODEL), model
+    await model.close()
+    await lessons.close()
+    await store.close()
+
+
+async def fails(store: SQLiteStore, token: str) -> str:
+    """Keep an execution whose command failed with the token in its output."""
+    did = Did("./deploy", 7, f"exit 7 after 0.1 s\ndeploying\n{token} is not a known region\nbye")
+    log = Log(task="Deploy the service.").does(did).ends("failed", "I could not.")
+    await store.save_session(SessionRow(thread=log.thread, channel="c", guild="g1"))
+    lease = await store.acquire(log.thread, "test")
+    assert lease is not None
+    await store.append(log.execution, 0, lease, [each.model_copy(update={"fence": lease.fence}) for each in log.events])
+    await store.release(lease)
+    return log.execution
+
+
+def started(log: Log) -> Started:
+    first = log.events[0].event
+    assert isinstance(first, Started)
+    return first
+
+
+async def test_a_token_of_a_failure_reaches_the_next_request_of_its_thread_after_a_restart(tmp_path: Path) -> None:
+    token = f"region-{token_hex(6)}"
+
+    def replies(request: CapturedRequest) -> Reply:
+        assert token in request.text() or request.number > 1, "the reflector was not given the evidence"
+        return Reply(REFLECTS)
+
+    async with asyncio.timeout(60), ScriptedEndpoint.start(replies) as endpoint:
+        async with process(tmp_path, endpoint) as (store, reflexion, _):
+            execution = await fails(store, token)
+            await reflexion.after(execution)
+            spent = [each.event for each in await store.read_outcome(execution)]
+            assert [event.usd > 0 for event in spent if isinstance(event, ModelAnswered)] == [True]
+        async with process(tmp_path, endpoint) as (store, reflexion, model):
+            for thread in ("900", "901"):
+                lessons = await reflexion.lessons_for(thread, "g1", "Deploy the service.")
+                system = system_text(started(Log(task="Deploy the service.", thread=thread, lessons=lessons)))
+                prompt = Prompt(system=system, tools=(), messages=(Message(role="user", text="Deploy the service."),))
+                await model.answer(MODEL, prompt, max_tokens=50, timeout=20)
+        _, same_thread, unrelated = endpoint.requests
+        assert token in same_thread.text()
+        assert token not in unrelated.text()

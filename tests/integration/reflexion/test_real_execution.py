@@ -1,0 +1,144 @@
+"""Logs as the loop really writes them: real tools in a sandbox, a provider's library over HTTP, files on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+
+import pytest
+
+from agentic.core.events import Evaluated, Policy, Started, Tier, ToolRef
+from agentic.loop import Loop
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from agentic.models.router import ModelRouter
+from agentic.ports import SessionRow
+from agentic.stores.sqlite import SQLiteStore
+from reflexion import Reflexion
+from reflexion.stores.sqlite import SQLiteLessonStore
+from reflexion.trajectory import Trajectory, read_trajectory
+from tests.integration.reflexion.conftest import REFLECTS
+from tests.integration.tools.bench import open_bench
+from tests.unit.reflexion.logs import ANN
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+MODEL = "claude-haiku-4-5"
+POLICY = Policy(tiers=(Tier(number=2, models=(MODEL,)),))
+REVIEWER = "You review one attempt"
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass
+class Worker:
+    """A process that works on tasks of threads and learns from them."""
+
+    store: SQLiteStore
+    loop: Loop
+    reflexion: Reflexion
+
+    async def works(self, execution: str, thread: str, task: str) -> tuple[Trajectory, Evaluated]:
+        """One task from its beginning to what was learned from it."""
+        await self.store.save_session(SessionRow(thread=thread, channel="c", guild="g1"))
+        lease = await self.store.acquire(thread, "test")
+        assert lease is not None
+        async with open_bench() as bench:
+            tools = tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in bench.toolbox.specs)
+            lessons = await self.reflexion.lessons_for(thread, "g1", task)
+            started = Started(
+                thread=thread, task=task, requester=ANN, policy=POLICY, tools=tools, lessons=lessons, inbox=execution
+            )
+            await self.loop.run(lease, execution, bench.toolbox, asyncio.Event(), started)
+        await self.store.release(lease)
+        evaluated = await self.reflexion.after(execution)
+        outcome = await self.store.read_outcome(execution)
+        return read_trajectory([each async for each in self.store.read(execution)], outcome), evaluated
+
+
+@asynccontextmanager
+async def worker(
+    folder: Path, script: Callable[[CapturedRequest], Reply]
+) -> AsyncIterator[tuple[Worker, ScriptedEndpoint]]:
+    async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
+        store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
+        model, clock = ModelRouter(endpoint.environment()), WallClock()
+        yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock)), endpoint
+        await model.close()
+        await lessons.close()
+        await store.close()
+
+
+async def test_a_real_failure_is_read_reflected_on_and_told_to_the_next_attempt_after_a_restart(tmp_path: Path) -> None:
+    token = f"flag-{token_hex(6)}"
+    fails = f"mkdir -p made && echo {token[:5]} > made/a && printf 'unknown option %s\\n' {token} >&2 && exit 3"
+
+    def first(request: CapturedRequest) -> Reply:
+        if request.system.startswith(REVIEWER):
+            assert token in request.text()
+            return Reply(REFLECTS)
+        if not request.answers:
+            return Reply("I deploy.", calls=(("shell", {"command": fails, "expectation": "it is deployed"}),))
+        return Reply(calls=(("finish", {"answer": "It could not be deployed.", "success": False}),))
+
+    async with worker(tmp_path, first) as (at, _):
+        trajectory, evaluated = await at.works("x1", "900", "Deploy the service.")
+    call = trajectory.failures[0]
+    assert (call.turn, call.tool, call.exit_code, call.outcome) == (1, "shell", 3, "failed")
+    assert trajectory.changed == ("made/a",)
+    assert (trajectory.turns_used, trajectory.turns_max, trajectory.reason) == (2, 20, "failed")
+    assert (trajectory.verifier, evaluated.caps) == ("none", ("nothing_verified",))
+
+    def second(request: CapturedRequest) -> Reply:
+        return Reply(calls=(("finish", {"answer": "Done."}),))
+
+    async with worker(tmp_path, second) as (at, endpoint):
+        await at.works("x2", "900", "Deploy the service again.")
+        await at.works("x3", "901", "Deploy the service.")
+        same_thread, unrelated = endpoint.requests
+    assert f"unknown option {token}" in same_thread.system
+    assert token not in unrelated.text()
+
+
+async def test_a_real_test_run_is_the_verifier(tmp_path: Path) -> None:
+    body = (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(1 + 1, {})\n"
+    )
+    steps = [
+        ("write", {"path": "test_sum.py", "content": body.format(3)}),
+        ("shell", {"command": "python3 -m unittest -v test_sum"}),
+        # Of another length: Python takes a cached module of the same second and size for the present one.
+        ("edit", {"path": "test_sum.py", "old": "3)", "new": "2)  # the sum"}),
+        ("shell", {"command": "python3 -m unittest test_sum 2>&1 | tail -4"}),
+    ]
+    claim = {"text": "The test passes.", "command": "python3 -m unittest test_sum 2>&1 | tail -4", "exit_code": 0}
+
+    def script(request: CapturedRequest) -> Reply:
+        done = len(request.answers)
+        if done < len(steps):
+            return Reply(calls=(steps[done],))
+        return Reply(calls=(("finish", {"answer": "Done.", "claims": [claim]}),))
+
+    async with worker(tmp_path, script) as (at, _):
+        trajectory, evaluated = await at.works("x1", "900", "Make the test pass.")
+    assert [(run.verdict, run.passed, run.failed) for run in trajectory.checks] == [("fail", 0, 1), ("pass", 1, 0)]
+    assert trajectory.changed == ("test_sum.py",)
+    assert (trajectory.reason, evaluated.verifier, evaluated.caps) == ("done", "pass", ())
+    assert evaluated.score >= 80

@@ -1,0 +1,139 @@
+"""What only a file can get wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from agentic.stores.sqlite.connection import connect
+from reflexion.errors import LessonStoreError, LessonStoreTooNew, LessonStoreUnavailable
+from reflexion.stores import schema
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.integration.reflexion.test_lesson_stores import lesson, reflection
+
+
+async def test_what_was_kept_is_there_in_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "lessons.db"
+    store = SQLiteLessonStore(path)
+    await store.keep_reflection(reflection(1))
+    await store.amend(lesson("l"))
+    read = (
+        "import asyncio, sys; from reflexion.stores.sqlite import SQLiteLessonStore\n"
+        "store = SQLiteLessonStore(sys.argv[1])\n"
+        "async def look():\n"
+        "    print((await store.reflections('g1', '900', 3))[0].id, (await store.search('g1', '', ['parser'], 1))[0].id)\n"
+        "    await store.close()\n"
+        "asyncio.run(look())"
+    )
+    done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["rg19001", "l"]
+    await store.close()
+
+
+async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
+    store = SQLiteLessonStore(tmp_path / "state" / "lessons.db")
+    await store.amend(lesson("l"))
+    assert (tmp_path / "state" / "lessons.db").stat().st_mode & 0o077 == 0
+    await store.close()
+
+
+async def test_every_commit_reaches_the_disk(tmp_path: Path) -> None:
+    store = SQLiteLessonStore(tmp_path / "lessons.db")
+    modes = await store._do(lambda db: (db.execute("PRAGMA journal_mode").get, db.execute("PRAGMA synchronous").get))
+    assert modes == ("wal", 2)
+    await store.close()
+
+
+async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    """Row 86."""
+    path = tmp_path / "lessons.db"
+    newer = apsw.Connection(str(path))
+    newer.execute("CREATE TABLE later (x); PRAGMA user_version = 99")
+    newer.close()
+    store = SQLiteLessonStore(path)
+    with pytest.raises(LessonStoreTooNew, match="update Threadwright"):
+        await store.reflections("g1", "900", 3)
+    await store.close()
+    after = apsw.Connection(str(path))
+    assert [row[0] for row in after.execute("SELECT name FROM sqlite_schema")] == ["later"]
+    after.close()
+
+
+def test_a_migration_that_fails_in_the_middle_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    """Row 86."""
+    db = connect(str(tmp_path / "lessons.db"))
+    schema.migrate(db)
+    with pytest.raises(apsw.SQLError):
+        schema.migrate(db, (*schema.MIGRATIONS, "CREATE TABLE extra (x); CREATE TABLE lesson (x);"))
+    assert db.execute("PRAGMA user_version").get == len(schema.MIGRATIONS)
+    assert db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'extra'").get == 0
+    schema.migrate(db, (*schema.MIGRATIONS, "CREATE TABLE extra (x);"))
+    assert db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'extra'").get == 1
+    db.close()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "folder", "row"])
+async def test_a_file_that_cannot_be_used_is_a_typed_error(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "lessons.db"
+    if damage == "garbage":
+        path.write_bytes(b"no database at all " * 400)
+    elif damage == "folder":
+        path.mkdir()
+    else:
+        good = SQLiteLessonStore(path)
+        await good.amend(lesson("l"))
+        await good.close()
+        db = connect(str(path))
+        db.execute("UPDATE lesson SET body = '{}'")
+        db.close()
+    store = SQLiteLessonStore(path)
+    with pytest.raises(LessonStoreError):
+        await store.tally("g1", ["l"], ok=True)
+    with pytest.raises(LessonStoreError):
+        await store.lessons("g1")
+    await store.close()
+
+
+async def test_a_store_that_was_broken_works_again_once_it_is_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "lessons.db"
+    path.mkdir()
+    store = SQLiteLessonStore(path)
+    with pytest.raises(LessonStoreUnavailable):
+        await store.lessons("g1")
+    path.rmdir()
+    await store.amend(lesson("l"))
+    assert len(await store.lessons("g1")) == 1
+    await store.close()
+
+
+async def test_a_file_that_another_process_locks_never_stalls_the_event_loop(tmp_path: Path) -> None:
+    path = tmp_path / "lessons.db"
+    store = SQLiteLessonStore(path)
+    await store.amend(lesson("l"))
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    pauses: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.01)
+            pauses.append(time.monotonic() - before)
+
+    watching = asyncio.create_task(watch())
+    with pytest.raises(LessonStoreUnavailable):
+        async with asyncio.timeout(20):
+            await store.amend(lesson("m"))
+    watching.cancel()
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(pauses) > 20
+    assert max(pauses) < 1.0
+    assert len(await store.lessons("g1")) == 1
+    await store.close()

@@ -1,0 +1,220 @@
+"""The log: one transaction an append, one owner, no gaps."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic.core.events import BlobRef, Event, FeedbackGiven, Noted
+from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreUnavailable
+from agentic.ports import Lease, Store
+from tests.integration.stores.samples import (
+    ANNA,
+    NOW,
+    Seconds,
+    begin,
+    envelopes,
+    finish,
+    inbox_item,
+    log_of,
+    notes,
+    outbox_item,
+    started,
+    take,
+)
+
+
+async def test_events_come_back_as_they_were_appended(store: Store) -> None:
+    lease = await take(store)
+    events = envelopes("x1", lease, 0, [started(), *notes(450), Noted(text="ümläut 🧵\n\0")])
+    await store.append("x1", 0, lease, events[:1])
+    await store.append("x1", 1, lease, events[1:])
+    assert await log_of(store, "x1") == events
+    assert await log_of(store, "x1", after=449) == events[449:]
+    assert await log_of(store, "unknown") == []
+
+
+async def test_an_append_is_refused_when_the_log_is_longer_or_shorter_than_expected(store: Store) -> None:
+    lease = await begin(store)
+    for expected in (0, 2):
+        events: list[Event] = [started()] if expected == 0 else notes(1)
+        with pytest.raises(SequenceConflict) as conflict:
+            await store.append("x1", expected, lease, envelopes("x1", lease, expected, events))
+        assert conflict.value.actual == 1
+    assert len(await log_of(store, "x1")) == 1
+
+
+async def test_a_stale_fence_is_refused_after_another_took_the_thread(store: Store, seconds: Seconds) -> None:
+    stale = await begin(store)
+    seconds.advance(60)
+    fresh = await take(store, owner="another")
+    with pytest.raises(LeaseLost):
+        await store.append("x1", 1, stale, envelopes("x1", stale, 1, notes(1)))
+    await store.append("x1", 1, fresh, envelopes("x1", fresh, 1, notes(1)))
+    assert [envelope.fence for envelope in await log_of(store, "x1")] == [stale.fence, fresh.fence]
+
+
+async def test_nothing_can_be_appended_after_release_or_with_an_invented_lease(store: Store) -> None:
+    lease = await begin(store)
+    for wrong in (
+        Lease("thread", "me", lease.fence + 1),
+        Lease("thread", "thief", lease.fence),
+        Lease("other", "me", 1),
+    ):
+        with pytest.raises(LeaseLost):
+            await store.append("x1", 1, wrong, envelopes("x1", wrong, 1, notes(1)))
+    await store.release(lease)
+    with pytest.raises(LeaseLost):
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1)))
+
+
+async def test_the_lease_of_another_thread_cannot_write_to_an_execution(store: Store) -> None:
+    await begin(store)
+    other = await take(store, thread="other")
+    with pytest.raises(LeaseLost):
+        await store.append("x1", 1, other, envelopes("x1", other, 1, notes(1)))
+
+
+async def test_a_log_begins_with_started_once_and_its_events_are_in_their_places(store: Store) -> None:
+    lease = await take(store)
+    good = envelopes("x1", lease, 0, [started(), *notes(2)])
+    for wrong in (
+        envelopes("x1", lease, 0, notes(1)),
+        envelopes("x1", lease, 0, [started(), started()]),
+        envelopes("x1", lease, 0, [started("another thread")]),
+        envelopes("x1", lease, 1, [started()]),
+        [good[0], good[2]],
+        [good[0].model_copy(update={"execution": "x2"})],
+        [good[0].model_copy(update={"fence": lease.fence + 1})],
+    ):
+        with pytest.raises(LogInvalid):
+            await store.append("x1", 0, lease, wrong)
+    assert await store.executions() == []
+
+
+async def test_an_append_keeps_all_of_it_or_nothing(store: Store) -> None:
+    lease = await begin(store)
+    await store.put(inbox_item("5"))
+    content = b"whole output"
+    ref = await store.put_blob(b"another")
+    wrong = (ref, content)
+    stale = Lease("thread", "me", lease.fence - 1)
+    for expected, held, blob in ((0, lease, None), (1, stale, None), (1, lease, wrong)):
+        first: list[Event] = [started()] if expected == 0 else notes(1)
+        with pytest.raises((LeaseLost, SequenceConflict, LogInvalid)):
+            await store.append(
+                "x1",
+                expected,
+                held,
+                envelopes("x1", held, expected, first),
+                [outbox_item("k")],
+                ["5"],
+                [blob] if blob else [(BlobRef(sha=ref.sha, size=7), b"another")],
+            )
+    assert len(await log_of(store, "x1")) == 1
+    assert await store.undelivered() == []
+    assert [item.id for item in await store.pending("thread")] == ["5"]
+
+
+async def test_an_append_carries_outbox_inbox_and_blobs_with_it(store: Store) -> None:
+    lease = await begin(store)
+    await store.put(inbox_item("5"))
+    ref = await store.put_blob(b"")
+    sent = envelopes("x1", lease, 1, notes(1))
+    output = BlobRef(sha="2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", size=1)
+    await store.append("x1", 1, lease, sent, [outbox_item("a"), outbox_item("b")], ["5"], [(ref, b""), (output, b"x")])
+    assert [row.item.key for row in await store.undelivered("thread")] == ["a", "b"]
+    assert await store.pending("thread") == []
+    assert await store.get_blob(output.sha) == b"x"
+
+
+async def test_an_append_without_events_only_settles_what_it_carries(store: Store) -> None:
+    lease = await begin(store)
+    await store.append("x1", 1, lease, [], [outbox_item("a")])
+    assert (await store.execution("x1")).head == 1  # type: ignore[union-attr]
+    with pytest.raises(SequenceConflict):
+        await store.append("x1", 4, lease, [])
+
+
+async def test_rows_tell_of_executions_without_reading_their_logs(store: Store) -> None:
+    lease = await begin(store)
+    await begin(store, "x2", lease)
+    other = await take(store, thread="other")
+    await begin(store, "x3", other)
+    await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(3)))
+    await finish(store, "x1", lease, 4)
+    rows = await store.executions()
+    assert [row.execution for row in rows] == ["x1", "x2", "x3"]
+    assert (rows[0].thread, rows[0].task, rows[0].head, rows[0].finished) == ("thread", "fix it", 5, "done")
+    assert rows[0].started_at == NOW.replace(microsecond=NOW.microsecond + 1)
+    assert [row.execution for row in await store.executions("thread")] == ["x1", "x2"]
+    assert [row.execution for row in await store.executions(open_only=True)] == ["x2", "x3"]
+    assert [row.execution for row in await store.executions("thread", open_only=True)] == ["x2"]
+    assert await store.execution("x1") == rows[0]
+    assert await store.execution("unknown") is None
+
+
+async def test_the_outcome_stream_needs_no_lease_and_numbers_itself(store: Store) -> None:
+    lease = await begin(store)
+    await finish(store, "x1", lease, 1)
+    await store.release(lease)
+    votes = [FeedbackGiven(by=ANNA, vote=vote) for vote in ("up", "down")]
+    for vote in votes:
+        await store.append_outcome("x1", envelopes("x1", lease, 40, [vote]))
+    stream = await store.read_outcome("x1")
+    assert [(envelope.seq, envelope.event) for envelope in stream] == [(1, votes[0]), (2, votes[1])]
+    assert len(await log_of(store, "x1")) == 2
+    assert await store.read_outcome("unknown") == []
+    with pytest.raises(LogInvalid):
+        await store.append_outcome("unknown", envelopes("unknown", lease, 0, [votes[0]]))
+
+
+async def test_a_hundred_writers_do_not_disturb_each_other(store: Store) -> None:
+    async def write(number: int) -> None:
+        lease = await take(store, thread=f"t{number}")
+        execution = f"x{number}"
+        await begin(store, execution, lease)
+        for after in range(1, 21, 2):
+            await store.append(execution, after, lease, envelopes(execution, lease, after, notes(2, 400)))
+        if number % 10 == 0:
+            with pytest.raises(SequenceConflict):
+                await store.append(execution, 3, lease, envelopes(execution, lease, 3, notes(1)))
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(write(number) for number in range(100)))
+    for number in range(100):
+        assert [envelope.seq for envelope in await log_of(store, f"x{number}")] == list(range(1, 22))
+
+
+async def test_of_two_appends_at_the_same_place_one_wins(store: Store) -> None:
+    lease = await begin(store)
+    appends = [store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1))) for _ in range(10)]
+    results = await asyncio.gather(*appends, return_exceptions=True)
+    assert sum(result is None for result in results) == 1
+    assert sum(isinstance(result, SequenceConflict) for result in results) == 9
+
+
+async def test_a_cancelled_writer_leaves_the_others_alone(store: Store) -> None:
+    lease = await begin(store)
+    other = await take(store, thread="other")
+    cancelled = asyncio.create_task(store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1))))
+    going = asyncio.create_task(begin(store, "x2", other))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    async with asyncio.timeout(10):
+        await going
+    assert len(await log_of(store, "x1")) in (1, 2)
+    assert len(await log_of(store, "x2")) == 1
+
+
+async def test_a_closed_store_refuses_plainly(store: Store) -> None:
+    lease = await begin(store)
+    await store.close()
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1)))
+    with pytest.raises(StoreUnavailable):
+        await store.pending("thread")
+    with pytest.raises(StoreUnavailable):
+        await log_of(store, "x1")

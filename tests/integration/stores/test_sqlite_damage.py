@@ -1,0 +1,171 @@
+"""Files that were damaged, are newer, or are not ours: said plainly, never silently fresh or silently different."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import apsw
+import pytest
+
+from agentic.core.events import Envelope
+from agentic.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.opening import version_problem
+from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from tests.integration.stores.processes import acknowledged, process
+from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite
+
+
+async def written(folder: Path) -> list[Envelope]:
+    """A closed database with one log."""
+    async with sqlite(folder) as store:
+        lease = await begin(store)
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(60, 500)))
+        return await log_of(store, "x1")
+
+
+async def read_again(folder: Path) -> list[Envelope]:
+    """The log, by a store opened anew."""
+    async with sqlite(folder) as store:
+        return await log_of(store, "x1")
+
+
+async def test_f83_a_flipped_bit_is_detected_or_without_effect(tmp_path: Path) -> None:
+    log = await written(tmp_path)
+    path = tmp_path / "threadwright.db"
+    good = path.read_bytes()
+    places = random.Random(83)
+    detected = 0
+    for _ in range(150):
+        damaged = bytearray(good)
+        damaged[places.randrange(len(good))] ^= 1 << places.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            async with sqlite(tmp_path) as store:
+                seen = await log_of(store, "x1")
+                known = await store.execution("x1")
+        except (StoreCorrupt, StoreTooNew):
+            detected += 1
+            continue
+        # An index entry that does not lead to the log any more shows as a log that is missing or ends too soon.
+        assert seen == log or known is None or known.head < len(log)
+        assert seen == log[: len(seen)], "a damaged event was given out"
+    assert detected >= 40
+
+
+async def test_f83_a_changed_event_is_refused_when_it_is_read(tmp_path: Path) -> None:
+    await written(tmp_path)
+    path = tmp_path / "threadwright.db"
+    good = path.read_bytes()
+    for change in ("event = replace(event, '3:', '4:')", "fence = fence + 1", "at = at + 1", "cause = 'another'"):
+        connection = apsw.Connection(str(path))
+        connection.execute(f"UPDATE events SET {change} WHERE seq = 5")
+        connection.close()
+        async with sqlite(tmp_path) as store:
+            with pytest.raises(StoreCorrupt, match="x1/5 does not match its checksum"):
+                await log_of(store, "x1")
+            assert len(await log_of(store, "x1", after=5)) == 56
+        path.write_bytes(good)
+
+
+async def test_f83_a_truncated_database_is_refused(tmp_path: Path) -> None:
+    await written(tmp_path)
+    path = tmp_path / "threadwright.db"
+    good = path.read_bytes()
+    for length in (0, 1, 50, 99, 100, 1_000, 2_048, 10_000, len(good) // 2, len(good) - 2_048):
+        path.write_bytes(good[:length])
+        with pytest.raises((StoreCorrupt, StoreUnavailable)):
+            await read_again(tmp_path)
+
+
+async def test_f83_a_database_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    log = await written(tmp_path)
+    path = tmp_path / "threadwright.db"
+    good = path.read_bytes()
+    path.unlink()
+    with pytest.raises(StoreCorrupt, match="is gone"):
+        await read_again(tmp_path)
+    assert not path.exists()
+    path.write_bytes(good)
+    assert await read_again(tmp_path) == log
+    path.unlink()
+    (tmp_path / "threadwright.db-mark").unlink()
+    assert await read_again(tmp_path) == [], "who deletes the mark starts afresh"
+
+
+async def test_f83_a_missing_write_ahead_log_is_refused(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), process("write", str(tmp_path / "threadwright.db"), "x1") as writer:
+        last = await acknowledged(writer, 5)
+    wal = tmp_path / "threadwright.db-wal"
+    content = wal.read_bytes()
+    wal.unlink()
+    with pytest.raises(StoreCorrupt, match="wal is gone"):
+        await read_again(tmp_path)
+    assert not wal.exists()
+    wal.write_bytes(content)
+    assert len(await read_again(tmp_path)) >= last
+    assert len(await read_again(tmp_path)) >= last, "closed in order, it needs no log"
+
+
+async def test_f83_a_damaged_blob_is_refused(tmp_path: Path) -> None:
+    async with sqlite(tmp_path) as store:
+        small = await store.put_blob(b"small" * 100)
+        large = await store.put_blob(b"large" * 300_000)
+        for path in (tmp_path / "blobs").rglob("*"):
+            if path.is_file():
+                path.write_bytes(b"other")
+        with pytest.raises(StoreCorrupt):
+            await store.get_blob(large.sha)
+        for path in (tmp_path / "blobs").rglob("*"):
+            if path.is_file():
+                path.unlink()
+        with pytest.raises(StoreCorrupt, match="missing"):
+            await store.get_blob(large.sha)
+        assert await store.get_blob(small.sha) == b"small" * 100
+
+
+async def test_f86_a_schema_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    await written(tmp_path)
+    path = tmp_path / "threadwright.db"
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match="update Threadwright"):
+        SQLiteStore.open(path)
+    assert path.read_bytes() == before
+
+
+def test_f86_a_migration_that_dies_in_the_middle_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "threadwright.db"
+    connection = apsw.Connection(str(path))
+    prepare(connection, path)
+    broken = (*MIGRATIONS, "ALTER TABLE events ADD COLUMN more TEXT; CREATE TABLE half (a); SELECT no_such_function()")
+    with pytest.raises(apsw.SQLError):
+        prepare(connection, path, broken)
+    assert connection.pragma("user_version") == len(MIGRATIONS)
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    assert "half" not in names
+    prepare(connection, path, (*MIGRATIONS, "ALTER TABLE events ADD COLUMN more TEXT"))
+    assert connection.pragma("user_version") == len(MIGRATIONS) + 1
+    connection.close()
+
+
+async def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "threadwright.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE recipes (cake TEXT)")
+    connection.close()
+    with pytest.raises(StoreError, match="something else"):
+        SQLiteStore.open(path)
+    (tmp_path / "text.db").write_text("This is no database at all. " * 100)
+    with pytest.raises(StoreError):
+        SQLiteStore.open(tmp_path / "text.db")
+
+
+def test_f85_an_old_sqlite_is_named_with_what_to_do() -> None:
+    assert version_problem() == ""
+    assert version_problem("3.51.3") == ""
+    assert "install apsw" in version_problem("3.46.1")

@@ -1,0 +1,120 @@
+"""A disk that is full, broken, read-only or locked: nothing is acknowledged, and it recovers."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import apsw
+import pytest
+
+from agentic.errors import StoreUnavailable
+from agentic.stores.sqlite import SQLiteStore
+from tests.integration.stores.failing_disk import failing_disk
+from tests.integration.stores.samples import begin, envelopes, inbox_item, log_of, notes, outbox_item, sqlite, take
+
+WORDS = {
+    apsw.FullError: "disk is full",
+    apsw.IOError: "disk reports an error",
+    apsw.ReadOnlyError: "read-only",
+}
+
+
+@pytest.mark.parametrize("error", WORDS, ids=lambda error: error.__name__)
+async def test_f82_a_disk_that_fails_at_any_write_acknowledges_nothing_and_recovers(
+    tmp_path: Path, error: type[apsw.Error]
+) -> None:
+    kept = 1
+    said: list[str] = []
+    with failing_disk() as disk:
+        async with sqlite(tmp_path) as store:
+            lease = await begin(store)
+            for operation in range(1, 100):
+                events = envelopes("x1", lease, kept, notes(4, 3_000))
+                disk.arm(error, operation)
+                try:
+                    async with asyncio.timeout(10):
+                        await store.append("x1", kept, lease, events, [outbox_item(f"k{operation}")])
+                except StoreUnavailable as unavailable:
+                    said.append(str(unavailable))
+                else:
+                    assert disk.failed == 0, "a write failed and the append was acknowledged"
+                    kept += 4
+                    break
+                finally:
+                    disk.repair()
+                assert len(await log_of(store, "x1")) == kept
+                assert await store.undelivered() == []
+                assert await store.put(inbox_item(str(operation))), "it works again once the disk does"
+        assert len(said) >= 3
+        assert all(WORDS[error] in words for words in said)
+    async with sqlite(tmp_path) as store:
+        assert len(await log_of(store, "x1")) == kept
+        assert len(await store.pending("thread")) == len(said)
+
+
+async def test_f82_a_group_on_a_full_disk_is_refused_as_a_whole_and_each_can_try_again(tmp_path: Path) -> None:
+    with failing_disk() as disk:
+        async with sqlite(tmp_path) as store:
+            leases = [await take(store, f"t{number}") for number in range(20)]
+            disk.arm(apsw.FullError, 1)
+            begun = [begin(store, f"x{number}", lease) for number, lease in enumerate(leases)]
+            results = await asyncio.gather(*begun, return_exceptions=True)
+            assert {type(result) for result in results} == {StoreUnavailable}
+            disk.repair()
+            await asyncio.gather(*(begin(store, f"x{number}", lease) for number, lease in enumerate(leases)))
+            assert len(await store.executions()) == 20
+
+
+async def test_f82_a_full_disk_stops_large_content_and_nothing_else(tmp_path: Path) -> None:
+    async with sqlite(tmp_path) as store:
+        (tmp_path / "blobs").write_text("no folder can stand here")
+        with pytest.raises(StoreUnavailable, match="could not be written"):
+            await store.put_blob(bytes(2_000_000))
+        await begin(store)
+        (tmp_path / "blobs").unlink()
+        ref = await store.put_blob(bytes(2_000_000))
+        assert await store.get_blob(ref.sha) == bytes(2_000_000)
+
+
+async def test_f82_a_checkpoint_that_fails_loses_nothing(tmp_path: Path) -> None:
+    with failing_disk() as disk:
+        async with sqlite(tmp_path) as store:
+            lease = await begin(store)
+            kept = 1
+            for _ in range(40):
+                await store.append("x1", kept, lease, envelopes("x1", lease, kept, notes(10, 5_000)))
+                kept += 10
+            disk.arm(apsw.FullError, 1)
+        assert disk.failed > 0, "closing copies the log into the database"
+    async with sqlite(tmp_path) as store:
+        assert len(await log_of(store, "x1")) == kept
+
+
+async def test_f82_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="check that the folder is writable"):
+        SQLiteStore.open(tmp_path / "file" / "threadwright.db")
+
+
+async def test_f84_a_database_that_stays_locked_is_said_so_and_the_event_loop_goes_on(tmp_path: Path) -> None:
+    store = SQLiteStore.open(tmp_path / "threadwright.db", busy_milliseconds=300)
+    lease = await begin(store)
+    other = apsw.Connection(str(tmp_path / "threadwright.db"))
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1))))
+    longest = 0.0
+    for _ in range(10):
+        before = asyncio.get_running_loop().time()
+        await asyncio.sleep(0.01)
+        longest = max(longest, asyncio.get_running_loop().time() - before)
+    assert longest < 0.2
+    with pytest.raises(StoreUnavailable, match="another process"):
+        await waiting
+    late = asyncio.create_task(store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1))))
+    await asyncio.sleep(0.05)
+    other.execute("ROLLBACK")
+    await late
+    assert len(await log_of(store, "x1")) == 2
+    other.close()
+    await store.close()

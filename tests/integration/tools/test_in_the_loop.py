@@ -1,0 +1,93 @@
+"""The standard toolbox under the real loop: a bug is fixed with evidence, and a stop is a stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+from agentic.core.events import InboxItem, Person, Policy, Started, Tier, ToolFinished, ToolRef
+from agentic.core.execution import Execution
+from agentic.core.identity import execution_id
+from agentic.loop import Loop
+from agentic.models.scripted import Script, ScriptedModel, answer
+from agentic.stores.memory import MemoryStore
+
+from .bench import Bench
+
+THREAD = "100"
+YOU = Person(id="7", name="you")
+CHECK = "python3 -c 'import cart; assert cart.total([1, 2]) == 3'"
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def run(bench: Bench, script: Script, store: MemoryStore, doorbell: asyncio.Event) -> Execution:
+    lease = await store.acquire(THREAD, "me")
+    assert lease is not None
+    started = Started(
+        thread=THREAD,
+        task="Fix cart.py.",
+        requester=YOU,
+        policy=Policy(tiers=(Tier(number=2, models=("small",)),)),
+        tools=tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in bench.toolbox.specs),
+        inbox="1",
+    )
+    loop = Loop(store, ScriptedModel(script), WallClock())
+    async with asyncio.timeout(40):
+        return await loop.run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)
+
+
+async def results(store: MemoryStore) -> list[ToolFinished]:
+    log = store.read(execution_id(THREAD, "1"))
+    return [envelope.event async for envelope in log if isinstance(envelope.event, ToolFinished)]
+
+
+async def test_a_bug_is_fixed_and_the_answer_is_proven_by_what_ran(bench: Bench) -> None:
+    bench.put("cart.py", "def total(x):\n    return 0\n")
+    store = MemoryStore()
+    script = [
+        answer("I look.", ("shell", {"command": CHECK}), ("read", {"path": "cart.py"}), ("grep", {"pattern": "def"})),
+        answer("I fix it.", ("edit", {"path": "cart.py", "old": "return 0", "new": "return sum(x)"})),
+        answer("I check.", ("shell", {"command": CHECK, "expectation": "no error"})),
+        answer("", ("finish", {"answer": "Fixed.", "claims": [{"text": "it adds", "command": CHECK}]})),
+    ]
+    execution = await run(bench, script, store, asyncio.Event())
+    assert execution.finished is not None
+    assert execution.finished.reason == "done"
+    assert [claim.verdict for claim in execution.finished.claims] == ["proven"]
+    assert [event.outcome for event in await results(store)] == ["failed", "ok", "ok", "ok", "ok", "ok"]
+    assert "sum(x)" in (bench.workspace / "cart.py").read_text()
+
+
+async def test_a_stop_during_a_command_ends_it_within_two_seconds(bench: Bench) -> None:
+    store, doorbell = MemoryStore(), asyncio.Event()
+    endless = "setsid sh -c 'trap \"\" TERM; while sleep 0.02; do echo x >> grows.txt; done' & wait"
+    script = [answer("", ("shell", {"command": endless}), ("write", {"path": "after.txt", "content": "x"}))]
+    running = asyncio.create_task(run(bench, script, store, doorbell))
+    async with asyncio.timeout(10):
+        while not (bench.workspace / "grows.txt").exists():
+            await asyncio.sleep(0.05)
+    begun = time.monotonic()
+    await store.put(InboxItem(id="2", thread=THREAD, sort="stop", author=YOU, at=datetime.now(UTC)))
+    doorbell.set()
+    execution = await running
+    assert time.monotonic() - begun < 2
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    assert [event.outcome for event in await results(store)] == ["cancelled", "cancelled"]
+    size = (bench.workspace / "grows.txt").stat().st_size
+    await asyncio.sleep(0.3)
+    assert (bench.workspace / "grows.txt").stat().st_size == size
+    assert not (bench.workspace / "after.txt").exists()

@@ -1,0 +1,224 @@
+"""The shell tool in a real sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+import pytest
+from pydantic import JsonValue
+
+from agentic.ports import Prepared
+
+from .bench import Bench
+
+
+async def test_a_command_shows_exit_code_output_time_and_changed_files(bench: Bench) -> None:
+    seen = await bench.call("shell", command="echo hello; echo one > a.txt")
+    assert seen.outcome == "ok"
+    assert seen.exit_code == 0
+    assert "exit 0 after" in seen.preview
+    assert "hello" in seen.preview
+    assert "Files changed: added a.txt" in seen.preview
+    assert [(change.path, change.kind) for change in seen.changes] == [("a.txt", "added")]
+
+
+async def test_success_is_read_from_the_exit_code_and_not_from_words(bench: Bench) -> None:
+    assert (await bench.call("shell", command="echo error: everything failed")).outcome == "ok"
+    assert (await bench.call("shell", command="echo fine; exit 3")).outcome == "failed"
+
+
+async def test_bash_syntax_works(bench: Bench) -> None:
+    seen = await bench.call("shell", command='set -o pipefail; a=(1 2 3); [[ ${#a[@]} == 3 ]] && cat <<< "it\'s bash"')
+    assert "it's bash" in seen.preview
+
+
+async def test_a_failure_of_the_same_kind_has_the_same_error(bench: Bench) -> None:
+    one = await bench.call("shell", command="echo pid $$ at $(date +%s%N) in /tmp/x$RANDOM >&2; exit 1")
+    other = await bench.call("shell", command="sleep 0.1; echo pid $$ at $(date +%s%N) in /tmp/x$RANDOM >&2; exit 1")
+    assert one.error
+    assert one.error == other.error
+
+
+async def test_what_was_expected_stands_beside_what_came(bench: Bench) -> None:
+    seen = await bench.call("shell", command="exit 2", expectation="the build succeeds")
+    assert "Expected: the build succeeds\nCame: exit 2" in seen.preview
+
+
+async def test_the_fallback_runs_only_if_the_command_fails(bench: Bench) -> None:
+    first = await bench.call("shell", command="echo main", fallback="echo other > other.txt")
+    assert not (bench.workspace / "other.txt").exists()
+    assert "main" in first.preview
+    second = await bench.call("shell", command="echo a > both.txt; false", fallback="echo b > both.txt")
+    assert second.outcome == "ok"
+    assert "Fallback: exit 0" in second.preview
+    assert second.exit_code == 1, "a claim on the command itself must not be proven by its fallback"
+    assert [(change.path, change.kind) for change in second.changes] == [("both.txt", "added")]
+
+
+TESTS = """\
+import unittest
+class T(unittest.TestCase):
+    def test_a(self): pass
+    def test_b(self): self.fail()
+"""
+
+
+async def test_tests_that_ran_are_counted(bench: Bench) -> None:
+    bench.put(
+        "test_it.py",
+        TESTS,
+    )
+    seen = await bench.call("shell", command="python3 -m unittest test_it.py", expectation="two tests pass")
+    assert (seen.tests_passed, seen.tests_failed) == (1, 1)
+    assert "1 tests passed, 1 failed" in seen.preview
+
+
+async def test_a_command_past_its_time_is_killed_and_says_so(bench: Bench) -> None:
+    seen = await bench.call("shell", command="echo begun; sleep 60", timeout=1)
+    assert seen.outcome == "failed"
+    assert "timed out after 1." in seen.preview
+    assert "begun" in seen.preview
+    assert seen.error.startswith("timed out")
+
+
+async def test_output_streams_while_the_command_runs(bench: Bench) -> None:
+    await bench.call("shell", command=r"printf '\033[31mred\033[0m\n'; sleep 0.2; echo end")
+    assert "".join(bench.streamed) == "red\nend\n"
+
+
+async def test_long_output_is_cut_and_the_rest_can_be_paged_and_searched(bench: Bench) -> None:
+    seen = await bench.call("shell", command="for i in $(seq 1 60000); do echo line $i; done")
+    assert len(seen.preview) < 21_000
+    assert "line 1\n" in seen.preview
+    assert "line 60000" in seen.preview
+    assert "read_output" in seen.preview
+    page = await bench.call("read_output", ref=seen.output_ref, offset=300_000, limit=1_000)
+    assert "line 2" in page.preview
+    assert "Go on with offset 301000" in page.preview
+    found = await bench.call("read_output", ref=seen.output_ref, pattern="^line 4321$")
+    assert found.preview == "4321: line 4321"
+
+
+async def test_many_short_lines_are_kept_too(bench: Bench) -> None:
+    seen = await bench.call("shell", command="seq 1 2000")
+    assert seen.preview.count("\n") <= 505
+    first = await bench.call("read_output", ref=seen.output_ref)
+    offset = int(first.preview.split("Go on with offset ")[1].rstrip("."))
+    second = await bench.call("read_output", ref=seen.output_ref, offset=offset)
+    shown = first.preview.split("\n…")[0].split("\n") + second.preview.split("\n…")[0].split("\n")
+    assert [line for line in shown if line] == [str(n) for n in range(1, len([line for line in shown if line]) + 1)]
+    assert "\n1000\n" in second.preview
+    assert (await bench.call("read_output", ref=seen.output_ref, pattern="1234")).preview == "1234: 1234"
+
+
+async def test_a_background_command_is_looked_at_and_stopped(bench: Bench) -> None:
+    started = await bench.call("shell", command="echo up; while sleep 0.1; do echo tick; done", background=True)
+    job = started.preview.split("job ")[1].split(".")[0]
+    first = await bench.call("job", job=job, wait=1)
+    assert first.preview.startswith("Running.\nup")
+    again = await bench.call("job", job=job, wait=1)
+    assert "up" not in again.preview
+    assert "tick" in again.preview
+    stopped = await bench.call("job", job=job, action="stop")
+    assert stopped.preview.startswith("Stopped")
+    assert "Killed" in (await bench.call("job", job=job)).preview
+
+
+async def test_a_background_command_that_fails_says_so_with_its_tests(bench: Bench) -> None:
+    started = await bench.call("shell", command="sleep 0.2; echo '1 failed, 2 passed in 0.1s'; exit 1", background=True)
+    job = started.preview.split("job ")[1].split(".")[0]
+    ended = await bench.call("job", job=job, wait=10)
+    assert (ended.outcome, ended.exit_code, ended.tests_passed, ended.tests_failed) == ("failed", 1, 2, 1)
+
+
+async def test_an_unknown_job_is_a_failure_in_words(bench: Bench) -> None:
+    assert (await bench.call("job", job="nope")).outcome == "failed"
+
+
+async def test_settling_ends_background_commands(bench: Bench) -> None:
+    await bench.call("shell", command="while sleep 0.02; do echo x >> grows.txt; done", background=True)
+    await _until_it_grows(bench)
+    async with asyncio.timeout(10):
+        await bench.toolbox.settle()
+    size = (bench.workspace / "grows.txt").stat().st_size
+    await asyncio.sleep(0.3)
+    assert (bench.workspace / "grows.txt").stat().st_size == size
+
+
+async def test_cancelling_ends_the_command_before_the_cancellation_leaves(bench: Bench) -> None:
+    prepared = bench.toolbox.prepare(
+        "shell", {"command": "setsid sh -c 'while sleep 0.02; do echo x >> grows.txt; done' & wait"}
+    )
+    assert isinstance(prepared, Prepared)
+    task = asyncio.create_task(bench.toolbox.run("shell", "c1", prepared, bench.streamed.append))
+    await _until_it_grows(bench)
+    task.cancel()
+    started = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(10):
+            await task
+    assert time.monotonic() - started < 2
+    size = (bench.workspace / "grows.txt").stat().st_size
+    await asyncio.sleep(0.3)
+    assert (bench.workspace / "grows.txt").stat().st_size == size
+
+
+async def test_nothing_of_the_hosts_environment_is_inside(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "canary-8c1f")
+    assert os.environ["SOME_TOKEN"] == "canary-8c1f"
+    seen = await bench.call("shell", command="env; cat /proc/self/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'")
+    python = await bench.call("python", code="import os; print(os.environ)")
+    assert "canary" not in seen.preview + python.preview
+
+
+async def _until_it_grows(bench: Bench) -> None:
+    async with asyncio.timeout(10):
+        while not (bench.workspace / "grows.txt").exists():
+            await asyncio.sleep(0.05)
+
+
+async def test_a_folder_outside_is_no_place_to_run_in(bench: Bench) -> None:
+    assert (await bench.call("shell", command="pwd", cwd="..")).outcome != "ok"
+    assert (await bench.call("shell", command="pwd", cwd="nowhere")).outcome == "failed"
+    await bench.call("shell", command="mkdir -p sub")
+    assert "/workspace/sub" in (await bench.call("shell", command="pwd", cwd="sub")).preview
+
+
+async def test_cancelling_python_and_waiting_ends_at_once(bench: Bench) -> None:
+    started = await bench.call("shell", command="sleep 60", background=True)
+    job = started.preview.split("job ")[1].split(".")[0]
+    for tool, arguments in (("python", {"code": "import time; time.sleep(60)"}), ("job", {"job": job, "wait": 60})):
+        prepared = bench.toolbox.prepare(tool, dict[str, JsonValue](arguments))
+        assert isinstance(prepared, Prepared)
+        task = asyncio.create_task(bench.toolbox.run(tool, "c1", prepared, bench.streamed.append))
+        await asyncio.sleep(0.5)
+        begun = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(10):
+                await task
+        assert time.monotonic() - begun < 2
+
+
+async def test_finish_attaches_only_files_that_exist(bench: Bench) -> None:
+    bench.put("out.txt", "x")
+    good = await bench.call("finish", answer="Done.", files=["out.txt"])
+    assert good.completion is not None
+    assert good.completion.files == ("out.txt",)
+    wrong = await bench.call("finish", answer="Done.", files=["out.txt", "nowhere.txt"])
+    assert wrong.completion is None
+    assert "nowhere.txt cannot be attached" in wrong.preview
+
+
+async def test_pages_of_a_long_output_do_not_break_characters(bench: Bench) -> None:
+    seen = await bench.call("python", code="print('x' + '日本' * 30_000)")
+    offset, pages = 0, list[str]()
+    while True:
+        page = (await bench.call("read_output", ref=seen.output_ref, offset=offset)).preview
+        pages.append(page.rpartition("\n… bytes")[0])
+        if page.endswith("the end."):
+            break
+        offset = int(page.rsplit("offset ", 1)[1].rstrip("."))
+    assert "".join(pages).strip() == "x" + "日本" * 30_000

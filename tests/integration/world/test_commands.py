@@ -1,0 +1,207 @@
+"""Commands in a real sandbox: what comes back, what is ended, what goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from agentic.errors import SandboxError, SandboxLost
+from agentic.world import Sandbox
+from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name, sandbox
+
+__all__ = ["docker_url", "ground", "rung_name", "sandbox"]
+
+
+async def test_a_command_gives_its_exit_code_and_output_in_order(sandbox: Sandbox) -> None:
+    """stdout and stderr are one stream."""
+    result = await sandbox.exec("echo one; echo two >&2; echo three; exit 7", timeout=10)
+    assert (result.exit_code, result.signal, result.text) == (7, None, "one\ntwo\nthree\n")
+    assert not result.ok
+    assert not result.truncated
+
+
+async def test_a_command_ended_by_a_signal_says_which(sandbox: Sandbox) -> None:
+    """No exit code is made up."""
+    result = await sandbox.exec("kill -USR1 $$", timeout=10)
+    assert (result.exit_code, result.signal) == (None, 10)
+
+
+async def test_input_folder_and_environment_reach_the_command(sandbox: Sandbox) -> None:
+    """And without input, stdin is at its end."""
+    await sandbox.mkdir("a/b")
+    result = await sandbox.exec("cat; echo $X; pwd", timeout=10, cwd="a/b", env={"X": "yes"}, stdin=b"in\n" * 50_000)
+    assert result.output_size == 150_000 + len("yes\n/workspace/a/b\n")
+    assert result.text.endswith("yes\n/workspace/a/b\n")
+    assert (await sandbox.exec("cat", timeout=5)).text == ""
+
+
+async def test_a_program_that_does_not_exist_is_a_result_and_not_an_error(sandbox: Sandbox) -> None:
+    """126 as a shell has it, and words."""
+    result = await sandbox.exec(["no-such-program"], timeout=5)
+    assert result.exit_code == 126
+    assert "no-such-program" in result.text
+
+
+async def test_a_command_that_runs_too_long_is_ended_in_time(sandbox: Sandbox) -> None:
+    """With what it had said until then."""
+    began = time.monotonic()
+    result = await sandbox.exec("echo begun; sleep 60", timeout=0.5)
+    assert time.monotonic() - began < 3
+    assert result.timed_out
+    assert "0.5 s" in result.killed_reason
+    assert result.text == "begun\n"
+
+
+async def test_many_commands_run_beside_each_other(sandbox: Sandbox) -> None:
+    """Twenty sleeps take as long as one, and each gets its own output."""
+    began = time.monotonic()
+    results = await asyncio.gather(*(sandbox.exec(f"sleep 0.5; echo {n}", timeout=20) for n in range(20)))
+    assert [result.text for result in results] == [f"{n}\n" for n in range(20)]
+    assert time.monotonic() - began < 8
+
+
+async def test_output_can_be_followed_while_the_command_runs(sandbox: Sandbox) -> None:
+    """The first piece comes before the command ends."""
+    pieces: list[tuple[float, bytes]] = []
+    await sandbox.exec(
+        "echo early; sleep 1; echo late", timeout=10, on_output=lambda data: pieces.append((time.monotonic(), data))
+    )
+    assert b"".join(data for _, data in pieces) == b"early\nlate\n"
+    assert pieces[-1][0] - pieces[0][0] > 0.5
+
+
+async def test_a_child_left_behind_does_not_hang_the_command_and_is_told(sandbox: Sandbox) -> None:
+    """It holds stdout; the result says that it runs on, and it can be killed by the command's id."""
+    began = time.monotonic()
+    result = await sandbox.exec("sleep 300 & echo done", timeout=30, exec_id="mine")
+    assert time.monotonic() - began < 5
+    assert result.text == "done\n"
+    assert [entry.split()[1] for entry in result.left_running] == ["sleep"]
+    assert await sandbox.kill("mine") >= 1
+    assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+
+
+async def test_a_child_that_hides_its_origin_is_told_and_ends_with_the_command_too(ground: Ground) -> None:
+    """No tag, its own session, its parent gone; another command beside it is spared."""
+    grows = ground.workspace / "grows"
+    hidden = "env -i setsid sh -c 'trap \"\" TERM; while :; do echo x >> grows; sleep 0.02; done' > /dev/null 2>&1 & sleep 0.2"
+    async with ground.open() as sandbox:
+        spared = asyncio.create_task(sandbox.exec("sleep 2; echo spared", timeout=20))
+        result = await sandbox.exec(hidden, timeout=20, exec_id="mine")
+        assert any(entry.endswith(" sh") for entry in result.left_running)
+        assert (await sandbox.exec("true", timeout=10)).left_running == ()
+        assert await sandbox.kill("mine") >= 1
+        size = grows.stat().st_size
+        await asyncio.sleep(0.3)
+        assert grows.stat().st_size == size
+        assert (await spared).text == "spared\n"
+
+
+async def test_what_was_left_behind_and_ended_is_forgotten(sandbox: Sandbox) -> None:
+    """Its id is free again."""
+    assert (await sandbox.exec("sleep 0.5 & true", timeout=10, exec_id="mine")).left_running
+    await sandbox.exec("sleep 1.5", timeout=10)
+    assert (await sandbox.exec("echo again", timeout=10, exec_id="mine")).text == "again\n"
+
+
+async def test_cancelling_a_command_ends_it_before_the_cancellation_is_seen(sandbox: Sandbox) -> None:
+    """When the awaiting task is over, nothing runs any more."""
+    task = asyncio.create_task(sandbox.exec("echo $$; sleep 300", timeout=600))
+    await asyncio.sleep(0.3)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+
+
+async def test_killing_one_command_spares_the_others(sandbox: Sandbox) -> None:
+    """Also one that only shares the sandbox."""
+    spared = asyncio.create_task(sandbox.exec("sleep 1.5; echo alive", timeout=20))
+    doomed = asyncio.create_task(
+        sandbox.exec("trap '' TERM; while :; do sleep 0.1; done", timeout=20, exec_id="doomed")
+    )
+    await asyncio.sleep(0.3)
+    assert await sandbox.kill("doomed") >= 1
+    assert (await doomed).killed_reason == "stopped"
+    assert (await spared).text == "alive\n"
+
+
+async def test_killing_what_has_ended_is_no_error(sandbox: Sandbox) -> None:
+    """A stop may come late."""
+    await sandbox.exec("true", timeout=5, exec_id="over")
+    assert await sandbox.kill("over") == 0
+
+
+async def test_a_background_command_can_be_polled_and_killed(sandbox: Sandbox) -> None:
+    """Output from where the last poll ended."""
+    number = await sandbox.start("for n in 1 2 3; do echo $n; sleep 0.1; done; sleep 60")
+    text, offset = "", 0
+    async with asyncio.timeout(10):
+        while text != "1\n2\n3\n":
+            state = await sandbox.poll(number, offset)
+            text, offset = text + state.output.decode(), state.next_offset
+            assert state.running
+            await asyncio.sleep(0.05)
+    await sandbox.kill(number)
+    state = await sandbox.poll(number)
+    assert (state.running, state.output, state.killed_reason) == (False, b"1\n2\n3\n", "stopped")
+
+
+async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_code(sandbox: Sandbox) -> None:
+    """The supervisor is resident."""
+    number = await sandbox.start("sleep 0.5; echo late; exit 3")
+    assert (await sandbox.exec("echo between", timeout=5)).text == "between\n"
+    async with asyncio.timeout(10):
+        while (await sandbox.poll(number)).running:
+            await asyncio.sleep(0.05)
+    state = await sandbox.poll(number)
+    assert (state.exit_code, state.output) == (3, b"late\n")
+
+
+async def test_polling_an_unknown_command_is_an_error_with_its_name(sandbox: Sandbox) -> None:
+    """Typed, not a crash."""
+    with pytest.raises(SandboxError, match="ghost"):
+        await sandbox.poll("ghost")
+
+
+async def test_kill_all_ends_background_commands_and_interpreters(sandbox: Sandbox) -> None:
+    """Only the supervisor stays."""
+    await sandbox.start("sleep 300")
+    await sandbox.python("import subprocess; p = subprocess.Popen(['setsid', 'sleep', '301'])", timeout=10)
+    assert await sandbox.kill_all() >= 3
+    assert "sleep 30" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+
+
+async def test_the_supervisor_survives_what_is_aimed_at_it_from_inside(sandbox: Sandbox) -> None:
+    """Every signal, to all and to PID 1, and an attempt to trace it or to read its memory."""
+    await sandbox.exec("kill -9 -1", timeout=10)
+    await sandbox.exec("for n in $(seq 1 31); do kill -$n 1; done; kill -STOP 1", timeout=10)
+    result = await sandbox.exec(
+        "cat /proc/1/environ /proc/1/maps /proc/1/mem; ls /proc/1/fd; echo x > /proc/1/fd/1", timeout=10
+    )
+    assert result.text.count("Permission denied") >= 4
+    assert (await sandbox.exec("echo still here", timeout=10)).text == "still here\n"
+
+
+async def test_orphans_are_reaped(sandbox: Sandbox) -> None:
+    """No zombies pile up under PID 1."""
+    await sandbox.exec("for n in 1 2 3 4 5; do (setsid true &) ; done; sleep 0.2", timeout=10)
+    assert (await sandbox.exec("cat /proc/[0-9]*/stat | grep -c ') Z '", timeout=10)).text.strip() == "0"
+
+
+async def test_after_close_every_call_says_that_the_sandbox_is_gone(ground: Ground) -> None:
+    """And closing twice is fine."""
+    async with ground.open() as sandbox:
+        await sandbox.close()
+        with pytest.raises(SandboxLost):
+            await sandbox.exec("true", timeout=5)
+        await sandbox.close()
+    assert sandbox.lost
+
+
+async def test_no_question_is_asked_and_nothing_is_paged(sandbox: Sandbox) -> None:
+    """git without a terminal fails instead of waiting for a password."""
+    result = await sandbox.exec("git init -q . && git log --oneline; echo $GIT_TERMINAL_PROMPT $PAGER; tty", timeout=10)
+    assert "0 cat\nnot a tty" in result.text

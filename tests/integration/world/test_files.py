@@ -1,0 +1,162 @@
+"""File operations through the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+
+import pytest
+
+from agentic.errors import EditConflict, OutputGone, PathRefused, SandboxError
+from agentic.world import Sandbox
+from tests.integration.world.rungs import docker_url, ground, rung_name, sandbox
+
+__all__ = ["docker_url", "ground", "rung_name", "sandbox"]
+
+
+def sha(content: bytes) -> str:
+    """The hash that the supervisor gives."""
+    return hashlib.sha256(content).hexdigest()
+
+
+async def test_what_is_written_is_read_back_with_its_hash(sandbox: Sandbox) -> None:
+    """Bytes as they are, parents made."""
+    content = bytes(range(256)) * 5000
+    change = await sandbox.write("deep/er/file.bin", content, expected_sha="")
+    assert (change.path, change.kind, change.sha_before, change.sha_after) == (
+        "deep/er/file.bin",
+        "added",
+        "",
+        sha(content),
+    )
+    read, stat = await sandbox.read("/workspace/deep/er/file.bin")
+    assert read == content
+    assert (stat.sha, stat.size) == (sha(content), len(content))
+    assert (await sandbox.read("deep/er/file.bin", 10, 5))[0] == content[10:15]
+
+
+async def test_a_write_over_something_else_than_expected_is_a_conflict(sandbox: Sandbox) -> None:
+    """With the hash of what is there; nothing was written."""
+    await sandbox.write("f", b"one")
+    with pytest.raises(EditConflict) as conflict:
+        await sandbox.write("f", b"two", expected_sha=sha(b"zero"))
+    assert conflict.value.current_sha == sha(b"one")
+    with pytest.raises(EditConflict):
+        await sandbox.write("f", b"two", expected_sha="")
+    with pytest.raises(EditConflict):
+        await sandbox.write("absent", b"two", create=False)
+    assert (await sandbox.read("f"))[0] == b"one"
+    await sandbox.write("f", b"two", expected_sha=sha(b"one"))
+    assert (await sandbox.read("f"))[0] == b"two"
+
+
+async def test_a_reader_sees_the_old_file_or_the_new_one_never_a_part(sandbox: Sandbox) -> None:
+    """A command reads all the time while the file is replaced."""
+    old, new = b"a" * 300_000, b"b" * 300_000
+    await sandbox.write("f", old)
+    watch = "for i in $(seq 300); do head -c 400000 f | md5sum; done | sort -u | wc -l"
+    reading = asyncio.create_task(sandbox.exec(watch, timeout=60))
+    for n in range(60):
+        await sandbox.write("f", new if n % 2 else old)
+    assert int((await reading).text) <= 2
+
+
+async def test_the_mode_of_a_file_outlives_a_write(sandbox: Sandbox) -> None:
+    """A script stays executable."""
+    await sandbox.exec("printf '#!/bin/sh\\necho one\\n' > s; chmod 755 s", timeout=5)
+    await sandbox.write("s", b"#!/bin/sh\necho two\n")
+    assert (await sandbox.exec("./s", timeout=5)).text == "two\n"
+
+
+async def test_what_is_missing_is_an_error_with_its_name(sandbox: Sandbox) -> None:
+    """Not an empty file."""
+    for attempt in (sandbox.read("nowhere"), sandbox.list("no/folder"), sandbox.delete("nowhere")):
+        with pytest.raises(SandboxError, match="no"):
+            await attempt
+    assert await sandbox.stat("nowhere") is None
+    assert await sandbox.stat("no/where") is None
+
+
+async def test_deleting_takes_a_file_and_no_folder(sandbox: Sandbox) -> None:
+    """And says what it was."""
+    await sandbox.write("d/f", b"x")
+    with pytest.raises(PathRefused):
+        await sandbox.delete("d")
+    with pytest.raises(EditConflict):
+        await sandbox.delete("d/f", expected_sha=sha(b"y"))
+    change = await sandbox.delete("d/f", expected_sha=sha(b"x"))
+    assert (change.kind, change.sha_before) == ("deleted", sha(b"x"))
+    assert (await sandbox.list("d")).entries == ()
+
+
+async def test_listing_says_what_kind_each_name_is(sandbox: Sandbox) -> None:
+    """Sorted, and cut at the limit with a word."""
+    await sandbox.exec("mkdir b; echo 12345 > a; ln -s a c; touch d", timeout=5)
+    listing = await sandbox.list()
+    assert [(e.name, e.kind) for e in listing.entries] == [("a", "file"), ("b", "dir"), ("c", "link"), ("d", "file")]
+    assert listing.entries[0].size == 6
+    assert (await sandbox.list(limit=2)).more
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*.py", {"top.py"}),
+        ("**/*.py", {"top.py", "a/one.py", "a/b/two.py"}),
+        ("a/*.py", {"a/one.py"}),
+        ("a/**", {"a/one.py", "a/b", "a/b/two.py", "a/b/x.txt"}),
+        ("**/*.{txt,md}", {"a/b/x.txt", "r.md"}),
+        ("?.md", {"r.md"}),
+        ("[a-r].md", {"r.md"}),
+        ("[!r].md", set[str]()),
+    ],
+)
+async def test_glob_patterns_mean_what_people_expect(sandbox: Sandbox, pattern: str, expected: set[str]) -> None:
+    """``**`` any folders, ``*`` within one name."""
+    await sandbox.exec("mkdir -p a/b .git; touch top.py a/one.py a/b/two.py a/b/x.txt r.md .git/c.py", timeout=5)
+    assert {entry.name for entry in (await sandbox.glob(pattern)).entries} == expected
+
+
+async def test_grep_finds_lines_with_context_and_passes_binaries_over(sandbox: Sandbox) -> None:
+    """Paths, line numbers, a filter on names, a limit."""
+    await sandbox.write("a.txt", b"one\ntwo needle\nthree\nfour\n")
+    await sandbox.write("b/c.py", b"needle\n")
+    await sandbox.write("bin", b"needle\0needle\n")
+    found = await sandbox.grep("NEEDLE", ignore_case=True, context=1)
+    assert [(h.path, h.line, h.context) for h in found.hits] == [
+        ("a.txt", 1, True),
+        ("a.txt", 2, False),
+        ("a.txt", 3, True),
+        ("b/c.py", 1, False),
+    ]
+    assert [h.path for h in (await sandbox.grep("needle", glob="*.py")).hits] == ["b/c.py"]
+    assert (await sandbox.grep("needle", limit=1)).more
+    assert [h.path for h in (await sandbox.grep("needle", "b/c.py")).hits] == ["b/c.py"]
+    with pytest.raises(SandboxError, match="regular expression"):
+        await sandbox.grep("(")
+
+
+async def test_names_that_are_no_text_do_not_break_a_listing(sandbox: Sandbox) -> None:
+    """They are shown with replacements."""
+    await sandbox.exec("touch $'bad\\xff' $'new\\nline'", timeout=5)
+    assert {entry.name for entry in (await sandbox.list()).entries} == {"bad\ufffd", "new\nline"}
+    assert len((await sandbox.exec("touch again", timeout=5)).changes.files) == 1
+
+
+async def test_an_output_that_is_gone_says_so(sandbox: Sandbox) -> None:
+    """And a made-up reference leads nowhere."""
+    result = await sandbox.exec("seq 10000", timeout=5, cap=100)
+    await sandbox.exec("rm -rf ~/.threadwright", timeout=5)
+    for ref in (result.output_ref, "../../../etc/passwd", "", "x/y"):
+        with pytest.raises(OutputGone):
+            await sandbox.read_output(ref)
+
+
+async def test_many_file_operations_run_beside_a_command(sandbox: Sandbox) -> None:
+    """One pipe, answers paired by their numbers."""
+    sleeping = asyncio.create_task(sandbox.exec("sleep 1; echo slept", timeout=10))
+    await asyncio.gather(*(sandbox.write(f"f{n}", str(n).encode()) for n in range(100)))
+    answers = await asyncio.gather(*(sandbox.read(f"f{n}") for n in range(100)))
+    assert [content for content, _ in answers] == [str(n).encode() for n in range(100)]
+    assert not sleeping.done()
+    assert (await sleeping).text == "slept\n"

@@ -1,0 +1,262 @@
+"""Many threads' sandboxes, and the ladder that chooses their kind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import SandboxLost
+from agentic.world import Choice, Limits, Sandboxes
+from agentic.world.docker import OWNER_LABEL, Docker
+from agentic.world.ladder import choose, chooser
+from agentic.world.sandbox import Sandbox
+from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
+
+__all__ = ["docker_url", "ground", "rung_name"]
+
+Make = Callable[..., Sandboxes]
+
+
+@pytest.fixture
+async def make(ground: Ground) -> AsyncIterator[Make]:
+    """Pools over the test's ground, closed at its end."""
+    made: list[Sandboxes] = []
+
+    async def chosen() -> Choice:
+        return Choice(ground.rung, "the test says so")
+
+    def build(**how: float) -> Sandboxes:
+        made.append(Sandboxes(ground.state, chosen, ground.limits, **how))  # pyright: ignore[reportArgumentType]
+        return made[-1]
+
+    yield build
+    for pool in made:
+        await pool.close()
+
+
+async def test_a_thread_keeps_its_sandbox_and_its_files_from_others(make: Make, ground: Ground) -> None:
+    """Same thread, same sandbox; another thread sees nothing of it."""
+    pool = make()
+    assert str(ground.folder) not in supervisors()
+    first = await pool.for_thread("one", ground.folder / "one")
+    assert await pool.for_thread("one", ground.folder / "one") is first
+    assert str(ground.folder) in supervisors()
+    other = await pool.for_thread("two", ground.folder / "two")
+    await first.exec("echo mine > f; echo mine > ~/f; echo mine > /tmp/f; sleep 60 & true", timeout=10)
+    seen = await other.exec(
+        "cat f ~/f /tmp/f; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; find / -xdev -name f 2>/dev/null", timeout=20
+    )
+    assert "mine" not in seen.text
+    assert "sleep 60" not in seen.text
+
+
+async def test_beyond_the_limit_an_idle_sandbox_gives_way(make: Make, ground: Ground) -> None:
+    """The one that was used longest ago."""
+    pool = make(count=2)
+    for name in ("one", "two"):
+        async with pool.use(name, ground.folder / name) as sandbox:
+            assert (await sandbox.exec("true", timeout=10)).ok
+    async with pool.use("one", ground.folder / "one"):
+        pass
+    async with asyncio.timeout(20), pool.use("three", ground.folder / "three") as sandbox:
+        assert (await sandbox.exec("echo three", timeout=10)).text == "three\n"
+    assert pool.existing("one") is not None
+    assert pool.existing("two") is None
+
+
+async def test_while_all_are_busy_threads_wait_in_order_and_know_their_place(make: Make, ground: Ground) -> None:
+    """First come, first served."""
+    pool = make(count=1)
+    order: list[str] = []
+
+    async def work(name: str) -> None:
+        async with pool.use(name, ground.folder / name) as sandbox:
+            order.append(name)
+            await sandbox.exec("sleep 0.3", timeout=10)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for name in ("one", "two", "three"):
+            group.create_task(work(name))
+            await asyncio.sleep(0.05)
+        while not order:
+            await asyncio.sleep(0.01)
+        assert (pool.position("one"), pool.position("two"), pool.position("three")) == (0, 1, 2)
+    assert order == ["one", "two", "three"]
+    assert pool.position("three") == 0
+
+
+async def test_idle_sandboxes_are_ended_and_busy_ones_are_not(make: Make, ground: Ground) -> None:
+    """By the time since their last use."""
+    pool = make(idle=0.2)
+    idle = await pool.for_thread("idle", ground.folder / "idle")
+    async with pool.use("busy", ground.folder / "busy") as busy:
+        await asyncio.sleep(0.3)
+        assert await pool.evict_idle() == 1
+        assert (await busy.exec("true", timeout=10)).ok
+    assert idle.lost
+
+
+async def test_a_lost_sandbox_is_replaced_at_the_next_use(make: Make, ground: Ground) -> None:
+    """The caller in flight gets the error, the next one a new sandbox."""
+    pool = make()
+    async with pool.use("one", ground.folder / "one") as sandbox:
+        await sandbox.close()
+        with pytest.raises(SandboxLost):
+            await sandbox.exec("true", timeout=5)
+    async with pool.use("one", ground.folder / "one") as sandbox:
+        assert (await sandbox.exec("true", timeout=10)).ok
+
+
+async def test_a_waiting_thread_that_gives_up_leaves_the_queue(make: Make, ground: Ground) -> None:
+    """And does not block those behind it."""
+    pool = make(count=1)
+    async with pool.use("one", ground.folder / "one"):
+        waiting = asyncio.create_task(pool.for_thread("two", ground.folder / "two"))
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert pool.position("two") == 0
+    async with asyncio.timeout(20):
+        assert (await (await pool.for_thread("three", ground.folder / "three")).exec("true", timeout=10)).ok
+
+
+async def test_cancelling_the_making_of_a_sandbox_leaves_nothing_behind(make: Make, ground: Ground) -> None:
+    """Whenever the cancellation comes."""
+    pool = make()
+    for delay in (0.0, 0.02, 0.1, 0.2):
+        making = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
+        await asyncio.sleep(delay)
+        if making.cancel():
+            with pytest.raises(asyncio.CancelledError):
+                await making
+            assert pool.existing("one") is None
+        else:
+            await pool.end("one")  # it was quicker than we
+    async with asyncio.timeout(20):
+        while str(ground.folder) in supervisors():
+            await asyncio.sleep(0.05)
+
+
+async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_gets_a_sandbox(ground: Ground) -> None:
+    """The late sandbox is ended by the pool before the thread gets another."""
+    rung, begun, go = ground.rung, asyncio.Event(), asyncio.Event()
+    started: list[Sandbox] = []
+
+    class Slow:
+        name, owner, reap, close = rung.name, rung.owner, rung.reap, rung.close
+
+        async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+            begun.set()
+            await go.wait()
+            started.append(await rung.start(thread, workspace, home, limits))
+            return started[-1]
+
+    async def chosen() -> Choice:
+        return Choice(Slow(), "the test says so")
+
+    pool = Sandboxes(ground.state, chosen, ground.limits, count=1)
+    try:
+        async with asyncio.timeout(30):
+            making = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
+            await begun.wait()
+            making.cancel()
+            await asyncio.wait((making,), timeout=1)
+            assert making.cancelled(), "it does not wait for the start"
+            again = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
+            go.set()
+            sandbox = await again
+            assert (await sandbox.exec("true", timeout=10)).ok
+            assert [one.lost is None for one in started] == [False, True]
+    finally:
+        await pool.close()
+
+
+def supervisors() -> str:
+    """The mount tables of all supervisors of this machine, which show their workspaces."""
+    found = ""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if b"supervisor.pyz" in (entry / "cmdline").read_bytes():
+                    found += (entry / "mountinfo").read_text()
+    return found
+
+
+@pytest.mark.docker
+async def test_containers_of_a_dead_owner_are_reaped_and_those_of_the_living_are_not(
+    docker_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At start, by label."""
+    state, workspace, home = (tmp_path / name for name in ("state", "workspace", "home"))
+    rung = Docker(state, docker_url)
+    for folder in (workspace, home):
+        folder.mkdir()
+    alive = await rung.start("alive", workspace, home, Limits())
+    monkeypatch.setattr("agentic.world.docker.process_mark", lambda _pid: "another-boot:1:1")
+    dead = await rung.start("dead", workspace, home, Limits())
+    monkeypatch.undo()
+    try:
+        assert OWNER_LABEL
+        assert await rung.reap() == 1
+        assert (await alive.exec("true", timeout=10)).ok
+        with pytest.raises(SandboxLost):
+            await dead.exec("true", timeout=10)
+    finally:
+        await alive.close()
+        await dead.close()
+        await rung.close()
+
+
+async def test_the_ladder_takes_what_really_runs_and_says_why_not_the_better_one(tmp_path: Path) -> None:
+    """Without an engine it is bubblewrap."""
+    if shutil.which("bwrap") is None:
+        missing("there is no bubblewrap here")
+    choice = await choose("auto", tmp_path / "state", docker_url=f"unix://{tmp_path}/none.sock")
+    assert choice.name == "bubblewrap"
+    assert "none.sock" in choice.skipped[0]
+
+
+@pytest.mark.docker
+async def test_the_ladder_prefers_docker(tmp_path: Path, docker_url: str) -> None:
+    """Where it runs."""
+    choice = await choose("auto", tmp_path / "state", docker_url=docker_url)
+    assert choice.name == "docker"
+    assert choice.rung is not None
+    await choice.rung.close()
+
+
+async def test_the_host_is_used_only_by_name_and_keeps_the_same_promises_about_ends(tmp_path: Path) -> None:
+    """A stubborn setsid child ends with the kill there too."""
+    pool = Sandboxes(tmp_path / "state", chooser("host", tmp_path / "state"))
+    assert (await pool.choice()).name == "host"
+    grows = tmp_path / "workspace" / "grows"
+    stubborn = "setsid sh -c 'trap \"\" TERM; while :; do echo x >> grows; sleep 0.01; done' & sleep 60"
+    try:
+        async with pool.use("t", tmp_path / "workspace") as sandbox:
+            result = await sandbox.exec(stubborn, timeout=1)
+            assert result.timed_out
+            size = grows.stat().st_size
+            await asyncio.sleep(0.3)
+            assert grows.stat().st_size == size
+            assert (await sandbox.exec("env | grep -c TOKEN; pwd", timeout=10)).text == f"0\n{tmp_path}/workspace\n"
+            await sandbox.start("setsid sh -c 'while :; do echo x >> grows; sleep 0.01; done'")
+            await asyncio.sleep(0.3)
+    finally:
+        await pool.close()
+    size = grows.stat().st_size
+    time.sleep(0.3)
+    assert grows.stat().st_size == size
+
+
+async def test_an_unknown_setting_is_refused_in_words(tmp_path: Path) -> None:
+    """With what to write instead."""
+    choice = await choose("podman", tmp_path)  # type: ignore[arg-type]
+    assert choice.rung is None
+    assert "auto, docker, bubblewrap or host" in choice.why

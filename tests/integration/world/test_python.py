@@ -1,0 +1,122 @@
+"""The persistent interpreter."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from agentic.errors import SandboxError
+from agentic.world import Sandbox
+from tests.integration.world.rungs import PROCESSES, docker_url, ground, rung_name, sandbox
+
+__all__ = ["docker_url", "ground", "rung_name", "sandbox"]
+
+
+async def test_state_is_kept_and_a_last_expression_is_shown(sandbox: Sandbox) -> None:
+    """Names, imports, functions; over errors too."""
+    await sandbox.python("import math\nx = 20\ndef double(n):\n    return 2 * n", timeout=10)
+    failed = await sandbox.python("print('before')\nx / 0", timeout=10)
+    assert failed.text == "before\n"
+    assert "ZeroDivisionError" in failed.error
+    assert "x / 0" in failed.error
+    assert "console.py" not in failed.error
+    result = await sandbox.python("double(x) + math.floor(2.5)", timeout=10)
+    assert (result.text, result.error, result.restarted) == ("42\n", "", False)
+    assert "SyntaxError" in (await sandbox.python("def (", timeout=10)).error
+
+
+async def test_output_of_children_and_changes_of_files_belong_to_the_call(sandbox: Sandbox) -> None:
+    """Everything on the descriptors, not only print."""
+    result = await sandbox.python(
+        "import os, subprocess\nsubprocess.run(['echo', 'child'])\nos.write(2, b'raw\\n')\nopen('made', 'w').write('x')",
+        timeout=10,
+    )
+    assert result.text == "child\nraw\n1\n"
+    assert [change.path for change in result.changes.files] == ["made"]
+
+
+async def test_a_call_that_runs_too_long_is_interrupted_and_keeps_its_state(sandbox: Sandbox) -> None:
+    """A KeyboardInterrupt first."""
+    await sandbox.python("kept = 'yes'", timeout=10)
+    result = await sandbox.python("while True: pass", timeout=0.5)
+    assert result.timed_out
+    assert "KeyboardInterrupt" in result.error
+    assert (await sandbox.python("kept", timeout=10)).text == "'yes'\n"
+
+
+async def test_a_call_that_will_not_be_interrupted_is_killed_and_the_loss_is_told(sandbox: Sandbox) -> None:
+    """The next call starts afresh."""
+    await sandbox.python("kept = 'yes'", timeout=10)
+    stubborn = "import time\nwhile True:\n    try:\n        time.sleep(10)\n    except BaseException:\n        pass"
+    began = time.monotonic()
+    result = await sandbox.python(stubborn, timeout=0.5)
+    assert time.monotonic() - began < 5
+    assert (result.timed_out, result.restarted) == (True, True)
+    assert "NameError" in (await sandbox.python("kept", timeout=10)).error
+
+
+async def test_an_interpreter_that_ends_itself_is_told_and_replaced(sandbox: Sandbox) -> None:
+    """A crash is no hang."""
+    async with asyncio.timeout(10):
+        result = await sandbox.python("import os\nos._exit(3)", timeout=60)
+    assert "exit code 3" in result.error
+    assert result.restarted
+    assert (await sandbox.python("1 + 1", timeout=10)).text == "2\n"
+
+
+async def test_an_interpreter_that_dies_between_calls_is_told_by_the_next(sandbox: Sandbox) -> None:
+    """``restarted`` says that the state is lost."""
+    await sandbox.python("x = 1", timeout=10)
+    await sandbox.kill_all()
+    result = await sandbox.python("'x' in globals()", timeout=10)
+    assert (result.text, result.restarted) == ("False\n", True)
+
+
+async def test_cancelling_a_call_ends_its_code(sandbox: Sandbox) -> None:
+    """With what it started."""
+    code = "import subprocess\nsubprocess.run(['setsid', 'sleep', '300'])"
+    task = asyncio.create_task(sandbox.python(code, timeout=600))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+
+
+async def test_one_call_at_a_time(sandbox: Sandbox) -> None:
+    """A second one is refused in words."""
+    first = asyncio.create_task(sandbox.python("import time; time.sleep(1); 'first'", timeout=10))
+    await asyncio.sleep(0.5)
+    with pytest.raises(SandboxError, match="busy"):
+        await sandbox.python("1", timeout=10)
+    assert (await first).text == "'first'\n"
+
+
+async def test_reset_forgets_everything(sandbox: Sandbox) -> None:
+    """On request."""
+    await sandbox.python("x = 1", timeout=10)
+    await sandbox.reset_python()
+    assert "NameError" in (await sandbox.python("x", timeout=10)).error
+    await sandbox.reset_python()
+
+
+async def test_a_flood_of_printed_text_is_cut(sandbox: Sandbox) -> None:
+    """As for a command."""
+    result = await sandbox.python("for n in range(200000): print(n)", timeout=30, cap=2000)
+    assert result.truncated
+    assert result.text.endswith("199999\n")
+    assert (await sandbox.read_output(result.output_ref, pattern="^12345$")).hits[0].line == 12346
+
+
+async def test_code_that_a_stopped_interpreter_does_not_take_holds_nobody_up(sandbox: Sandbox) -> None:
+    """More of it than a pipe holds; the call ends with its time, and others go on meanwhile."""
+    await sandbox.python("import os, signal, threading", timeout=10)
+    await sandbox.python("threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGSTOP)).start()", timeout=10)
+    await asyncio.sleep(0.5)
+    stuck = asyncio.create_task(sandbox.python("x = '" + "a" * 500_000 + "'", timeout=1))
+    await asyncio.sleep(0.2)
+    async with asyncio.timeout(5):
+        assert (await sandbox.exec("echo free", timeout=5)).text == "free\n"
+    assert (await stuck).timed_out

@@ -1,0 +1,79 @@
+"""One line a mutant: what was taken out, and the test that failed; exits with 1 if any was not noticed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from agentic.core import counting, decide, evolving, peopled
+from tests.mutants.parts import branches
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 300
+NOT_COUNTED = (
+    "--deselect",
+    "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",
+)
+"""It compares names, so it would notice every rule and say nothing of what a rule does."""
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::)?(\S+)", re.MULTILINE)
+
+
+def mutants() -> list[tuple[str, str]]:
+    """(name for the plugin, words for people)."""
+    found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
+    steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
+    found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
+    for module in (evolving, peopled, counting):
+        assert module.__file__ is not None
+        name = module.__name__
+        found += [
+            (f"branch:{name}:{line}", f"branch {name.rpartition('.')[2]}.py:{line}  if {test}")
+            for line, test in branches(Path(module.__file__))
+        ]
+    return found
+
+
+def noticed_by(mutant: str) -> str:
+    """The first test that fails with this part taken out, or ''."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.mutants.plugin",
+        "-x",
+        "-q",
+        "--no-header",
+        "tests/unit/core",
+        *NOT_COUNTED,
+    ]
+    command += ["-p", "no:cacheprovider", "--tb=no"]
+    environment = os.environ | {"THREADWRIGHT_MUTANT": mutant}
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "(the tests did not end)"
+    failed = _FAILED.search(done.stdout)
+    return failed.group(2) if failed else ""
+
+
+def main() -> int:
+    """Run them all, two at a time."""
+    todo = mutants()
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda mutant: noticed_by(mutant[0]), todo))
+    for (_, words), test in zip(todo, results, strict=True):
+        print(f"{words:<70} {test or 'NOT NOTICED'}")
+    noticed = sum(map(bool, results))
+    print(f"mutants noticed: {noticed}/{len(todo)}")
+    return 0 if noticed == len(todo) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

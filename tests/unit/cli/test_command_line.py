@@ -1,0 +1,170 @@
+"""The command line: plain errors, exit codes, and a start that waits for nothing it does not need."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.cli import perform
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def an_empty_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def command(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "THREADWRIGHT_HOME": str(Path.cwd() / "home"),
+        **settings,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "bot.cli", *arguments], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_mistaken_settings_are_told_and_end_with_64(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("THREADWRIGHT_STORE", "mysql")
+    monkeypatch.setenv("THREADWRIGHT_TEIR_2", "x")
+    assert perform(["doctor"]) == 64
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "THREADWRIGHT_STORE" in told.err
+    assert "THREADWRIGHT_TIER_2" in told.err
+
+
+def test_a_model_that_cannot_be_asked_is_told_before_anything_runs() -> None:
+    ended = command("task", "do it", THREADWRIGHT_TIER_2="openai/gpt-4o-mini")
+    assert ended.returncode == 64
+    assert "OPENAI_API_KEY" in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("task", "  "), ("task", "do it", "--dir", "nowhere"), ("task", "do it", "--timeout", "-1"), ("dance",)],
+)
+def test_what_cannot_be_meant_is_refused_with_64(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        perform(arguments)
+    assert ended.value.code == 64
+
+
+def test_doctor_names_every_component_with_its_adapter() -> None:
+    ended = command("doctor", "--json")
+    told = json.loads(ended.stdout)
+    components = {row["name"]: row for row in told["components"]}
+    assert set(components) >= {"python", "guild", "store", "sandbox", "models"}
+    assert components["models"]["adapter"] == "scripted tour"
+    assert "ANTHROPIC_API_KEY" in components["models"]["todo"]
+    assert (ended.returncode == 0) == told["can_run"]
+
+
+def test_doctor_says_what_to_do_about_a_home_that_cannot_be_used() -> None:
+    Path("home").write_text("this is a file")
+    ended = command("doctor", "--json")
+    store = next(row for row in json.loads(ended.stdout)["components"] if row["name"] == "store")
+    assert ended.returncode == 1
+    assert store["state"] == "missing"
+    assert "THREADWRIGHT_HOME" in store["todo"]
+    assert store["why"] == "it is a file, not a folder"
+
+
+def test_a_port_that_is_taken_is_told_with_the_setting_to_change() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = command("run", THREADWRIGHT_GUILD_PORT=port)
+    assert ended.returncode == 1
+    assert port in ended.stderr
+    assert "THREADWRIGHT_GUILD_PORT" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("run",), ("task", "do it")])
+@pytest.mark.parametrize("home", ["a-file", "a-file/below", "/proc/nowhere"])
+def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ...], home: str) -> None:
+    Path("a-file").write_text("this is a file")
+    ended = command(*arguments, THREADWRIGHT_HOME=home)
+    assert ended.returncode == 1
+    assert "THREADWRIGHT_HOME" in ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    assert "Errno" not in ended.stderr
+
+
+def test_a_damaged_guild_is_told_in_one_line() -> None:
+    Path("home/guild").mkdir(parents=True)
+    Path("home/guild/guild.sqlite3").write_bytes(b"this is no database " * 500)
+    ended = command("run")
+    assert ended.returncode == 1
+    assert "Move it away" in ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
+
+
+def test_a_guild_that_cannot_be_opened_is_told_in_one_line() -> None:
+    Path("home/guild/guild.sqlite3").mkdir(parents=True)
+    ended = command("run")
+    assert ended.returncode == 1
+    assert "Move it away" in ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
+
+
+def test_a_guild_folder_that_is_a_file_is_told_in_one_line() -> None:
+    Path("home").mkdir()
+    Path("home/guild").write_text("this is a file")
+    ended = command("run")
+    assert ended.returncode == 1
+    assert "guild cannot be used: it is a file" in ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
+
+
+def test_a_reader_that_is_gone_ends_a_command_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "THREADWRIGHT_HOME": str(Path.cwd() / "home")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "bot.cli", "doctor", "--json"],
+        env=env, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert ended.stderr == ""
+    assert ended.returncode == 141
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        perform(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "threadwright 0.1.0\n"
+
+
+def test_a_damaged_database_is_told_without_a_traceback() -> None:
+    Path("home").mkdir()
+    Path("home/threadwright.sqlite").write_bytes(b"this is no database " * 500)
+    ended = command("run")
+    assert ended.returncode == 1
+    assert "doctor" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    store = next(row for row in json.loads(command("doctor", "--json").stdout)["components"] if row["name"] == "store")
+    assert store["state"] == "missing"
+
+
+def test_the_start_waits_for_no_model_library_and_no_engine() -> None:
+    look = "import sys, bot.app, bot.commandline.run, bot.guild.server; print(*sorted(sys.modules))"
+    ended = subprocess.run(
+        [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = set(ended.stdout.split())
+    assert "discord" in loaded
+    assert not loaded & {"litellm", "anthropic", "openai", "docker", "aioboto3", "boto3", "rich", "httpx"}

@@ -1,0 +1,47 @@
+"""The doctor's rows: no advice to install what is in use, no ✔ for what cannot be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentic.models.tiers import tiers_from
+from agentic.world import Choice
+from agentic.world.host import Host
+from bot.doctor import model_components, sandbox_component
+
+NO_DOCKER = (
+    "docker: no Docker engine answers at /var/run/docker.sock: No such file or directory. Start Docker, install "
+    "bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
+)
+
+
+class Walled(Host):
+    """A rung under another name, as the one that was chosen."""
+
+    name = "bubblewrap"
+
+
+def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
+    row = sandbox_component(Choice(Walled(tmp_path), f"a command really ran ({NO_DOCKER})", (NO_DOCKER,)))
+    assert row.state == "ok"
+    assert row.why == "a command really ran in it; docker: no Docker engine answers at /var/run/docker.sock"
+    assert row.todo == ""
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_docker_alone_is_told_of_auto_where_bubblewrap_is_there(
+    installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if installed:
+        (tmp_path / "bwrap").touch(0o755)
+    row = sandbox_component(Choice(None, "none can be had", (NO_DOCKER,)), "docker")
+    assert ("THREADWRIGHT_SANDBOX=auto" in row.todo) == installed
+
+
+def test_a_tier_whose_model_has_no_key_is_not_marked_as_fine() -> None:
+    choice = tiers_from([None, "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", None], {"ANTHROPIC_API_KEY": "k"})
+    states = {row.name: row.state for row in model_components(choice) if row.name.startswith("tier")}
+    assert states == {"tier 2": "missing", "tier 3": "ok"}

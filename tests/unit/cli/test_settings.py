@@ -1,0 +1,101 @@
+"""Settings: read once, told all at once when they are wrong, and listed in .env.example."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.settings import PROVIDER_VARIABLES, Settings, SettingsMistaken, read_settings, variable
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def an_empty_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def mistakes_by_name() -> dict[str, str]:
+    with pytest.raises(SettingsMistaken) as caught:
+        read_settings()
+    return {mistake.name: f"{mistake.problem}. {mistake.instead}" for mistake in caught.value.mistakes}
+
+
+def test_all_mistakes_are_told_at_once_with_what_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_SANDBOX", "dokcer")
+    monkeypatch.setenv("THREADWRIGHT_MAX_USD", "0")
+    monkeypatch.setenv("THREADWRIGHT_MAX_TURNS_SIMPLE", "many")
+    told = mistakes_by_name()
+    assert set(told) == {"THREADWRIGHT_SANDBOX", "THREADWRIGHT_MAX_USD", "THREADWRIGHT_MAX_TURNS_SIMPLE"}
+    assert "auto, docker, bubblewrap, host" in told["THREADWRIGHT_SANDBOX"]
+    assert "more than 0" in told["THREADWRIGHT_MAX_USD"]
+    assert "whole number" in told["THREADWRIGHT_MAX_TURNS_SIMPLE"]
+
+
+def test_a_misspelt_name_is_told_with_the_nearest_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_TEIR_2", "openai/gpt")
+    monkeypatch.setenv("THREADWRIGHT_STORE", "mysql")
+    told = mistakes_by_name()
+    assert "Write THREADWRIGHT_TIER_2 instead" in told["THREADWRIGHT_TEIR_2"]
+    assert "sqlite, memory" in told["THREADWRIGHT_STORE"]
+
+
+def test_a_misspelt_name_in_the_file_is_told_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("THREADWRIGHT_HOEM=/srv\n")
+    assert "THREADWRIGHT_HOME" in mistakes_by_name()["THREADWRIGHT_HOEM"]
+
+
+def test_a_mistaken_token_is_told_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCORD_TOKEN", "Bot sesame-7731")
+    told = mistakes_by_name()["DISCORD_TOKEN"]
+    assert "sesame" not in told
+    assert "blank" in told
+
+
+def test_names_are_split_at_commas_and_pairs_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_PRICES", "own/model=0.5/2, other/one=1/3")
+    monkeypatch.setenv("THREADWRIGHT_CUSTOM_EMOJI", "123=🛑")
+    monkeypatch.setenv("THREADWRIGHT_OWNERS", "Admins")
+    monkeypatch.setenv("THREADWRIGHT_VIEWERS", "Guests, 42")
+    settings = read_settings()
+    assert settings.dollars == {"own/model": (0.5, 2.0), "other/one": (1.0, 3.0)}
+    assert settings.signs == {"123": "🛑"}
+    assert settings.levels == {"Admins": "owner", "Guests": "viewer", "42": "viewer"}
+
+
+def test_pairs_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_PRICES", "own/model")
+    monkeypatch.setenv("THREADWRIGHT_CUSTOM_EMOJI", "stop=🛑")
+    told = mistakes_by_name()
+    assert "dollars in" in told["THREADWRIGHT_PRICES"]
+    assert "id" in told["THREADWRIGHT_CUSTOM_EMOJI"]
+
+
+def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("THREADWRIGHT_STORE=memory\nTHREADWRIGHT_TIER_2=a/one, b/two\n")
+    monkeypatch.setenv("THREADWRIGHT_STORE", "sqlite")
+    settings = read_settings()
+    assert settings.store == "sqlite"
+    assert settings.tiers == ((), ("a/one", "b/two"), (), ())
+
+
+def test_home_is_absolute_and_the_token_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_HOME", "~/state")
+    monkeypatch.setenv("DISCORD_TOKEN", "sesame-7731")
+    settings = read_settings()
+    assert settings.home == Path("~/state").expanduser()
+    assert "sesame" not in repr(settings)
+
+
+def test_the_example_file_lists_exactly_the_settings_with_their_reasons_and_defaults() -> None:
+    text = (ROOT / ".env.example").read_text()
+    listed = dict(re.findall(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", text, re.MULTILINE))
+    own = {name: value for name, value in listed.items() if name not in PROVIDER_VARIABLES}
+    assert set(own) == {variable(field) for field in Settings.model_fields}
+    flat = re.sub(r"\n# ", " ", text)
+    for field, info in Settings.model_fields.items():
+        assert (info.description or "no reason") in flat
+        default = "" if info.default in (None, ()) else str(info.default)
+        assert own[variable(field)] == default

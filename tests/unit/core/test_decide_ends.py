@@ -1,0 +1,254 @@
+"""The rules by which an execution is extended, escalated, nudged and ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.core import asking
+from agentic.core.decide import Finish, Think, Wait, decide
+from agentic.core.events import (
+    DeadlinePassed,
+    Decided,
+    PolicyChanged,
+    Reported,
+)
+from agentic.core.values import FailureClass
+from tests.unit.core.building import YOU, Log
+
+
+def _at_limit(**policy: object) -> Log:
+    log = Log(turns_medium=1, **policy)
+    log.answer("working", ("look", {}))
+    log.use(0)
+    log.settle()
+    return log
+
+
+def test_at_the_limit_the_person_is_asked_and_may_extend_it() -> None:
+    log = _at_limit()
+    assert log.execution.question is not None
+    assert log.execution.question.sort == "extension"
+    log.say("answer", "20 more turns")
+    log.settle()
+    assert log.execution.turn_limit == 21
+    assert isinstance(decide(log.execution), Think)
+
+
+def test_at_the_limit_the_person_may_say_how_many_in_words_of_their_own() -> None:
+    log = _at_limit()
+    log.say("answer", "go on for 5")
+    log.settle()
+    assert log.execution.turn_limit == 6
+    other = _at_limit()
+    other.say("answer", "sure, go on")
+    other.settle()
+    assert other.execution.turn_limit == 11
+
+
+@pytest.mark.parametrize("word", ["stop", "Stop here", "no"])
+def test_at_the_limit_the_person_may_end_it(word: str) -> None:
+    log = _at_limit()
+    log.say("answer", word)
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "limit"
+    assert "> working" in ended.finished.answer
+
+
+def test_where_nobody_can_answer_the_limit_ends_the_execution() -> None:
+    log = _at_limit(attended=False)
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "limit"
+
+
+@pytest.mark.parametrize(
+    "failure", ["key_refused", "quota_used_up", "context_overflow", "content_filtered", "bad_request"]
+)
+def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: FailureClass) -> None:
+    log = Log()
+    log.fail(failure)
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "failed"
+    assert "> it says" in ended.finished.answer
+
+
+def test_a_passing_failure_moves_within_the_tier_then_backs_off_then_ends() -> None:
+    log = Log()
+    log.fail("unavailable")
+    action = decide(log.execution)
+    assert isinstance(action, Think)
+    assert (action.model, action.attempt, action.turn) == ("small-b", 2, 1)
+    log.fail("timed_out")
+    action = decide(log.execution)
+    assert isinstance(action, Wait)
+    assert [timer.ref.partition(":")[0] for timer in action.timers] == ["retry", "minutes"]
+    log.add(DeadlinePassed(ref=action.timers[0].ref))
+    action = decide(log.execution)
+    assert isinstance(action, Think)
+    assert action.model == "small-a"
+    for _ in range(3):
+        log.fail("unavailable")
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "failed"
+
+
+def test_a_provider_that_says_when_to_come_back_is_waited_for() -> None:
+    log = Log(tiers=({"number": 2, "models": ("only",)},))
+    log.fail("rate_limited", retry_after=30.0)
+    action = decide(log.execution)
+    assert isinstance(action, Wait)
+    assert (action.timers[0].at - log.now).total_seconds() == 30.0
+
+
+def test_the_finish_tool_ends_the_execution_unless_guidance_was_not_seen() -> None:
+    log = Log()
+    log.answer(("finish", {"answer": "All good.", "claims": [{"text": "it works"}]}))
+    log.use(0)
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert (ended.finished.reason, ended.finished.answer) == ("done", "All good.")
+    assert [claim.verdict for claim in ended.finished.claims] == ["unproven"]
+    log.say("guidance", "wait")
+    assert isinstance(decide(log.execution), Think)
+
+
+def test_text_in_talk_is_the_answer() -> None:
+    log = Log("hello", talk=True)
+    log.answer("Hello!")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.answer == "Hello!"
+
+
+def test_text_without_a_call_is_asked_once_to_act_and_then_ends_as_unproven() -> None:
+    log = Log()
+    log.answer("I think it works.")
+    log.settle()
+    assert any("You answered without acting" in text for text in log.execution.told.texts)
+    log.answer("It does.")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert [claim.verdict for claim in ended.finished.claims] == ["unproven"]
+
+
+def test_content_that_the_provider_refused_ends_the_execution_visibly() -> None:
+    log = Log()
+    log.answer(stop="filtered")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "failed"
+
+
+def test_the_same_error_three_times_moves_up_a_tier_once() -> None:
+    log = Log()
+    for _ in range(3):
+        log.answer(("shell", {}))
+        log.use(0, "failed", error="it broke")
+        log.settle()
+    assert log.execution.tier == 4
+    assert log.execution.judged.same_error == 0
+    assert any("take over" in text for text in log.execution.told.texts)
+
+
+def test_a_report_of_being_stuck_moves_up_a_tier_and_rests_for_two_turns() -> None:
+    log = Log(attended=False)
+    for turn in range(1, 5):
+        log.answer(("look", {}))
+        log.add(Reported(status="stuck", confidence=20))
+        log.use(0)
+        log.settle()
+        assert log.execution.tier == 4
+        if turn < 4:
+            assert isinstance(decide(log.execution), Think)
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "stuck"
+
+
+def _stuck_at_the_top(said: str = "I tried the cache.") -> Log:
+    log = Log(tiers=({"number": 2, "models": ("only",)},))
+    log.answer(said, ("look", {}))
+    log.add(Reported(status="stuck", confidence=20))
+    log.use(0)
+    log.settle()
+    return log
+
+
+def test_stuck_at_the_top_the_person_is_asked_and_a_hint_goes_into_the_next_request() -> None:
+    log = _stuck_at_the_top()
+    assert log.execution.question is not None
+    assert "> I tried the cache." in log.execution.question.text
+    log.say("answer", "look at the log")
+    log.settle()
+    assert isinstance(decide(log.execution), Think)
+    assert any("look at the log" in text for text in log.execution.told.texts)
+
+
+def test_stuck_without_a_word_the_question_quotes_nothing() -> None:
+    question = _stuck_at_the_top(" ").execution.question
+    assert question is not None
+    assert "Where I am" not in question.text
+
+
+def test_stuck_at_the_top_the_person_may_let_it_try_again_or_end_it() -> None:
+    again = _stuck_at_the_top()
+    again.say("answer", "1")
+    again.settle()
+    assert any("in another way" in text for text in again.execution.told.texts)
+    ended = _stuck_at_the_top()
+    ended.say("answer", "stop")
+    ended.settle()
+    action = decide(ended.execution)
+    assert isinstance(action, Finish)
+    assert action.finished.reason == "stuck"
+
+
+def test_empty_answers_are_nudged_twice_then_escalated_then_end_visibly() -> None:
+    log = Log(attended=False)
+    for _ in range(2):
+        log.answer()
+        log.settle()
+        assert any("Your last answer was empty" in text for text in log.execution.told.texts)
+        assert log.execution.tier == 2
+    for tier in (4, 4, 4):
+        log.answer()
+        log.settle()
+        assert log.execution.tier == tier
+    log.answer()
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "stuck"
+
+
+def test_a_truncated_answer_is_told() -> None:
+    log = Log()
+    log.answer("half", ("look", {}), stop="length")
+    log.use(0)
+    log.settle()
+    assert any("cut off" in text for text in log.execution.told.texts)
+
+
+def test_one_nudge_a_turn() -> None:
+    log = Log()
+    log.answer(stop="length")
+    log.settle()
+    assert len(log.execution.told.texts) == 1
+
+
+def test_a_decision_is_acted_on_once() -> None:
+    log = _at_limit()
+    question = log.execution.question
+    assert question is not None
+    log.add(Decided(question=question.question, by=YOU, choice="10"))
+    log.settle()
+    assert [e.event.add_turns for e in log.envelopes if isinstance(e.event, PolicyChanged)] == [10]
+    assert asking.STOP == "stop"

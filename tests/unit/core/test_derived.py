@@ -1,0 +1,167 @@
+"""What the fold derives equals a scan of the log: one truth, counted twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentic.core.events import (
+    Asked,
+    CallBlock,
+    DeadlinePassed,
+    Decided,
+    Envelope,
+    Escalated,
+    InputReceived,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    PolicyChanged,
+    Reported,
+    TextBlock,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
+from agentic.core.evolving import evolve
+from agentic.core.execution import Execution
+from tests.unit.core.simulating import simulate
+
+
+def _errors_since(log: list[Envelope]) -> int:
+    tools: dict[str, str] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, Escalated | Decided):
+            counts.clear()
+        if isinstance(event, ModelAnswered):
+            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            tools |= {f"{event.request}.{index}": block.tool for index, block in enumerate(calls)}
+        if isinstance(event, ToolFinished) and event.outcome == "failed" and event.error:
+            counts[tools[event.call], event.error] += 1
+    return max(counts.values(), default=0)
+
+
+def _turns_unchanged(log: list[Envelope]) -> int:
+    unchanged, changed = 0, False
+    passed: int | None = None
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            changed = False
+        if isinstance(event, ToolFinished):
+            changed = changed or bool(event.changes) or event.outcome == "unknown"
+            if event.tests_passed is not None:
+                changed = changed or (passed is not None and event.tests_passed > passed)
+                passed = event.tests_passed
+        if isinstance(event, TurnEnded):
+            unchanged = 0 if changed else unchanged + 1
+    return unchanged
+
+
+def _stuck_since(log: list[Envelope]) -> bool:
+    stuck = False
+    for envelope in log:
+        if isinstance(envelope.event, Escalated | Decided):
+            stuck = False
+        if isinstance(envelope.event, Reported):
+            stuck = envelope.event.status == "stuck"
+        if isinstance(envelope.event, ModelAnswered):
+            said = [block.text for block in envelope.event.blocks if isinstance(block, TextBlock)]
+            stuck = stuck and not any("confidence:" in text for text in said)
+    return stuck
+
+
+def _spent(log: list[Envelope]) -> float:
+    reserved = {e.event.request: e.event.reserved_usd for e in log if isinstance(e.event, ModelRequested)}
+    answered = sum(e.event.usd for e in log if isinstance(e.event, ModelAnswered))
+    unpaid = ("lost", "cancelled", "timed_out")
+    lost = (e.event.request for e in log if isinstance(e.event, ModelFailed) and e.event.failure in unpaid)
+    return answered + sum(reserved[request] for request in lost)
+
+
+def _failures(log: list[Envelope]) -> int:
+    count = 0
+    for envelope in log:
+        if isinstance(envelope.event, ModelAnswered | Escalated):
+            count = 0
+        if isinstance(envelope.event, ModelFailed) and envelope.event.failure not in ("lost", "cancelled"):
+            count += 1
+    return count
+
+
+def _in_a_row(log: list[Envelope], *, textual: bool) -> int:
+    count = 0
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, Escalated | Decided) and not textual:
+            count = 0
+        if isinstance(event, ModelAnswered):
+            text = any(isinstance(block, TextBlock) for block in event.blocks)
+            calls = any(isinstance(block, CallBlock) for block in event.blocks)
+            if textual:
+                count = 0 if calls else count + (text and event.stop != "length")
+            else:
+                count = 0 if calls or text else count + 1
+    return count
+
+
+def _question(log: list[Envelope]) -> str:
+    open_ = ""
+    for envelope in log:
+        if isinstance(envelope.event, Asked):
+            open_ = envelope.event.question
+        if isinstance(envelope.event, Decided) or envelope.event.kind == "finished":
+            open_ = ""
+    return open_
+
+
+def _open_calls(log: list[Envelope]) -> set[str]:
+    known: list[str] = []
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            known = [f"{event.request}.{index}" for index in range(len(calls))]
+    done = {e.event.call for e in log if isinstance(e.event, ToolFinished)}
+    return set(known) - done
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(st.data())
+def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> None:
+    log = simulate(data).log.envelopes
+    execution = Execution(id="x1")
+    for end, envelope in enumerate(log, start=1):
+        execution = evolve(execution, envelope)
+        part = log[:end]
+        results = [e.event for e in part if isinstance(e.event, ToolFinished)]
+        judged = execution.judged
+        assert judged.same_error == _errors_since(part)
+        assert judged.turns_unchanged == _turns_unchanged(part)
+        assert judged.stuck_since == _stuck_since(part)
+        assert judged.calls_ok == sum(result.outcome == "ok" for result in results)
+        assert judged.calls == sum(result.outcome in ("ok", "failed") for result in results)
+        assert judged.empty_answers == _in_a_row(part, textual=False)
+        assert judged.textual_answers == _in_a_row(part, textual=True)
+        assert abs(execution.spent.usd - _spent(part)) < 1e-9
+        assert execution.spent.tokens == sum(e.event.usage.total for e in part if isinstance(e.event, ModelAnswered))
+        assert execution.failure.count == _failures(part)
+        assert (execution.question.question if execution.question else "") == _question(part)
+        assert {call.id for call in execution.open_calls} == _open_calls(part)
+        assert execution.turn.number == max(
+            (e.event.turn for e in part if isinstance(e.event, ModelRequested)), default=0
+        )
+        assert execution.caps.turns == sum(e.event.add_turns for e in part if isinstance(e.event, PolicyChanged))
+        assert (execution.stopping is not None) == any(
+            isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in part
+        )
+        assert execution.fence == max(e.fence for e in part)
+        assert execution.spent.minutes_passed == any(
+            isinstance(e.event, DeadlinePassed) and e.event.ref == "minutes" for e in part
+        )
+        begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
+        assert {call.id for call in execution.turn.calls if call.intent} <= begun

@@ -1,0 +1,70 @@
+"""What people see follows from the events, each thing under a key of its own."""
+
+from __future__ import annotations
+
+from agentic.core.events import Asked, Escalated, Finished, Noted, Option, OutboxItem, OwnerChanged, ToolFinished
+from agentic.core.evolving import evolve
+from agentic.core.execution import Execution
+from agentic.core.visible import visible
+from tests.unit.core.building import Log
+
+
+def shown(log: Log) -> list[OutboxItem]:
+    execution = Execution(id="x1")
+    items: list[OutboxItem] = []
+    for envelope in log.envelopes:
+        items += visible(execution, envelope)
+        execution = evolve(execution, envelope)
+    return items
+
+
+def test_a_start_creates_the_progress_message_of_its_thread() -> None:
+    (item,) = shown(Log())
+    assert (item.sort, item.thread, item.execution, item.target) == ("progress", "100", "x1", "100")
+
+
+def test_what_people_do_gets_a_receipt_and_votes_are_left_to_others() -> None:
+    log = Log()
+    log.say("stop")
+    log.say("guidance", "x")
+    log.say("feedback", "up")
+    receipts = [item for item in shown(log) if item.sort == "receipt"]
+    assert [item.text for item in receipts] == ["Stopping.", "I will take that into the next step."]
+    assert receipts[0].target == "in3"
+
+
+def test_questions_answers_and_blocking_problems_notify_and_the_rest_is_silent() -> None:
+    log = Log()
+    log.add(Asked(question="q", text="Which?", options=(Option(id="1", label="A"),)))
+    log.add(Escalated(from_tier=2, to_tier=4, trigger="it is stuck"))
+    log.add(OwnerChanged(worker="b"))
+    log.add(Noted(text="quiet"))
+    log.add(Finished(reason="done", answer="Done.", files=("a.txt",)))
+    items = {item.sort: item for item in shown(log)}
+    assert items["question"].notify
+    assert items["question"].options[0].label == "A"
+    assert items["answer"].notify
+    assert items["answer"].files == ("a.txt",)
+    notices = [item for item in shown(log) if item.sort == "notice"]
+    assert [item.notify for item in notices] == [False, False]
+    assert "tier 4" in notices[0].text
+    assert len({item.key for item in shown(log)}) == len(shown(log))
+
+
+def test_an_unknown_outcome_is_told_to_people() -> None:
+    log = Log()
+    log.answer(("shell", {"command": "make deploy"}), ("look", {}))
+    log.finish(0, "unknown")
+    log.finish(1, "unknown")
+    log.add(ToolFinished(call="gone", outcome="unknown", preview=""))
+    notices = [item.text for item in shown(log) if item.sort == "notice"]
+    assert "while `make deploy` ran" in notices[0]
+    assert "while the tool look ran" in notices[1]
+    assert "while a step ran" in notices[2]
+
+
+def test_a_queued_task_that_a_stop_dropped_is_named() -> None:
+    log = Log()
+    log.say("queue", "deploy it")
+    (notice,) = [item for item in shown(log) if item.sort == "notice"]
+    assert "deploy it" in notice.text

@@ -1,0 +1,58 @@
+"""Halves of characters never reach an encoder."""
+
+from __future__ import annotations
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.models.anthropic_wire import AnthropicWire
+from agentic.models.calls import read_call
+from agentic.models.characters import dumps, loads, whole, whole_json
+from agentic.models.openai_wire import OpenAIWire
+from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+LEAF = st.one_of(st.none(), st.integers(-9, 9), ANY_TEXT)
+ANY_JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3), max_leaves=8
+)
+
+
+@given(ANY_TEXT)
+def test_any_text_becomes_one_that_can_be_encoded_and_good_text_stays(text: str):
+    fixed = whole(text)
+    fixed.encode()
+    assert whole(fixed) is fixed
+
+
+@given(ANY_JSON)
+def test_any_json_can_be_encoded(value):
+    assert orjson.loads(dumps(value)) == whole_json(value)
+
+
+def test_two_halves_become_their_character_and_one_alone_is_replaced():
+    assert whole("\ud83d" + "\ude00") == "😀"
+    assert whole("a\ud83d") == "a\ufffd"
+    assert loads(b'"\\ud83d"') == "\ud83d"
+
+
+@given(ANY_TEXT)
+def test_no_text_in_a_history_breaks_a_request(text: str):
+    history = (
+        Message("user", text),
+        Message("assistant", text, calls=(ToolCall("a", "shell", {"command": text, text: [text]}),)),
+        Message("user", text, answers=(ToolAnswer("a", "shell", text),)),
+    )
+    prompt = Prompt(text, (), history, tail=text)
+    orjson.loads(AnthropicWire().request("claude", prompt, max_tokens=1, stream=True))
+    orjson.dumps(OpenAIWire().rows(prompt))
+
+
+@given(ANY_TEXT)
+def test_arguments_with_halves_are_read_and_can_be_stored(text: str):
+    import json
+
+    block = read_call("a", "shell", json.dumps({"command": text}), {})
+    assert block.problem == ""
+    block.model_dump_json()

@@ -1,0 +1,70 @@
+"""Prices without LiteLLM."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from agentic.core.events import Usage
+from agentic.models.prices import ModelFacts, Prices, prices_from
+
+
+@pytest.fixture(scope="module")
+def prices() -> Prices:
+    return Prices()
+
+
+def test_a_price_is_known_without_importing_litellm():
+    code = (
+        "import sys; from agentic.models.prices import Prices; p = Prices().price('openai/gpt-4o', 1000, 1000);"
+        "assert 'litellm' not in sys.modules, 'imported'; print(p)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "0.0125", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("gpt-4o", 12.5),
+        ("openai/gpt-4o", 12.5),
+        ("claude-sonnet-4-5", 18.0),
+        ("anthropic/claude-sonnet-4-5", 18.0),
+        ("gemini/gemini-2.5-flash", 2.8),
+        ("ollama_chat/whatever-i-made", 0.0),
+        ("scripted/tour", 0.0),
+    ],
+)
+def test_a_model_has_its_price_with_and_without_its_provider_s_name(prices: Prices, model: str, dollars: float):
+    assert prices.price(model, 1_000_000, 1_000_000) == pytest.approx(dollars)
+
+
+def test_a_model_nobody_knows_has_no_price_until_settings_give_one():
+    assert Prices().price("hosted_vllm/mine", 1, 1) is None
+    assert Prices().usd("hosted_vllm/mine", Usage(input=5)) == 0.0
+    given = Prices(prices_from("hosted_vllm/mine=0.5/1.5@32000, other=1/2/0.1/1.25"))
+    assert given.price("hosted_vllm/mine", 1_000_000, 1_000_000) == pytest.approx(2.0)
+    assert given.context_window("hosted_vllm/mine") == 32_000
+    assert given.usd("other", Usage(cache_read=1_000_000, cache_write=1_000_000)) == pytest.approx(1.35)
+
+
+@pytest.mark.parametrize("text", ["mine", "mine=", "mine=a/b", "mine=1", "mine=-1/2", "=1/2", "mine=1/2@many"])
+def test_a_price_that_cannot_be_read_is_named_with_what_to_write(text: str):
+    with pytest.raises(ValueError, match=r"Write it like hosted_vllm/my-model=0\.5/1\.5"):
+        prices_from(text)
+
+
+def test_settings_win_over_the_map():
+    assert Prices({"gpt-4o": ModelFacts(0.0, 0.0)}).price("gpt-4o", 10, 10) == 0.0
+
+
+def test_what_came_from_the_cache_is_billed_at_its_own_price(prices: Prices):
+    usage = Usage(input=1_000_000, output=1_000_000, cache_read=1_000_000, cache_write=1_000_000)
+    assert prices.usd("anthropic/claude-sonnet-4-5", usage) == pytest.approx(3 + 15 + 0.3 + 3.75)
+
+
+def test_the_window_is_known(prices: Prices):
+    assert prices.context_window("anthropic/claude-sonnet-4-5") == 200_000
+    assert prices.context_window("nobody/knows") is None

@@ -1,0 +1,72 @@
+"""When a reflection is written, and when it is left."""
+
+from __future__ import annotations
+
+from agentic.core.events import Envelope, Event, FeedbackGiven, ModelRequested, Policy, Reflected
+from reflexion.decision import Leave, Reflect, decide_reflection
+from reflexion.trajectory import read_trajectory
+from tests.unit.reflexion.logs import ANN, EPOCH, Did, Log
+
+FAILS, PASSES = Did("pytest", 1), Did("pytest", 0)
+
+
+def decide(log: Log, *outcome: Event) -> Reflect | Leave:
+    envelopes = [Envelope(execution="x1", seq=n, at=EPOCH, fence=0, event=event) for n, event in enumerate(outcome, 1)]
+    return decide_reflection(read_trajectory(log.events, envelopes), envelopes)
+
+
+def test_a_success_is_left() -> None:
+    assert decide(Log().does(PASSES).ends()) == Leave("nothing failed")
+
+
+def test_an_unverified_answer_is_left() -> None:
+    assert decide(Log().does(Did("ls")).ends()) == Leave("nothing failed")
+
+
+def test_a_failure_is_reflected_on() -> None:
+    assert decide(Log().does(FAILS).ends("stuck")) == Reflect("its last check failed")
+    assert decide(Log().does(Did("x", 1)).ends("limit")) == Reflect("it ended as limit")
+    assert decide(Log().does(FAILS).ends("done")) == Reflect("its last check failed")
+
+
+def test_a_vote_against_and_a_correction_are_reflected_on() -> None:
+    log = Log().does(PASSES).ends()
+    assert decide(log, FeedbackGiven(by=ANN, vote="down")) == Reflect("a person voted it down")
+    assert decide(log, FeedbackGiven(by=ANN, vote="down"), FeedbackGiven(by=ANN, vote="up")) == Leave("nothing failed")
+    corrected = Log().does(PASSES).hears("correction", "no, the other file").ends()
+    assert decide(corrected) == Reflect("a person said that it was wrong")
+
+
+def test_nothing_runs_after_a_stop() -> None:
+    assert decide(Log().does(FAILS).ends("stopped")) == Leave("nothing failed")
+
+
+def test_an_outage_of_the_provider_teaches_nothing() -> None:
+    assert decide(Log().does(Did("ls")).fails_to_ask().ends("failed")) == Leave("nothing failed")
+    assert isinstance(decide(Log().fails_to_ask().does(FAILS).ends("failed")), Reflect)
+
+
+def test_an_execution_has_one_reflection() -> None:
+    log = Log().does(FAILS).ends("failed")
+    assert decide(log, Reflected(reflection="r1")) == Leave("it has a reflection")
+
+
+def test_it_is_given_up_after_two_that_could_not_be_used() -> None:
+    log, unusable = Log().does(FAILS).ends("failed"), Reflected(reflection="", problem="no JSON")
+    assert isinstance(decide(log, unusable), Reflect)
+    assert decide(log, unusable, unusable) == Leave("it was tried often enough")
+
+
+def test_requests_that_a_crash_cut_off_count() -> None:
+    asked = ModelRequested(request="r", turn=1, purpose="reflection", tier=2, model="m")
+    assert decide(Log().does(FAILS).ends("failed"), *[asked] * 4) == Leave("it was tried often enough")
+
+
+def test_money_that_is_used_up_is_not_overspent() -> None:
+    log = Log(policy=Policy(max_usd=1.0)).does(FAILS, usd=1.0).ends("budget")
+    assert decide(log) == Leave("the money of this execution is used up")
+
+
+def test_a_running_execution_and_an_empty_one_are_left() -> None:
+    assert decide(Log().does(FAILS)) == Leave("it has not finished")
+    assert decide(Log().ends("failed", "")) == Leave("there is nothing to learn from")

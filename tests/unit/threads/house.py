@@ -1,0 +1,166 @@
+"""A whole house without Discord and without a sandbox: real threads, loop, stores and judgement, a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agentic.core.events import Envelope, FileRef, InboxItem, OutboxItem, Person, Policy, Sort, Tier
+from agentic.loop import Loop
+from agentic.models.scripted import Script, ScriptedModel
+from agentic.ports import (
+    Completion,
+    Observation,
+    Perception,
+    Prepared,
+    Question,
+    Refused,
+    Store,
+    ToolSpec,
+)
+from agentic.stores.memory import MemoryStore
+from bot.clock import SystemClock
+from bot.session import Ground
+from bot.slots import Slots
+from bot.starting import Beginning, Receive
+from bot.threads import Roster, Threads
+from reflexion import Reflexion
+from reflexion.stores.memory import MemoryLessonStore
+
+NUMBERS = itertools.count(1)
+"""Ids that no two messages share, whichever house they were said in."""
+ANN = Person(id="7", name="Ann")
+POLICY = Policy(tiers=(Tier(number=2, models=("scripted/one",)),), retry_base_seconds=0.01)
+
+
+class Bench:
+    """A toolbox of three tools: ``work`` runs what the test gave it, ``ask`` asks a person, ``finish`` is done."""
+
+    def __init__(self, work: Callable[[], object] | None = None) -> None:
+        self.work = work
+        self.began = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.hold: asyncio.Event | None = None
+        self.settled = 0
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        schema: dict[str, JsonValue] = {"type": "object"}
+        return tuple(
+            ToolSpec(name, name, schema, effect="unkeyed", permission="execute") for name in ("work", "ask", "finish")
+        )
+
+    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+        return Prepared(arguments, "sha", "unkeyed")
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        if tool == "ask":
+            return Observation("ok", "", question=Question("which one?", ("this", "that")))
+        if tool == "finish":
+            return Observation("ok", "finished", completion=Completion(str(prepared.arguments.get("answer", "done"))))
+        self.began.set()
+        try:
+            if self.work is not None:
+                self.work()
+            if self.hold is not None:
+                await self.hold.wait()
+        finally:
+            self.ended.set()
+        return Observation("ok", "worked", exit_code=0)
+
+    async def perceive(self) -> Perception:
+        return Perception()
+
+    async def settle(self) -> None:
+        self.settled += 1
+
+
+@dataclass
+class House:
+    """What a test drives and looks at."""
+
+    store: Store
+    model: ScriptedModel
+    bench: Bench
+    threads: Threads
+    slots: Slots
+    told: list[OutboxItem] = field(default_factory=list[OutboxItem])
+
+    async def say(self, text: str, thread: str = "100", sort: Sort = "task", target: str = "") -> InboxItem:
+        number = next(NUMBERS)
+        item = InboxItem(
+            id=f"{thread}{number:05}",
+            thread=thread,
+            sort=sort,
+            author=ANN,
+            at=SystemClock().now(),
+            text=text,
+            target=target,
+        )
+        await self.threads.deliver(item, guild="1")
+        return item
+
+    async def log(self, thread: str = "100", which: int = -1) -> list[Envelope]:
+        rows = await self.store.executions(thread)
+        return [envelope async for envelope in self.store.read(rows[which].execution)]
+
+    async def reasons(self, thread: str = "100") -> list[str]:
+        return [row.finished for row in await self.store.executions(thread)]
+
+    async def texts(self, thread: str = "100") -> list[str]:
+        return [row.item.text for row in await self.store.undelivered(thread)]
+
+
+@asynccontextmanager
+async def house(
+    script: Script,
+    *,
+    store: Store | None = None,
+    bench: Bench | None = None,
+    limit: int = 4,
+    policy: Policy = POLICY,
+    toolbox: Callable[[str], Bench] | None = None,
+    receive: Receive | None = None,
+) -> AsyncGenerator[House]:
+    """Everything that stands behind ``Conversation``; closed in order at the end."""
+    kept = store or MemoryStore()
+    model, tools, clock, slots = ScriptedModel(script), bench or Bench(), SystemClock(), Slots(limit)
+    reflexion = Reflexion(kept, MemoryLessonStore(), model, clock)
+
+    class OneBench:
+        def toolbox(self, thread: str) -> Bench:
+            return toolbox(thread) if toolbox else tools
+
+    async def tell(item: OutboxItem) -> None:
+        await kept.put_outbox([item])
+
+    async def as_they_are(thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+        return files
+
+    receive = receive or as_they_are
+
+    roster = Roster()
+    ground = Ground(
+        store=kept,
+        clock=clock,
+        runner=Loop(kept, model, clock, (roster,)),
+        workshop=OneBench(),
+        learning=reflexion,
+        slots=slots,
+        owner="this",
+        begin=Beginning(kept, reflexion, policy, receive, tell),
+        tell=tell,
+    )
+    threads = Threads(ground, roster, reflexion, receive)
+    built = House(kept, model, tools, threads, slots)
+    try:
+        yield built
+    finally:
+        await threads.close()
+        if store is None:
+            await kept.close()

@@ -1,0 +1,133 @@
+"""What an earlier process left behind is taken up: running executions, questions, stops, tasks, opinions."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentic.models.scripted import answer
+from agentic.stores.memory import MemoryStore
+from tests.unit.threads.house import Bench, house
+
+FINISH = answer("", ("finish", {"answer": "done"}))
+WORK = answer("", ("work", {}))
+ASK = answer("", ("ask", {}))
+
+
+async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> None:
+    store = MemoryStore()
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+        await home.say("fix it")
+        await bench.began.wait()
+    assert bench.ended.is_set()
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        assert await home.threads.recover() == 1
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"], await home.texts()
+        assert home.bench.began.is_set() is False, "a call without a key is not run again"
+        assert any("interrupted in the middle" in text for text in await home.texts())
+
+
+async def test_a_question_outlives_the_process_that_asked_it() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([ASK], store=store) as home:
+        await home.say("do one of two")
+        await home.threads.settled("100")
+    async with asyncio.timeout(10), house([FINISH, FINISH], store=store, limit=1) as home:
+        await home.threads.recover()
+        await home.threads.settled("100")
+        assert home.threads.state("100") == "asking"
+        await home.say("works", thread="200")
+        await home.threads.idle("200")
+        assert await home.reasons("200") == ["done"], "who waits for a person holds no slot, also after a restart"
+        question = (await home.threads.status("100")).question
+        await home.say("this", sort="answer", target=question)
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"]
+
+
+async def test_a_vote_that_was_not_taken_in_before_a_crash_is_taken_in_at_the_next_start() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        item = await home.say("fix it")
+        await home.threads.idle("100")
+    await store.put(item.model_copy(update={"id": "100998", "sort": "feedback", "text": "down"}))
+    async with asyncio.timeout(10), house([answer("{}")] * 3, store=store) as home:
+        await home.threads.recover()
+        execution = (await store.executions("100"))[-1].execution
+        while "feedback_given" not in [e.event.kind for e in await store.read_outcome(execution)]:
+            await asyncio.sleep(0.01)
+        assert await home.reasons() == ["done"]
+
+
+async def test_a_stop_given_while_the_bot_is_down_is_obeyed_at_its_start() -> None:
+    store = MemoryStore()
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+        item = await home.say("fix it")
+        await bench.began.wait()
+    await store.put(item.model_copy(update={"id": "100999", "sort": "stop", "text": ""}))
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["stopped"]
+        assert home.model.asked == []
+
+
+async def test_a_task_given_while_the_bot_is_down_begins_at_its_start() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([], store=store) as home:
+        item = await home.say("one", thread="100", sort="stop")
+    await store.put(item.model_copy(update={"id": "7", "sort": "task", "text": "begin"}))
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"], await home.texts()
+
+
+async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([], store=store) as home:
+        await home.threads.close()
+        await home.say("one", thread="100")
+        assert home.threads.state("100") == "idle"
+        assert home.model.asked == []
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"]
+
+
+async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
+    """Take up what there is, or begin it, and end the process while a tool runs; whether it was taken up."""
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+        if not await store.executions():
+            await home.say("fix it")
+        elif not await home.threads.recover():
+            return False
+        await bench.began.wait()
+        facts = home.store
+    if not in_order:
+        rows = await facts.executions()
+        await facts.set_fact(f"handed over: {rows[-1].execution}", "")
+    return True
+
+
+async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_until_a_person_says_something() -> None:
+    store = MemoryStore()
+    assert [await interrupt(store, in_order=False) for _ in range(5)] == [True, True, True, False, False]
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        assert await home.threads.recover() == 0
+        assert sum("leave it alone" in text for text in await home.texts()) == 1, "told once, however often it starts"
+        await home.say("try again")
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"], await home.texts()
+
+
+async def test_processes_that_ended_in_order_are_no_crashes() -> None:
+    store = MemoryStore()
+    assert [await interrupt(store, in_order=True) for _ in range(5)] == [True] * 5

@@ -1,0 +1,116 @@
+"""A lease is renewed while work goes on, and work ends before the lease can run out."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agentic.errors import LeaseLost, StoreUnavailable
+from agentic.ports import Lease
+from agentic.stores.memory import MemoryStore
+from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, take, while_held
+
+
+class FastClock:
+    """Time that passes a hundred times faster in sleeps."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 1000)
+        self.seconds += seconds
+
+
+class FullDisk(MemoryStore):
+    """A store that can no longer renew."""
+
+    async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
+        raise StoreUnavailable("the disk is full")
+
+
+async def test_work_outlives_the_first_lease_because_it_is_renewed() -> None:
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+
+    async def work() -> float:
+        while clock.monotonic() < 3 * LEASE_SECONDS:
+            await asyncio.sleep(0.001)
+        return clock.monotonic()
+
+    async with asyncio.timeout(5):
+        assert await while_held(store, clock, lease, work()) >= 3 * LEASE_SECONDS
+    assert await store.acquire("t", "another") is None
+
+
+async def test_work_ends_before_a_lease_that_cannot_be_renewed_runs_out() -> None:
+    clock = FastClock()
+    store = FullDisk(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    ended: list[float] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(clock.monotonic())
+
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreUnavailable, match="disk is full"):
+            await while_held(store, clock, lease, work())
+    assert ended
+    assert ended[0] <= LEASE_SECONDS - SAFETY_SECONDS + 1
+
+
+async def test_work_ends_when_another_has_the_thread() -> None:
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    await store.release(lease)
+    assert await store.acquire("t", "another") is not None
+    async with asyncio.timeout(5):
+        with pytest.raises(LeaseLost):
+            await while_held(store, clock, lease, asyncio.sleep(60))
+
+
+async def test_a_thread_that_another_process_works_in_is_not_taken() -> None:
+    clock = FastClock()
+    store = MemoryStore(lambda: 0.0)
+    assert await store.acquire("t", "another") is not None
+    async with asyncio.timeout(5):
+        with pytest.raises(ThreadTaken, match="running twice"):
+            await take(store, clock, "t", "me")
+
+
+async def test_a_failure_of_the_work_is_its_own() -> None:
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+
+    async def work() -> None:
+        raise ValueError("its own")
+
+    async with asyncio.timeout(5):
+        with pytest.raises(ValueError, match="its own"):
+            await while_held(store, clock, lease, work())
+
+
+async def test_a_stop_ends_the_wait_for_the_lease_of_another_process() -> None:
+    store = MemoryStore(lambda: 0.0)
+    assert await store.acquire("t", "another") is not None
+    halt = asyncio.Event()
+    taking = asyncio.create_task(take(store, FastClock(), "t", "me", halt))
+    await asyncio.sleep(0)
+    halt.set()
+    async with asyncio.timeout(5):
+        with pytest.raises(ThreadTaken, match="another process"):
+            await taking

@@ -1,0 +1,99 @@
+"""Files that people send: taken within bounds, and what was left out says why."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from agentic.core.events import FileRef
+from agentic.world import Sandboxes
+from agentic.world.ladder import chooser
+from bot.download import download
+from bot.workshop import FILE_BYTES, FILES, AttachmentGone, Workshop
+from bot.workspaces import Workspaces
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+async def nothing(address: str, most: int) -> bytes:
+    raise AssertionError(f"{address} should not have been fetched")
+
+
+def workshop(folder: Path, fetch: object = nothing) -> tuple[Workshop, Sandboxes]:
+    sandboxes = Sandboxes(folder / "sandboxes", chooser("bubblewrap", folder / "sandboxes"))
+    return Workshop(sandboxes, Workspaces(folder / "workspaces"), fetch), sandboxes  # pyright: ignore
+
+
+async def test_a_file_is_in_the_workspace_and_named_by_its_path_there(tmp_path: Path) -> None:
+    async def fetch(address: str, most: int) -> bytes:
+        assert (address, most) == ("http://files/1", FILE_BYTES)
+        return b"a,b\n1,2\n"
+
+    shop, sandboxes = workshop(tmp_path, fetch)
+    try:
+        (taken,) = await shop.receive("100", (FileRef(name="data.csv", path="http://files/1", size=8),))
+        assert taken.skipped == ""
+        assert (tmp_path / "workspaces" / "100" / taken.path).read_bytes() == b"a,b\n1,2\n"
+    finally:
+        await sandboxes.close()
+
+
+async def test_files_beyond_the_bounds_are_left_out_with_the_reason_and_not_fetched(tmp_path: Path) -> None:
+    shop, _ = workshop(tmp_path)
+    large = FileRef(name="film.mkv", path="http://files/1", size=FILE_BYTES + 1)
+    (skipped,) = await shop.receive("100", (large,))
+    assert "at most 25 MB" in skipped.skipped
+    assert skipped.path == ""
+    many = tuple(FileRef(name=f"{n}", skipped="x") for n in range(FILES + 1))
+    assert f"at most {FILES}" in (await shop.receive("100", many))[-1].skipped
+
+
+async def test_a_file_that_is_gone_is_left_out_and_the_others_are_not(tmp_path: Path) -> None:
+    async def fetch(address: str, most: int) -> bytes:
+        if address.endswith("gone"):
+            raise AttachmentGone("it can no longer be fetched (status 404)")
+        return b"here"
+
+    shop, sandboxes = workshop(tmp_path, fetch)
+    try:
+        gone, here = await shop.receive("1", (FileRef(name="a", path="x/gone"), FileRef(name="b", path="x/here")))
+        assert "404" in gone.skipped
+        assert here.skipped == ""
+    finally:
+        await sandboxes.close()
+
+
+async def test_a_download_never_takes_more_than_it_may(tmp_path: Path) -> None:
+    async def serve(request: web.Request) -> web.Response:
+        if request.path == "/gone":
+            raise web.HTTPNotFound
+        return web.Response(body=b"x" * 1000)
+
+    app = web.Application()
+    app.router.add_get("/{name}", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        assert await download(f"{url}/file", 1000) == b"x" * 1000
+        with pytest.raises(AttachmentGone, match="more bytes"):
+            await download(f"{url}/file", 999)
+        with pytest.raises(AttachmentGone, match="404"):
+            await download(f"{url}/gone", 999)
+    finally:
+        await runner.cleanup()
+    with pytest.raises(AttachmentGone, match="could not be fetched"):
+        await download(f"{url}/file", 1000)
+
+
+def test_a_thread_has_a_folder_of_its_own_and_no_other_name(tmp_path: Path) -> None:
+    spaces = Workspaces(tmp_path / "w")
+    assert spaces.folder("100") == tmp_path / "w" / "100"
+    assert Workspaces(tmp_path, bound=tmp_path / "repo").folder("100") == tmp_path / "repo"
+    with pytest.raises(ValueError, match="cannot name"):
+        spaces.folder("../etc")
