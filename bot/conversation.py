@@ -5,12 +5,20 @@ What people do becomes an ``InboxItem`` (``bot/translate.py``).  Its ``sort`` sa
 task, guidance, answer   a plain message, by the state of the thread: idle, busy, asking
 queue                    a task for after the running one
 stop                     🛑 or the word alone
+pause, resume            ⏸ and ▶: nothing new begins between the two
+continue                 ✅: the recommended answer where it asks, resume where it is paused, else a further task
+ask                      💬: it asks before it goes on
+side                     ``. btw …``: a question beside the running execution
+edited, deleted          the task's own message was
+undo                     put back what an execution changed; ``target`` is the execution
+merge, reject            👍 and 👎 on an offered branch; ``target`` is the offer's id
+retry, fork, escalate    are answered plainly in this version
 feedback                 ``text`` is the vote: 'up', 'down', or 'none' where it was taken back
 correction               ❌ or "that was wrong"
 
-``target`` says what it is about: for an answer the question's id; for feedback and corrections '<execution>/result'
-or '<execution>/turn:3', or '' for the newest execution of the thread.  An answer's ``text`` is the chosen option's
-label, or what the person wrote.
+``target`` says what it is about: for an answer the question's id, with '#part' behind it for one of several; for
+feedback and corrections '<execution>/result' or '<execution>/turn:3', or '' for the newest execution of the thread.
+An answer's ``text`` is the chosen option's label, or what the person wrote.
 """
 
 from __future__ import annotations
@@ -20,9 +28,9 @@ from typing import Literal, Protocol
 
 from agentic.core.events import InboxItem
 
-Activity = Literal["idle", "busy", "asking"]
+Activity = Literal["idle", "busy", "asking", "paused"]
 """What a thread with an agent is doing."""
-ThreadState = Literal["unknown", "idle", "busy", "asking"]
+ThreadState = Literal["unknown", "idle", "busy", "asking", "paused"]
 """The same, or a thread that is no session."""
 
 

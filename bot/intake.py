@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from agentic.core.events import InboxItem
 from agentic.errors import AgenticError
 from bot.conversation import Conversation, Receipt
+from bot.inputs import Ignored, Outcome, Told
 from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
 from bot.sending import Urgency
-from bot.translate import Ignored, Outcome, Told, title_of
+from bot.translate import title_of
 
 NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
 

@@ -11,9 +11,9 @@ import discord
 from agentic.core.events import FileRef, Level, Started
 from agentic.ports import EventLog
 from bot.conversation import Conversation
+from bot.inputs import House, Kind, Said, Scene, Speaker
 from bot.render import storable
 from bot.rights import level_of
-from bot.translate import House, Kind, Said, Scene, Speaker
 
 
 @dataclass(frozen=True, slots=True)

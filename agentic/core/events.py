@@ -41,6 +41,8 @@ class Started(Frozen):
     sandbox: str = ""
     inbox: str = ""
     """The inbox item that caused this execution: the message's id."""
+    side: bool = False
+    """A side question about ``parent``: answered beside it, without tools, without a progress message."""
 
 
 class OwnerChanged(Frozen):
@@ -91,6 +93,8 @@ class Asked(Frozen):
     sort: Literal["question", "approval", "extension", "plan"] = "question"
     text: str = ""
     options: tuple[Option, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Several questions in one; then ``text`` introduces them and ``options`` is empty."""
     call: str = ""
     args_sha: str = ""
     who_may: Level = "executor"
@@ -103,6 +107,8 @@ class Decided(Frozen):
     by: Person
     choice: str
     text: str = ""
+    answers: dict[str, str] = Field(default_factory=dict)
+    """Answers to the parts of a question, by the part's id."""
 
 
 class DeadlinePassed(Frozen):
@@ -165,9 +171,10 @@ class Reflected(Frozen):
 Event = Annotated[
     Started | OwnerChanged | Quarantined | InputReceived | PolicyChanged | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
-    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered | PlanExited
-    | CheckpointSaved | WorkspaceRestored | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled
-    | Finished | FeedbackGiven | Evaluated | Reflected,
+    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered
+    | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
+    | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | Finished | FeedbackGiven | Evaluated
+    | Reflected,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -188,7 +195,7 @@ class Envelope(Frozen):
     schema_version: int = SCHEMA
 
 
-OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress"]
+OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer"]
 
 
 class OutboxItem(Frozen):
@@ -205,7 +212,12 @@ class OutboxItem(Frozen):
     text: str = ""
     files: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
+    parts: tuple[Part, ...] = ()
+    asked: Literal["", "question", "approval", "extension", "plan"] = ""
+    """What sort of question it is."""
+    expires: datetime | None = None
     question: str = ""
+    """The question's id, or an offer's."""
     target: str = ""
     generation: int = 0
     notify: bool = False

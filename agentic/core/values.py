@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 __all__ = [
     "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
     "EarlierResult", "Effect", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Option", "Outcome",
-    "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
+    "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
     "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
 ]  # fmt: skip
 
@@ -24,7 +24,7 @@ Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown", "refused"]
 Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled"]
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
-    "continue", "escalate", "ask", "extend", "deleted", "edited",
+    "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject",
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
@@ -107,6 +107,7 @@ class Policy(Frozen):
     retry_base_seconds: float = 1.0
     request_seconds: float = 300.0
     tool_seconds: float = 120.0
+    approval_minutes: float = 15.0
     history: Literal["append", "seed", "replay_all"] = "append"
     lesson_tokens: int = 300
     reflections_kept: int = 3
@@ -248,6 +249,14 @@ class Option(Frozen):
     id: str
     label: str
     description: str = ""
+
+
+class Part(Frozen):
+    """One of several questions that are asked together; ``id`` is unique within them."""
+
+    id: str
+    text: str
+    options: tuple[Option, ...] = ()
 
 
 class Todo(Frozen):

@@ -18,7 +18,9 @@ from agentic.core.values import (
     FailureClass,
     FileChange,
     Frozen,
+    Level,
     Outcome,
+    Person,
     Purpose,
     Segments,
     StaleFile,
@@ -29,11 +31,15 @@ from agentic.core.values import (
 )
 
 __all__ = [
+    "BranchMerged",
+    "BranchRejected",
     "BudgetReserved",
     "BudgetSettled",
     "CancelRequested",
     "CheckpointSaved",
+    "CommitCreated",
     "Compacted",
+    "Gated",
     "ModelAnswered",
     "ModelFailed",
     "ModelRequested",
@@ -176,15 +182,68 @@ class PlanExited(Frozen):
 
 
 class CheckpointSaved(Frozen):
+    """The workspace as it was after ``through_seq``; ``problem`` says why it could not be saved."""
+
     kind: Literal["checkpoint_saved"] = "checkpoint_saved"
     manifest: str
     through_seq: int
+    problem: str = ""
 
 
 class WorkspaceRestored(Frozen):
+    """Files of the workspace were put back; ``lost`` says what could not be, or was left as it is."""
+
     kind: Literal["workspace_restored"] = "workspace_restored"
     manifest: str
     lost: str = ""
+    files: tuple[str, ...] = ()
+    by: Person | None = None
+
+
+class Gated(Frozen):
+    """A call that needs a person's approval; nothing of it has begun.
+
+    An approval counts for these arguments (``args_sha``) and this state of the world (``state_sha``) only.
+    """
+
+    kind: Literal["gated"] = "gated"
+    call: str
+    args_sha: str
+    reason: str
+    who_may: Level = "operator"
+    state_sha: str = ""
+
+
+class CommitCreated(Frozen):
+    """The agent's work stands on a branch of its own, offered to be merged into ``base``."""
+
+    kind: Literal["commit_created"] = "commit_created"
+    offer: str
+    branch: str
+    commit: str
+    base: str
+    base_commit: str = ""
+    message: str = ""
+    files: tuple[str, ...] = ()
+    insertions: int = 0
+    deletions: int = 0
+    diffstat: str = ""
+
+
+class BranchMerged(Frozen):
+    kind: Literal["branch_merged"] = "branch_merged"
+    offer: str
+    branch: str
+    commit: str
+    by: Person
+
+
+class BranchRejected(Frozen):
+    kind: Literal["branch_rejected"] = "branch_rejected"
+    offer: str
+    branch: str
+    commit: str
+    by: Person
 
 
 class SubagentStarted(Frozen):

@@ -12,8 +12,8 @@ from discord.ext import commands
 from agentic.core.events import InboxItem
 from bot.embeds import help_embed, status_embed
 from bot.reading import scene_of
+from bot.refusals import NOTHING_RUNS, VIEWER
 from bot.rights import at_least
-from bot.translate import NOTHING_RUNS, VIEWER
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot

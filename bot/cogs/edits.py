@@ -17,9 +17,10 @@ from discord.ext import commands
 from agentic.core.events import InboxItem, Person
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError
+from bot.inputs import Ignored, Outcome
 from bot.intake import Place, not_kept
 from bot.reading import when
-from bot.translate import Ignored, Outcome, translate_edit
+from bot.translate import translate_edit
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot

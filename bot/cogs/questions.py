@@ -15,9 +15,10 @@ from agentic.core.events import InboxItem
 from agentic.errors import AgenticError
 from bot.cogs.reactions import noted
 from bot.conversation import Receipt
+from bot.gestures import translate_click
+from bot.inputs import Clicked, Told
 from bot.intake import not_kept
 from bot.reading import scene_about
-from bot.translate import Clicked, Told, translate_click
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot

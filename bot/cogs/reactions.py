@@ -13,9 +13,10 @@ from agentic.core.identity import execution_id
 from agentic.errors import AgenticError
 from bot.emoji import STOP, meaning, normalised
 from bot.feed import folded
+from bot.gestures import translate_reaction
+from bot.inputs import Reacted, Scene, Speaker
 from bot.intake import Place, not_kept
 from bot.reading import scene_about, scene_of, when
-from bot.translate import Reacted, Scene, Speaker, translate_reaction
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot

@@ -14,11 +14,12 @@ from agentic.errors import AgenticError
 from bot.cogs.unbuilt import without_commands
 from bot.embeds import help_embed, status_embed
 from bot.emoji import EYES, command
+from bot.inputs import Outcome, Said, Told, Wanted
 from bot.intake import Place, not_kept
 from bot.posting import Held, Unfit
 from bot.reading import scene_of
 from bot.sending import Urgency
-from bot.translate import Outcome, Said, Told, Wanted, title_of, translate_message
+from bot.translate import title_of, translate_message
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from agentic.core.events import InboxItem
-from bot.translate import Outcome, Told
+from bot.inputs import Outcome, Told
 
 KNOWN = frozenset(("pause", "resume", "retry", "fork", "continue", "escalate", "ask", "btw", "undo"))
 """Names that people know from the design and that do nothing yet."""

@@ -12,22 +12,9 @@ from hypothesis import strategies as st
 from agentic.core.events import FileRef, InboxItem
 from bot.conversation import ThreadState
 from bot.emoji import STOP
-from bot.translate import (
-    Clicked,
-    House,
-    Ignored,
-    Reacted,
-    Said,
-    Scene,
-    Speaker,
-    Told,
-    Wanted,
-    title_of,
-    translate_click,
-    translate_message,
-    translate_reaction,
-    without_mentions,
-)
+from bot.gestures import translate_click, translate_reaction
+from bot.inputs import Clicked, House, Ignored, Reacted, Said, Scene, Speaker, Told, Wanted
+from bot.translate import title_of, translate_message, without_mentions
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")

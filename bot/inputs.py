@@ -1,0 +1,128 @@
+"""What people do in Discord, as small values, and what may be made of it; pure.
+
+``bot/reading.py`` makes the first, ``bot/translate.py`` (messages) and ``bot/gestures.py`` (reactions, clicks) the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from agentic.core.events import FileRef, InboxItem, Level, Person
+from bot.conversation import ThreadState
+
+Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who did it; ``itself`` is the bot."""
+
+    id: str
+    name: str
+    level: Level = "executor"
+    bot: bool = False
+    itself: bool = False
+
+    def person(self) -> Person:
+        """As the log keeps it."""
+        return Person(id=self.id, name=self.name, level=self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message; ``thread`` is '' in a plain channel, ``addressed`` says whether it mentions the bot."""
+
+    id: str
+    channel: str
+    thread: str
+    text: str
+    at: datetime
+    speaker: Speaker
+    addressed: bool = False
+    kind: Kind = "text"
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """A reaction given or taken back on a message that belongs to ``thread``; ``target`` says what it shows."""
+
+    id: str
+    message: str
+    thread: str
+    emoji: str
+    at: datetime
+    speaker: Speaker
+    custom_id: str = ""
+    target: str = ""
+    added: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Clicked:
+    """A button: an option of a question, a vote under an answer (``vote`` is 'up' or 'down'), or ``halt``."""
+
+    id: str
+    message: str
+    thread: str
+    at: datetime
+    speaker: Speaker
+    question: str = ""
+    label: str = ""
+    vote: str = ""
+    target: str = ""
+    halt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the thread is doing, which question is open, and whose execution it is."""
+
+    state: ThreadState
+    question: str = ""
+    requester: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What was configured: the bot's own ids to strip from mentions, bots that may speak, custom emoji by id."""
+
+    mentions: tuple[str, ...] = ()
+    speaking_bots: frozenset[str] = frozenset()
+    custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Nothing is done, and the person is told why and what to do."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A read-only command, written to the bot as a message."""
+
+    command: Literal["status", "help"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing is done or said; the reason is for the log."""
+
+    reason: str
+
+
+Outcome = InboxItem | Told | Wanted | Ignored
+
+
+def unheard(speaker: Speaker, house: House) -> Ignored | None:
+    """Why nothing of what they do counts; None where it does."""
+    if speaker.itself:
+        return Ignored("its own")
+    if speaker.bot and speaker.id not in house.speaking_bots:
+        return Ignored("a bot or webhook")
+    return None
