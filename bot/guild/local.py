@@ -19,6 +19,7 @@ from bot.guild.records import Channel, Member, Message, Overwrite, Role
 from bot.guild.wire import Json
 
 if TYPE_CHECKING:
+    from bot.guild.rest import Asked
     from bot.guild.server import Server
     from bot.guild.state import GuildState
     from bot.guild.store import FolderKeeper, MemoryKeeper
@@ -137,6 +138,11 @@ class LocalGuild(Acting):
     def messages(self, channel_id: int, *, viewer: Person = None) -> list[Message]:
         """The messages of a channel as a person sees them, oldest first."""
         return self.state.history(channel_id, self._person(viewer).id)
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The newest requests to the REST API, oldest first."""
+        return list(self._server.api.asked)
 
     def threads(self) -> list[Channel]:
         """All threads, oldest first."""

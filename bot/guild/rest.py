@@ -10,8 +10,10 @@ import asyncio
 import mimetypes
 import socket
 import struct
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from aiohttp import BodyPartReader, web
 
@@ -30,6 +32,16 @@ from bot.guild.wire import Fields, Json, decode, encode, is_snowflake
 PREFIX = "/api/v10"
 # Requests that carry their own token in the path.
 _TOKEN_IN_PATH = ("/webhooks/", "/interactions/")
+ASKED_KEPT = 20_000
+"""So many requests are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it arrived: when (monotonic seconds), ``METHOD /path`` without the API prefix."""
+
+    at: float
+    what: str
 
 
 @dataclass(slots=True)
@@ -45,6 +57,7 @@ class Api:
     misbehaviour: Misbehaviour
     ratelimits: RateLimits = field(default_factory=RateLimits)
     renames: RenameLimit = field(default_factory=RenameLimit)
+    asked: deque[Asked] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
 
     @property
     def me(self) -> int:
@@ -68,6 +81,7 @@ def endpoint(api: Api, handler: Endpoint) -> Callable[[web.Request], Awaitable[w
 
     async def answer(request: web.Request) -> web.StreamResponse:
         path = request.path.removeprefix(PREFIX)
+        api.asked.append(Asked(monotonic(), f"{request.method} {path}"))
         fault = api.misbehaviour.fault_for(f"{request.method} {path}")
         early = await _misbehaved(request, fault)
         if early is not None:
