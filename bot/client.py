@@ -21,6 +21,7 @@ from bot.feed import Feed
 from bot.intake import Intake
 from bot.outbox import Outbox
 from bot.posting import Desk
+from bot.preferences import Preferences
 from bot.reading import Options, Reader
 from bot.sending import Sender
 
@@ -49,6 +50,7 @@ class ThreadwrightBot(commands.Bot):
             http_trace=self.sender.trace(),
         )  # fmt: skip
         self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
+        self.preferences = Preferences(store)
         self.reader = Reader(self, options)
         self.desk = Desk(self, self.sender)
         self.intake = Intake(conversation, self.desk)

@@ -1,0 +1,65 @@
+"""What people chose for a guild, a channel or a thread."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite import SQLiteStore
+from bot.preferences import CHOICES, Preference, Preferences, UnknownChoice, checked
+
+
+async def test_the_nearest_choice_counts_thread_before_channel_before_guild_before_default() -> None:
+    kept = Preferences(MemoryStore())
+    assert (await kept.of("3", "2", "1")).verbosity == "normal"
+    await kept.put("guild", "1", "verbosity", "quiet")
+    assert (await kept.of("3", "2", "1")).verbosity == "quiet"
+    await kept.put("channel", "2", "verbosity", "detailed")
+    assert (await kept.of("3", "2", "1")).verbosity == "detailed"
+    await kept.put("thread", "3", "verbosity", "normal")
+    assert (await kept.of("3", "2", "1")).verbosity == "normal"
+    assert await kept.origins("3", "2", "1") == {"verbosity": ("normal", "thread")}
+    assert (await kept.of("4", "2", "1")).verbosity == "detailed"
+    assert (await kept.of("4", "5", "1")).verbosity == "quiet"
+    assert (await kept.of("3", "2", "9")).verbosity == "normal"
+    assert (await kept.of("8", "7", "9")).verbosity == "normal"
+
+
+async def test_a_choice_that_is_taken_back_lets_the_wider_one_count_again() -> None:
+    kept = Preferences(MemoryStore())
+    await kept.put("guild", "1", "verbosity", "quiet")
+    await kept.put("channel", "2", "verbosity", "detailed")
+    await kept.put("channel", "2", "verbosity", "")
+    assert await kept.origins(channel="2", guild="1") == {"verbosity": ("quiet", "guild")}
+
+
+async def test_choices_survive_a_restart(tmp_path: Path) -> None:
+    store = SQLiteStore.open(tmp_path / "x.sqlite")
+    await Preferences(store).put("channel", "2", "verbosity", "Detailed ")
+    await store.close()
+    again = SQLiteStore.open(tmp_path / "x.sqlite")
+    assert (await Preferences(again).of(channel="2")).verbosity == "detailed"
+    await again.close()
+
+
+@pytest.mark.parametrize(("name", "value"), [("verbosity", "loud"), ("colour", "red"), ("colour", "")])
+async def test_what_does_not_exist_is_refused_with_what_does(name: str, value: str) -> None:
+    kept = Preferences(MemoryStore())
+    with pytest.raises(UnknownChoice, match=r"verbosity|quiet, normal, detailed"):
+        await kept.put("guild", "1", name, value)
+    assert await kept.of(guild="1") == Preference()
+
+
+@pytest.mark.parametrize("stored", ["no json", "[1]", '{"verbosity": "loud", "later": "x"}', '{"verbosity": 7}'])
+async def test_what_a_newer_version_or_a_fault_left_is_as_if_nobody_had_chosen(stored: str) -> None:
+    store = MemoryStore()
+    await store.set_fact("preference.guild.1", stored)
+    assert await Preferences(store).of(guild="1") == Preference()
+
+
+def test_each_field_can_be_set_and_its_default_is_one_of_its_values() -> None:
+    for field in fields(Preference):
+        assert checked(field.name, CHOICES[field.name].default) == getattr(Preference(), field.name)
