@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -89,7 +88,7 @@ class Interactions:
             kind,
             user_id,
             channel_id,
-            time.monotonic(),
+            self._state.clock.monotonic(),
             name=name,
             message_id=message.id if message else None,
         )
@@ -105,7 +104,7 @@ class Interactions:
         return one
 
     def _forget_old(self) -> None:
-        horizon = time.monotonic() - 2 * TOKEN_SECONDS
+        horizon = self._state.clock.monotonic() - 2 * TOKEN_SECONDS
         for old in [i for i in self._by_id.values() if i.started < horizon]:
             del self._by_id[old.id], self._by_token[old.token]
 
@@ -133,7 +132,7 @@ class Interactions:
             raise unknown("Interaction")
         if one.answer is not None:
             raise ApiError(400, 40060, "Interaction has already been acknowledged.")
-        if time.monotonic() - one.started > ANSWER_SECONDS:
+        if self._state.clock.monotonic() - one.started > ANSWER_SECONDS:
             raise unknown("Interaction")
         return one
 
@@ -142,7 +141,7 @@ class Interactions:
         one = self._by_token.get(token)
         if one is None or one.answer is None:
             raise unknown("Webhook")
-        if time.monotonic() - one.started > TOKEN_SECONDS:
+        if self._state.clock.monotonic() - one.started > TOKEN_SECONDS:
             raise ApiError(401, 50027, "Invalid Webhook Token")
         return one
 

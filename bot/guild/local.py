@@ -212,6 +212,10 @@ class LocalGuild(Acting):
         self.state.grants.members = members
         self.state.grants.message_content = message_content
 
+    def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
+        """Lets time pass at once, for messages, nonces, interactions, sessions and limits alike."""
+        self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
+
     def forget_nonces(self) -> None:
         """Behaves as if the minutes for which nonces are remembered had passed."""
         self._messages.forget_nonces()

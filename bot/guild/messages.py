@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 from bot.guild import payloads
@@ -26,7 +25,7 @@ from bot.guild.records import (
     MessageType,
     Pings,
 )
-from bot.guild.state import GuildState, now
+from bot.guild.state import GuildState
 from bot.guild.threads import join_thread, unarchive_on_post
 from bot.guild.wire import JsonObject
 
@@ -86,7 +85,7 @@ class Messages:
             attachments=self._kept(message, revision) + self._stored(revision.uploads),
             flags=_edited_flags(message, revision) & ~MessageFlag.LOADING,
             # filling in a deferred answer does not count as an edit
-            edited_at=message.edited_at if message.flags & MessageFlag.LOADING else now(),
+            edited_at=message.edited_at if message.flags & MessageFlag.LOADING else self._state.clock.now(),
         )
         if not (changed.content or changed.embeds or changed.components or changed.attachments):
             raise empty_message()
@@ -147,7 +146,7 @@ class Messages:
                 "channel_id": str(channel_id),
                 "guild_id": str(self._state.identity.guild_id),
                 "user_id": str(user_id),
-                "timestamp": int(time.time()),
+                "timestamp": int(self._state.clock.time()),
                 "member": payloads.member(self._state.member(user_id)),
             },
             channel_id=channel_id,
@@ -171,13 +170,13 @@ class Messages:
         if draft.nonce is None or not draft.enforce_nonce:
             return None
         at, message_id = self._nonces.get((author_id, channel_id, str(draft.nonce)), (0.0, 0))
-        if not message_id or time.monotonic() - at > NONCE_MEMORY_SECONDS:
+        if not message_id or self._state.clock.monotonic() - at > NONCE_MEMORY_SECONDS:
             return None
         return self._state.message(channel_id, message_id)
 
     def _remember(self, author_id: int, channel_id: int, draft: Draft, made: Message) -> None:
         if draft.nonce is not None:
-            now = time.monotonic()
+            now = self._state.clock.monotonic()
             while self._nonces and now - next(iter(self._nonces.values()))[0] > NONCE_MEMORY_SECONDS:
                 del self._nonces[next(iter(self._nonces))]  # oldest first
             key = (author_id, channel_id, str(draft.nonce))
@@ -207,7 +206,7 @@ class Messages:
             channel_id=channel.id,
             author_id=author_id,
             content=draft.content,
-            created_at=now(),
+            created_at=self._state.clock.now(),
             type=kind,
             embeds=draft.embeds,
             components=draft.components,

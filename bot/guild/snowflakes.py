@@ -5,8 +5,9 @@ https://discord.com/developers/docs/reference#snowflakes
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
+
+from bot.guild.clock import Clock
 
 EPOCH_MS = 1_420_070_400_000
 
@@ -14,14 +15,15 @@ EPOCH_MS = 1_420_070_400_000
 class Snowflakes:
     """Ids that are unique, ascend, and carry the time they were made."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "clock")
 
     def __init__(self, after: int = 0) -> None:
         self._last = after
+        self.clock = Clock()
 
     def next(self) -> int:
         """A new id, above every id handed out before."""
-        fresh = (int(time.time() * 1000) - EPOCH_MS) << 22
+        fresh = (int(self.clock.time() * 1000) - EPOCH_MS) << 22
         self._last = max(fresh, self._last + 1)
         return self._last
 

@@ -7,7 +7,6 @@ to the store if there is one, and publishes what happened.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Protocol
 
 from bot.guild.errors import ApiError, missing_access, missing_permissions, unknown
@@ -67,6 +66,7 @@ class GuildState:
     def __init__(self, identity: Identity, ids: Snowflakes, keeper: Keeper) -> None:
         self.identity = identity
         self.ids = ids
+        self.clock = ids.clock
         self.feed = Feed()
         self.grants = Grants()
         self.keeper = keeper
@@ -191,11 +191,6 @@ class GuildState:
     ) -> None:
         """Tells everyone who listens."""
         self.feed.publish(Event(name, data, channel_id, only_for))
-
-
-def now() -> datetime:
-    """This moment."""
-    return datetime.now(UTC)
 
 
 def text_channel(state: GuildState, name: str) -> Channel:

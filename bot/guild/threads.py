@@ -12,7 +12,7 @@ from bot.guild.errors import ApiError, missing_permissions, thread_archived
 from bot.guild.message_view import MessageView
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, ChannelType, Message, MessageFlag, MessageType
-from bot.guild.state import GuildState, now, refuse_unless_text
+from bot.guild.state import GuildState, refuse_unless_text
 from bot.guild.wire import Json, JsonObject
 
 
@@ -64,7 +64,7 @@ def standalone(state: GuildState, view: MessageView, user_id: int, parent: Chann
                 parent.id,
                 user_id,
                 ask.name,
-                now(),
+                state.clock.now(),
                 type=MessageType.THREAD_CREATED,
                 thread_id=thread.id,
                 flags=int(MessageFlag.HAS_THREAD),
@@ -84,7 +84,7 @@ def _made(state: GuildState, thread_id: int, user_id: int, parent: Channel, ask:
             owner_id=user_id,
             auto_archive_minutes=ask.auto_archive_minutes,
             member_ids=(user_id,),
-            archive_changed_at=now(),
+            archive_changed_at=state.clock.now(),
         )
     )
     body = payloads.channel(state, thread) | {"newly_created": True}
@@ -99,7 +99,7 @@ def _first_message(state: GuildState, view: MessageView, thread: Channel, starte
             thread.id,
             starter.author_id,
             "",
-            now(),
+            state.clock.now(),
             type=MessageType.THREAD_STARTER_MESSAGE,
             reply_to=starter.id,
         )
@@ -176,7 +176,7 @@ def change(state: GuildState, user_id: int, channel: Channel, wanted: ChannelCha
         auto_archive_minutes=wanted.auto_archive_minutes or channel.auto_archive_minutes,
     )
     if changed.archived != channel.archived:
-        changed = replace(changed, archive_changed_at=now())
+        changed = replace(changed, archive_changed_at=state.clock.now())
     state.put_channel(changed)
     name = "THREAD_UPDATE" if changed.is_thread else "CHANNEL_UPDATE"
     state.publish(name, payloads.channel(state, changed), channel_id=changed.id)
