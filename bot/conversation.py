@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agentic.core.events import InboxItem
+from agentic.core.events import Asked, InboxItem
 
 Activity = Literal["idle", "busy", "asking", "paused"]
 """What a thread with an agent is doing."""
@@ -54,6 +54,8 @@ class StatusView:
     """Id of the person whose execution it is."""
     question: str = ""
     """Id of the open question."""
+    asked: Asked | None = None
+    """The open question itself."""
     step: str = ""
     turn: int = 0
     tier: int = 0

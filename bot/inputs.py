@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from agentic.core.events import FileRef, InboxItem, Level, Person
+from agentic.core.events import Asked, FileRef, InboxItem, Level, Person
 from bot.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
@@ -84,6 +84,10 @@ class Scene:
     state: ThreadState
     question: str = ""
     requester: str = ""
+    asked: Asked | None = None
+    """The open question itself: its options, and who may decide it."""
+    bot_writes: bool = True
+    """Discord lets the bot itself write there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = Fa
     if state == "unknown" or (state == "idle" and not wholly):
         return Scene(state)
     status = await conversation.status(thread)
-    return Scene(state, status.question, status.requester)
+    return Scene(state, status.question, status.requester, status.asked)
 
 
 async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:

@@ -72,7 +72,7 @@ class Threads:
         """Keep the item durably, then start or nudge the thread's execution."""
         session = await self._session(item, guild, title)
         item = _as_meant(item, session)
-        if item.sort == "answer" and item.target not in ("", session.question):
+        if item.sort == "answer" and item.target.partition("#")[0] not in ("", session.question):
             return Receipt(False, session.activity, CLOSED)
         if starts(item):
             _mark(item, session)
@@ -287,6 +287,7 @@ class Threads:
             task=row.task,
             requester=(session.activity != "idle" and session.requester) or _requester(execution),
             question=session.question,
+            asked=execution.question,
             step=", ".join(call.block.tool for call in execution.calls_in_flight),
             turn=execution.turn.number,
             tier=execution.tier,

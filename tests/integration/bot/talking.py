@@ -116,7 +116,7 @@ class Talk:
         started, question = log.started, log.question
         return StatusView(
             state, execution=log.id, task=started.task if started else "",
-            requester=started.requester.id if started else "", question=question.question if question else "",
+            requester=started.requester.id if started else "", question=question.question if question else "", asked=question,
             turn=log.turn.number, usd=log.spent.usd, seconds=12.0, model="scripted/plain", tier=2,
         )  # fmt: skip
 
