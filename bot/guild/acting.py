@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.guild import reactions, threads
+from bot.guild import direct, reactions, threads
 from bot.guild.drafts import Draft, Revision, Upload
 from bot.guild.errors import too_long
 from bot.guild.records import Channel, Member, Message
@@ -53,6 +53,16 @@ class Acting:
             raise LookupError(f"Nobody here is called {who!r}; add_member({who!r}) first.")
         return named[0]
 
+    async def open_dm(self, who: Person = None) -> Channel:
+        """The direct messages between the bot and a person, who is the default author there."""
+        return direct.opened(self.state, self._person(who).id)
+
+    def _author(self, channel_id: int, who: Person) -> Member:
+        channel = self.state.channels.get(channel_id)
+        if who is None and channel is not None and channel.is_direct:
+            return self.state.member(channel.recipient_ids[0])
+        return self._person(who)
+
     async def post(
         self,
         channel_id: int,
@@ -73,7 +83,7 @@ class Acting:
             nonce=nonce,
             enforce_nonce=nonce is not None,
         )
-        return self._messages.create(self._person(author).id, channel_id, draft)
+        return self._messages.create(self._author(channel_id, author).id, channel_id, draft)
 
     async def edit(self, message_id: int, text: str, *, author: Person = None) -> Message:
         """Edits a message as its author."""
@@ -84,22 +94,22 @@ class Acting:
     async def delete(self, message_id: int, *, author: Person = None) -> None:
         """Deletes a message, by default as the person at the page."""
         message = self.state.find_message(message_id)
-        self._messages.delete(self._person(author).id, message.channel_id, message_id)
+        self._messages.delete(self._author(message.channel_id, author).id, message.channel_id, message_id)
 
     async def react(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
         """Reacts: "🛑", or "name:id" for a custom emoji."""
         message = self.state.find_message(message_id)
-        return reactions.add(self.state, self._person(author).id, message, emoji)
+        return reactions.add(self.state, self._author(message.channel_id, author).id, message, emoji)
 
     async def unreact(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
         """Takes a reaction back."""
         message = self.state.find_message(message_id)
-        who = self._person(author).id
+        who = self._author(message.channel_id, author).id
         return reactions.remove(self.state, who, who, message, emoji)
 
     async def typing(self, channel_id: int, *, author: Person = None) -> None:
         """Types."""
-        self._messages.typing(self._person(author).id, channel_id)
+        self._messages.typing(self._author(channel_id, author).id, channel_id)
 
     async def create_thread(self, where: int, name: str, *, author: Person = None, private: bool = False) -> Channel:
         """A thread from a message (its id), or alone in a channel (its id)."""
@@ -122,13 +132,14 @@ class Acting:
     async def click(self, message_id: int, custom_id: str, *, author: Person = None, values: Iterable[str] = ()) -> str:
         """Clicks a button or chooses in a select; the result is the interaction's id."""
         message = self.state.find_message(message_id)
-        return str(self._server.people.click(self._person(author), message, custom_id, [*values]).id)
+        who = self._author(message.channel_id, author)
+        return str(self._server.people.click(who, message, custom_id, [*values]).id)
 
     async def slash(
         self, channel_id: int, name: str, options: Mapping[str, Json] | None = None, *, author: Person = None
     ) -> str:
         """Uses a slash command ("lessons list" for a subcommand); the result is the interaction's id."""
-        who = self._person(author)
+        who = self._author(channel_id, author)
         return str(self._server.people.slash(who, channel_id, name, dict(options or {})).id)
 
     async def submit(self, interaction_id: str, values: Mapping[str, str]) -> str:

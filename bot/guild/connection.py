@@ -157,7 +157,8 @@ class Connection:
         guild_id = self._api.state.identity.guild_id
         here = not self._api.state.bot_removed
         has_guild = here and (shard is None or (guild_id >> 22) % shard[1] == shard[0])
-        session = self._gateway.open_session(intents, has_guild=has_guild)
+        has_direct = shard is None or shard[0] == 0
+        session = self._gateway.open_session(intents, has_guild=has_guild, has_direct=has_direct)
         self._attach(session)
         self._greet(session, shard)
 

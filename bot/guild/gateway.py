@@ -41,10 +41,10 @@ class Gateway:
             self.connections.discard(connection)
             self.api.state.feed.changed()
 
-    def open_session(self, intents: int, *, has_guild: bool) -> Session:
+    def open_session(self, intents: int, *, has_guild: bool, has_direct: bool = True) -> Session:
         """A new session, which hears the guild from now on."""
         self._drop_abandoned()
-        session = Session(self.api.state, intents, has_guild=has_guild)
+        session = Session(self.api.state, intents, has_guild=has_guild, has_direct=has_direct)
         self.sessions[session.id] = session
         self._leave[session.id] = self.api.state.feed.subscribe(session.hear)
         return session

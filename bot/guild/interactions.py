@@ -242,27 +242,29 @@ class Interactions:
         """https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object"""
         state = self._state
         channel = state.channel(one.channel_id)
-        guild_id = str(state.identity.guild_id)
-        rights = state.rights(one.user_id, channel)
-        person: JsonObject = {"permissions": str(int(rights))}
-        where: JsonObject = {"permissions": str(int(rights))}
-        return {
+        rights: JsonObject = {"permissions": str(int(state.rights(one.user_id, channel)))}
+        body: JsonObject = {
             "id": str(one.id),
             "application_id": str(state.identity.application_id),
             "type": int(one.kind),
             "data": data,
-            "guild": {"id": guild_id, "locale": "en-US", "features": []},
-            "guild_id": guild_id,
-            "channel": payloads.channel(state, channel) | where,
+            "channel": payloads.channel(state, channel) | rights,
             "channel_id": str(one.channel_id),
-            "member": payloads.member(state.member(one.user_id)) | person,
             "token": one.token,
             "version": 1,
             "app_permissions": str(int(state.rights(state.identity.bot_id, channel))),
             "locale": "en-US",
-            "guild_locale": "en-US",
             "entitlements": [],
-            "authorizing_integration_owners": {"0": guild_id},
-            "context": 0,
+            "authorizing_integration_owners": {"0": "0" if channel.is_direct else str(state.identity.guild_id)},
+            "context": 1 if channel.is_direct else 0,
             "attachment_size_limit": limits.FILE_BYTES,
         }
+        person = state.member(one.user_id)
+        if channel.is_direct:
+            body["user"] = payloads.user(person)
+            return body
+        guild_id = str(state.identity.guild_id)
+        here: JsonObject = {"id": guild_id, "locale": "en-US", "features": []}
+        in_guild: JsonObject = {"guild": here, "guild_id": guild_id, "guild_locale": "en-US"}
+        body["member"] = payloads.member(person) | rights
+        return body | in_guild

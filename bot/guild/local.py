@@ -151,7 +151,7 @@ class LocalGuild(Acting):
     def channel(self, name: str = "general") -> Channel:
         """The text channel of that name."""
         for one in self.state.channels.values():
-            if one.name == name and not one.is_thread:
+            if one.name == name and not one.is_thread and not one.is_direct:
                 return one
         raise LookupError(f"There is no channel {name!r}; add_channel({name!r}) makes one.")
 
@@ -215,6 +215,11 @@ class LocalGuild(Acting):
     def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
         """Lets time pass at once, for messages, nonces, interactions, sessions and limits alike."""
         self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
+
+    def refuse_direct(self, who: Person = None, *, refused: bool = True) -> None:
+        """A person takes no direct messages from the bot (50007), or does so again."""
+        number = self._person(who).id
+        self.state.closed_to_bot = self.state.closed_to_bot - {number} | ({number} if refused else set())
 
     def forget_nonces(self) -> None:
         """Behaves as if the minutes for which nonces are remembered had passed."""

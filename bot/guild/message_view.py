@@ -78,8 +78,10 @@ class MessageView:
         """
         state = self._state
         body = self.payload(one)
-        body["guild_id"] = str(state.identity.guild_id)
+        body |= state.place(one.channel_id)
         body["channel_type"] = int(state.channels[one.channel_id].type)
+        if state.channels[one.channel_id].is_direct:
+            return body
         if one.author_id in state.members:
             body["member"] = member(state.members[one.author_id], with_user=False)
         body["mentions"] = [_mentioned(state.members[u]) for u in one.pings.users if u in state.members]
@@ -120,8 +122,7 @@ class MessageView:
             "message_reference": {
                 "type": 0,
                 "message_id": str(one.reply_to),
-                "channel_id": str(where),
-                "guild_id": str(state.identity.guild_id),
+                **state.place(where),
             },
             "referenced_message": referenced,
         }
@@ -136,7 +137,7 @@ class MessageView:
             "id": str(source.id),
             "type": source.type,
             "user": who,
-            "authorizing_integration_owners": {"0": str(state.identity.guild_id)},
+            "authorizing_integration_owners": {"0": str(state.place(one.channel_id).get("guild_id", "0"))},
         }
         if source.message_id is not None:
             about["interacted_message_id"] = str(source.message_id)

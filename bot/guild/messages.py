@@ -111,11 +111,7 @@ class Messages:
         self._state.drop_message(message)
         self._state.publish(
             "MESSAGE_DELETE",
-            {
-                "id": str(message_id),
-                "channel_id": str(channel_id),
-                "guild_id": str(self._state.identity.guild_id),
-            },
+            {"id": str(message_id), **self._state.place(channel_id)},
             channel_id=channel_id,
             only_for=message.visible_to,
         )
@@ -140,23 +136,19 @@ class Messages:
         """Shows that somebody is typing."""
         channel = self._state.channel(channel_id)
         self._state.require(user_id, channel, _sending(channel))
-        self._state.publish(
-            "TYPING_START",
-            {
-                "channel_id": str(channel_id),
-                "guild_id": str(self._state.identity.guild_id),
-                "user_id": str(user_id),
-                "timestamp": int(self._state.clock.time()),
-                "member": payloads.member(self._state.member(user_id)),
-            },
-            channel_id=channel_id,
-        )
+        at = int(self._state.clock.time())
+        body: JsonObject = {**self._state.place(channel_id), "user_id": str(user_id), "timestamp": at}
+        if not channel.is_direct:
+            body["member"] = payloads.member(self._state.member(user_id))
+        self._state.publish("TYPING_START", body, channel_id=channel_id)
 
     # -- creating, step by step ---------------------------------------------------------------
 
     def _check_rights(self, author_id: int, channel: Channel, draft: Draft) -> None:
         state = self._state
         state.require(author_id, channel, _sending(channel))
+        if channel.is_direct and author_id == state.identity.bot_id and state.closed_to_bot & {*channel.recipient_ids}:
+            raise ApiError(403, 50007, "Cannot send messages to this user")
         if draft.uploads:
             state.require(author_id, channel, Permission.ATTACH_FILES)
         if draft.embeds:

@@ -68,6 +68,8 @@ def role(one: Role) -> JsonObject:
 
 def channel(state: GuildState, one: Channel) -> JsonObject:
     """https://discord.com/developers/docs/resources/channel#channel-object"""
+    if one.is_direct:
+        return _direct(state, one)
     body: JsonObject = {
         "id": str(one.id),
         "type": int(one.type),
@@ -79,6 +81,17 @@ def channel(state: GuildState, one: Channel) -> JsonObject:
         "flags": 0,
     }
     return body | (_thread_part(state, one) if one.is_thread else _text_part(one))
+
+
+def _direct(state: GuildState, one: Channel) -> JsonObject:
+    """A direct message as the bot gets it: its recipient is the other one."""
+    return {
+        "id": str(one.id),
+        "type": int(one.type),
+        "last_message_id": str(one.last_message_id) if one.last_message_id else None,
+        "recipients": [user(state.member(i)) for i in one.recipient_ids],
+        "flags": 0,
+    }
 
 
 def _text_part(one: Channel) -> JsonObject:
@@ -139,7 +152,7 @@ def guild(state: GuildState, *, all_members: bool) -> JsonObject:
     """GUILD_CREATE: https://discord.com/developers/docs/events/gateway-events#guild-create"""
     everyone = [*state.members.values()]
     mine = [m for m in everyone if all_members or m.id == state.identity.bot_id]
-    visible = [c for c in state.channels.values() if _visible(state, c)]
+    visible = [c for c in state.channels.values() if not c.is_direct and _visible(state, c)]
     extra: JsonObject = {
         "joined_at": iso(made_at(state.identity.bot_id)),
         "large": False,

@@ -45,6 +45,19 @@ MEMBER_DEFAULT = (
     | Permission.SEND_MESSAGES_IN_THREADS
 )
 
+# What both have in a direct message: no roles, no overwrites, nothing to manage.
+IN_DIRECT = (
+    Permission.ADD_REACTIONS
+    | Permission.VIEW_CHANNEL
+    | Permission.SEND_MESSAGES
+    | Permission.EMBED_LINKS
+    | Permission.ATTACH_FILES
+    | Permission.READ_MESSAGE_HISTORY
+    | Permission.MENTION_EVERYONE
+    | Permission.USE_EXTERNAL_EMOJIS
+    | Permission.USE_APPLICATION_COMMANDS
+)
+
 
 def granted(member: Member, channel: Channel, roles: Mapping[int, Role], everyone_id: int, owner_id: int) -> Permission:
     """What `member` may do in `channel` (for a thread, pass its parent)."""

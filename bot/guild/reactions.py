@@ -32,7 +32,8 @@ def add(state: GuildState, user_id: int, message: Message, emoji: str) -> Messag
         raise ApiError(400, 30010, "Maximum number of reactions reached (20)")
     changed = state.put_message(replace(message, reactions=_with(message.reactions, emoji, (*present, user_id))))
     body = _event(state, changed, emoji, user_id)
-    body["member"] = payloads.member(state.member(user_id))
+    if not channel.is_direct:
+        body["member"] = payloads.member(state.member(user_id))
     body["message_author_id"] = str(message.author_id)
     state.publish("MESSAGE_REACTION_ADD", body, channel_id=channel.id)
     return changed
@@ -61,11 +62,7 @@ def clear(state: GuildState, actor_id: int, message: Message, emoji: str | None 
     state.require(actor_id, channel, Permission.MANAGE_MESSAGES)
     kept = tuple(r for r in message.reactions if emoji is not None and r.emoji != emoji)
     changed = state.put_message(replace(message, reactions=kept))
-    body: JsonObject = {
-        "channel_id": str(channel.id),
-        "message_id": str(message.id),
-        "guild_id": str(state.identity.guild_id),
-    }
+    body: JsonObject = {"message_id": str(message.id), **state.place(channel.id)}
     if emoji is None:
         state.publish("MESSAGE_REACTION_REMOVE_ALL", body, channel_id=channel.id)
     else:
@@ -78,9 +75,8 @@ def _event(state: GuildState, message: Message, emoji: str, user_id: int) -> Jso
     """https://discord.com/developers/docs/events/gateway-events#message-reaction-add"""
     return {
         "user_id": str(user_id),
-        "channel_id": str(message.channel_id),
         "message_id": str(message.id),
-        "guild_id": str(state.identity.guild_id),
+        **state.place(message.channel_id),
         "emoji": payloads.emoji(emoji),
         "burst": False,
         "type": 0,

@@ -13,6 +13,7 @@ class ChannelType(IntEnum):
     """https://discord.com/developers/docs/resources/channel#channel-object-channel-types"""
 
     TEXT = 0
+    DM = 1
     PUBLIC_THREAD = 11
     PRIVATE_THREAD = 12
 
@@ -73,7 +74,7 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A text channel, or a thread if it has a parent."""
+    """A text channel, a thread if it has a parent, or what the bot and one person say in private."""
 
     id: int
     name: str
@@ -90,11 +91,17 @@ class Channel:
     auto_archive_minutes: int = 1440
     member_ids: tuple[int, ...] = ()
     message_count: int = 0
+    recipient_ids: tuple[int, ...] = ()
 
     @property
     def is_thread(self) -> bool:
         """Whether this hangs under another channel."""
         return self.type in (ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether this is private between the bot and one person, outside the guild."""
+        return self.type is ChannelType.DM
 
 
 @dataclass(frozen=True, slots=True)

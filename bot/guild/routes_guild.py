@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bot.guild import payloads
-from bot.guild.errors import unknown
+from bot.guild import direct, payloads
+from bot.guild.errors import required, unknown
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel
-from bot.guild.rest import PREFIX, Api, Endpoint, endpoint, path_id, query_id, query_limit
+from bot.guild.rest import PREFIX, Api, Endpoint, endpoint, path_id, query_id, query_limit, read_body
 from bot.guild.wire import Json, JsonObject
 
 
@@ -26,6 +26,8 @@ class GuildRoutes:
             ("GET", "/users/@me", self.me),
             ("GET", r"/users/{user:\d+}", self.user),
             ("GET", "/users/@me/guilds", self.my_guilds),
+            ("GET", "/users/@me/channels", self.my_channels),
+            ("POST", "/users/@me/channels", self.open_direct),
             ("GET", "/oauth2/applications/@me", self.application),
             ("GET", "/applications/@me", self.application),
             ("GET", "/gateway", self.gateway),
@@ -54,6 +56,18 @@ class GuildRoutes:
     async def my_guilds(self, _: web.Request) -> Json:
         """The one guild."""
         return [payloads.guild_core(self._api.state)]
+
+    async def my_channels(self, _: web.Request) -> Json:
+        """Nothing: bots do not get their direct messages listed."""
+        return []
+
+    async def open_direct(self, request: web.Request) -> Json:
+        """https://discord.com/developers/docs/resources/user#create-dm"""
+        fields = (await read_body(request)).fields
+        recipient = fields.snowflake("recipient_id")
+        if recipient is None:
+            raise required(fields.at("recipient_id"))
+        return payloads.channel(self._api.state, direct.opened(self._api.state, recipient))
 
     async def application(self, _: web.Request) -> Json:
         """https://discord.com/developers/docs/resources/application#application-object"""
@@ -120,7 +134,8 @@ class GuildRoutes:
 
     def _seen(self) -> list[Channel]:
         state = self._api.state
-        return [c for c in state.channels.values() if state.rights(self._api.me, c) & Permission.VIEW_CHANNEL]
+        ours = [c for c in state.channels.values() if not c.is_direct]
+        return [c for c in ours if state.rights(self._api.me, c) & Permission.VIEW_CHANNEL]
 
 
 def thread_listing(api: Api, found: list[Channel]) -> JsonObject:

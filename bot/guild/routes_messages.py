@@ -68,7 +68,8 @@ class MessageRoutes:
 
     def _sent(self, message: Message) -> Json:
         api = self._api
-        return for_viewer(api.view.payload(message), api.me, sees_content=api.state.grants.message_content)
+        sees = api.state.channel(message.channel_id).is_direct or api.state.grants.message_content
+        return for_viewer(api.view.payload(message), api.me, sees_content=sees)
 
     async def history(self, request: web.Request) -> Json:
         """A page of messages, newest first; empty without READ_MESSAGE_HISTORY."""

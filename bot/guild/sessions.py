@@ -29,13 +29,19 @@ class Intent(IntFlag):
     GUILD_MESSAGES = 1 << 9
     GUILD_MESSAGE_REACTIONS = 1 << 10
     GUILD_MESSAGE_TYPING = 1 << 11
+    DIRECT_MESSAGES = 1 << 12
+    DIRECT_MESSAGE_REACTIONS = 1 << 13
+    DIRECT_MESSAGE_TYPING = 1 << 14
     MESSAGE_CONTENT = 1 << 15
+    GUILD_MESSAGE_POLLS = 1 << 24
+    DIRECT_MESSAGE_POLLS = 1 << 25
 
 
 VALID_INTENTS = sum(1 << bit for bit in (*range(17), 20, 21, 24, 25))
 
 _BY_PREFIX: tuple[tuple[str, Intent | None], ...] = (
     ("MESSAGE_REACTION_", Intent.GUILD_MESSAGE_REACTIONS),
+    ("MESSAGE_POLL_", Intent.GUILD_MESSAGE_POLLS),
     ("MESSAGE_", Intent.GUILD_MESSAGES),
     ("TYPING_", Intent.GUILD_MESSAGE_TYPING),
     ("GUILD_MEMBER_", Intent.GUILD_MEMBERS),
@@ -44,20 +50,28 @@ _BY_PREFIX: tuple[tuple[str, Intent | None], ...] = (
     ("GUILD_", Intent.GUILDS),
     ("INTERACTION_CREATE", None),
 )
+_DIRECT = {
+    Intent.GUILD_MESSAGE_REACTIONS: Intent.DIRECT_MESSAGE_REACTIONS,
+    Intent.GUILD_MESSAGE_POLLS: Intent.DIRECT_MESSAGE_POLLS,
+    Intent.GUILD_MESSAGES: Intent.DIRECT_MESSAGES,
+    Intent.GUILD_MESSAGE_TYPING: Intent.DIRECT_MESSAGE_TYPING,
+}
 
 
-def intent_of(event: str) -> Intent | None:
-    """The intent that an event needs; None if it always comes."""
-    return next((intent for prefix, intent in _BY_PREFIX if event.startswith(prefix)), None)
+def intent_of(event: str, *, direct: bool = False) -> Intent | None:
+    """The intent that an event needs, in the guild or in a direct message; None if it always comes."""
+    found = next((intent for prefix, intent in _BY_PREFIX if event.startswith(prefix)), None)
+    return _DIRECT.get(found, found) if direct and found is not None else found
 
 
 class Session:
     """What one client that identified itself is sent."""
 
-    def __init__(self, state: GuildState, intents: int, *, has_guild: bool = True) -> None:
+    def __init__(self, state: GuildState, intents: int, *, has_guild: bool = True, has_direct: bool = True) -> None:
         self.id = secrets.token_hex(16)
         self.intents = intents
         self.has_guild = has_guild
+        self.has_direct = has_direct
         self.sequence = 0
         self.deliver: Callable[[JsonObject], None] | None = None
         self.left_at: float | None = None
@@ -71,7 +85,7 @@ class Session:
 
     def hear(self, event: Event) -> None:
         """Takes an event from the feed, if this session is to get it."""
-        if self.has_guild and self._wants(event):
+        if (self.has_direct if self._is_direct(event) else self.has_guild) and self._wants(event):
             self.dispatch(event.name, self._as_seen(event))
 
     def dispatch(self, name: str, data: Json) -> None:
@@ -86,10 +100,14 @@ class Session:
         """What a client that last saw `sequence` has to be sent again."""
         return [f for f in self._sent if isinstance(f["s"], int) and f["s"] > sequence]
 
+    def _is_direct(self, event: Event) -> bool:
+        channel = self._state.channels.get(event.channel_id or 0)
+        return channel is not None and channel.is_direct
+
     def _wants(self, event: Event) -> bool:
         if event.only_for is not None and event.only_for != self._state.identity.bot_id:
             return False
-        intent = intent_of(event.name)
+        intent = intent_of(event.name, direct=self._is_direct(event))
         if intent is not None and not self.intents & intent:
             return False
         channel = self._state.channels.get(event.channel_id or 0)
@@ -100,5 +118,5 @@ class Session:
     def _as_seen(self, event: Event) -> JsonObject:
         if event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             return event.data
-        sees = bool(self.intents & Intent.MESSAGE_CONTENT)
+        sees = self._is_direct(event) or bool(self.intents & Intent.MESSAGE_CONTENT)
         return for_viewer(event.data, self._state.identity.bot_id, sees_content=sees)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from bot.guild.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.guild.feed import Event, Feed
-from bot.guild.permissions import ALL, MEMBER_DEFAULT, Permission, granted
+from bot.guild.permissions import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
 from bot.guild.records import Channel, ChannelType, Member, Message, Role
 from bot.guild.snowflakes import Snowflakes
 from bot.guild.wire import JsonObject
@@ -84,6 +84,7 @@ class GuildState:
         self.channels: dict[int, Channel] = {}
         self.messages: dict[int, dict[int, Message]] = {}
         self.bot_removed = False
+        self.closed_to_bot: set[int] = set()
 
     # -- looking up ---------------------------------------------------------------------------
 
@@ -121,8 +122,16 @@ class GuildState:
             if m.visible_to is None or m.visible_to == viewer
         ]
 
+    def place(self, channel_id: int) -> JsonObject:
+        """How events name a channel: a direct message belongs to no guild."""
+        found = self.channels.get(channel_id)
+        here: JsonObject = {"channel_id": str(channel_id)}
+        return here if found and found.is_direct else here | {"guild_id": str(self.identity.guild_id)}
+
     def rights(self, user_id: int, channel: Channel) -> Permission:
         """What a member may do in a channel; threads take their parent's overwrites."""
+        if channel.is_direct:
+            return IN_DIRECT if user_id in (self.identity.bot_id, *channel.recipient_ids) else Permission(0)
         if self.bot_removed and user_id == self.identity.bot_id:
             return Permission(0)
         place = self.channels.get(channel.parent_id or 0, channel) if channel.is_thread else channel
@@ -203,3 +212,9 @@ def refuse_unless_text(channel: Channel) -> None:
     """50024 for acts that need a channel proper."""
     if channel.type is not ChannelType.TEXT:
         raise ApiError(400, 50024, "Cannot execute action on this channel type")
+
+
+def refuse_if_direct(channel: Channel) -> None:
+    """50003 for acts that need a guild."""
+    if channel.is_direct:
+        raise ApiError(400, 50003, "Cannot execute action on a DM channel")

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from bot.guild.records import Channel, Member, Message, Role
 from bot.guild.stored import written
 
-FORMAT = 1
+FORMAT = 2
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS records"
     " (kind TEXT NOT NULL, id INTEGER NOT NULL, channel INTEGER, body TEXT NOT NULL, PRIMARY KEY (kind, id))"

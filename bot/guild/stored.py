@@ -74,6 +74,7 @@ def read_channel(raw: str) -> Channel:
         auto_archive_minutes=_id(fields, "auto_archive_minutes"),
         member_ids=_ids(fields, "member_ids"),
         message_count=_id(fields, "message_count"),
+        recipient_ids=_ids(fields, "recipient_ids"),
     )
 
 

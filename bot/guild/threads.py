@@ -12,7 +12,7 @@ from bot.guild.errors import ApiError, missing_permissions, thread_archived
 from bot.guild.message_view import MessageView
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, ChannelType, Message, MessageFlag, MessageType
-from bot.guild.state import GuildState, refuse_unless_text
+from bot.guild.state import GuildState, refuse_if_direct, refuse_unless_text
 from bot.guild.wire import Json, JsonObject
 
 
@@ -166,6 +166,7 @@ def change(state: GuildState, user_id: int, channel: Channel, wanted: ChannelCha
     if channel.is_thread:
         _check_thread_change(state, user_id, channel, wanted)
     else:
+        refuse_if_direct(channel)
         state.require(user_id, channel, Permission.MANAGE_CHANNELS)
     changed = replace(
         channel,
@@ -201,6 +202,7 @@ def _check_thread_change(state: GuildState, user_id: int, thread: Channel, wante
 
 def delete(state: GuildState, user_id: int, channel: Channel) -> None:
     """Deletes a channel or thread with its messages; threads below a channel go with it."""
+    refuse_if_direct(channel)
     needed = Permission.MANAGE_THREADS if channel.is_thread else Permission.MANAGE_CHANNELS
     state.require(user_id, channel, needed)
     for below in [c for c in state.channels.values() if c.parent_id == channel.id]:
