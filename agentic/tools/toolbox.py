@@ -45,7 +45,7 @@ STANDARD: tuple[AnyTool, ...] = (
 )  # fmt: skip
 
 ACKNOWLEDGE_SECONDS = 1.5
-"""So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.4 s."""
+"""So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."

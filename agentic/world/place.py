@@ -22,7 +22,7 @@ class Limits:
     cpus: float = 2.0
     output: int = 64 * MB
     heartbeat: float = 3.0
-    grace: float = 0.4
+    grace: float = 0.06
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ PIPE = 1 << 18
 LINGER = 0.06
 """Seconds that children of an ended command have to end too, before they are told as left running."""
 CHECK = 0.01
+GRACE_OVER_TIME = 0.4
+"""Nobody waits for a command that ran out of time: it may tidy up."""
 LAST_DRAIN = 4 * 1024 * 1024
 
 
@@ -64,7 +66,7 @@ class Commands:
     """All commands of the sandbox."""
 
     def __init__(self, reactor: Reactor, jobs: Jobs, outputs: Outputs, token: str, namespaced: bool) -> None:
-        self.grace = 0.4
+        self.grace = 0.06
         self.output_limit = 64 * 1024 * 1024
         self.running: dict[str, Command] = {}
         """Commands of which a process may be alive, those with only left-over children too."""
@@ -136,7 +138,7 @@ class Commands:
 
     def _overdue(self, command: Command, seconds: float) -> None:
         command.timed_out = True
-        self.kill(command, f"it ran longer than {seconds:g} s", lambda _: None)
+        self.kill(command, f"it ran longer than {seconds:g} s", lambda _: None, GRACE_OVER_TIME)
 
     # --- output and end ---------------------------------------------------------------------------------------
 
@@ -257,8 +259,11 @@ class Commands:
         tags = {c.tag for c in self.running.values()}
         return self._members(command, table) | processes.strays(table, self._own, known, tags)
 
-    def kill(self, command: Command, reason: str, done: Callable[[int], None]) -> None:
-        """End the command and everything it started; ``done`` gets how many processes there were, when none is left."""
+    def kill(self, command: Command, reason: str, done: Callable[[int], None], grace: float | None = None) -> None:
+        """End the command and everything it started; ``done`` gets how many processes there were, when none is left.
+
+        ``grace``: seconds from SIGTERM to SIGKILL; a person who stops wants it short.
+        """
         command.killing.append(done)
         if len(command.killing) > 1:
             return
@@ -267,7 +272,7 @@ class Commands:
         victims = self._processes(command)
         processes.send(victims, signal.SIGTERM)
         processes.send(victims, signal.SIGCONT)
-        self._pursue(command, len(victims), time.monotonic() + self.grace)
+        self._pursue(command, len(victims), time.monotonic() + (self.grace if grace is None else grace))
 
     def _pursue(self, command: Command, count: int, patience: float) -> None:
         self.reap()

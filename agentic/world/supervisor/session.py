@@ -34,7 +34,7 @@ class Session:
         self.outputs = Outputs(home)
         self.jobs = Jobs(reactor)
         self.commands = Commands(reactor, self.jobs, self.outputs, os.urandom(8).hex(), namespaced)
-        self.commands.grace = request.seconds("grace", 0.4)
+        self.commands.grace = request.seconds("grace", 0.06)
         self.commands.output_limit = Request(numbers, b"").integer("output", 64 * 1024 * 1024)
         self.interpreter = Interpreter(reactor, self.commands, sys.argv[0])
         self.watch = Watch(limits, [self.workspace.root, home_path])
