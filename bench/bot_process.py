@@ -1,7 +1,7 @@
 """A bot in a process of its own, at a local guild that another process serves: ``python -m bench.bot_process WHO FOLDER``.
 
 ``ours`` is the product as ``bot/app.py`` composes it; ``plain`` is the smallest bot that can acknowledge a mention.
-The guild's addresses and the token come from the environment (``GUILD_REST``, ``GUILD_GATEWAY``, ``GUILD_URL``, ``DISCORD_TOKEN``).
+The guild's addresses come from the environment (``GUILD_REST``, ``GUILD_GATEWAY``, ``GUILD_URL``), and so does the token.
 """
 
 from __future__ import annotations
