@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import discord
+from pydantic import SecretStr
 
 from agentic.core.events import OutboxItem
 from agentic.errors import AgenticError, PathRefused
@@ -34,17 +35,19 @@ from agentic.world import Choice, Sandboxes
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
+from bot.discretion import secrets_of
 from bot.download import download
 from bot.feed import Feed
+from bot.ground import Ground
 from bot.modelling import models_from, prices_from
 from bot.quoting import Quoting
 from bot.reading import Options
-from bot.session import Ground
+from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
 from bot.starting import Beginning, policy_from
 from bot.state import DATABASE, LESSONS, open_lessons, open_store
-from bot.threads import Roster, Threads
+from bot.threads import Threads
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from reflexion import Reflexion
@@ -276,7 +279,13 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         custom_emoji=settings.signs,
         speaking_bots=frozenset(settings.speaking_bots),
         guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
+        secrets=secrets_of(os.environ) | _held_by(settings),
     )
+
+
+def _held_by(settings: Settings) -> frozenset[str]:
+    held = (getattr(settings, name) for name in type(settings).model_fields)
+    return frozenset(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr))
 
 
 def _chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:

@@ -137,7 +137,7 @@ class Board:
             await self._roll(execution, shown, text)
         elif text != shown.text:
             try:
-                await self._desk.edit(shown.thread, shown.message, text)
+                await self._desk.edit(shown.thread, shown.message, lambda: text)
             except Gone:
                 await self._again(execution, shown, text)
         shown.text, shown.turn = text, progress.turn
@@ -149,7 +149,7 @@ class Board:
         before = shown.message
         await self._again(execution, shown, text)
         try:
-            await self._desk.edit(shown.thread, before, CONTINUED)
+            await self._desk.edit(shown.thread, before, lambda: CONTINUED)
         except Gone:
             log.debug("the progress message before was deleted")
 

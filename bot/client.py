@@ -17,6 +17,7 @@ from bot.buttons import Choice, Halt, Vote
 from bot.closing import Closing
 from bot.composing import Composer, FetchFile
 from bot.conversation import Conversation
+from bot.discretion import Discretion
 from bot.feed import Feed
 from bot.intake import Intake
 from bot.outbox import Outbox
@@ -52,7 +53,7 @@ class ThreadwrightBot(commands.Bot):
         self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
         self.preferences = Preferences(store)
         self.reader = Reader(self, options)
-        self.desk = Desk(self, self.sender)
+        self.desk = Desk(self, self.sender, Discretion(options.secrets))
         self.intake = Intake(conversation, self.desk)
         self.board = Board(store, self.desk, feed)
         self.outbox = Outbox(store, self.desk, feed, self.board, Composer(store, feed, fetch_file))

@@ -22,8 +22,9 @@ from discord.utils import MISSING
 from agentic.core.events import OutboxItem
 from agentic.core.identity import digest
 from bot.buttons import buttons_of, closed_buttons_of, keys_of
-from bot.render import Attached
-from bot.sending import Sender, Urgency
+from bot.discretion import Discretion
+from bot.render import LIMIT, Attached, cut
+from bot.sending import Crowded, Sender, Urgency
 
 T = TypeVar("T")
 Act: TypeAlias = Callable[[], Awaitable[T]]
@@ -83,9 +84,10 @@ class Post:
 class Desk:
     """Acts in Discord through one client and one sender."""
 
-    def __init__(self, client: discord.Client, sender: Sender) -> None:
+    def __init__(self, client: discord.Client, sender: Sender, discretion: Discretion | None = None) -> None:
         self._client = client
         self._sender = sender
+        self._discretion = discretion or Discretion()
         self._opening: dict[str, asyncio.Task[None]] = {}
 
     async def post(self, post: Post, urgency: Urgency = Urgency.MESSAGE) -> str:
@@ -94,43 +96,69 @@ class Desk:
         if opening is not None:
             await asyncio.wait((opening,))
         try:
-            return await self._judged(urgency, lambda: self._create(post))
+            return await self._judged(urgency, lambda: self._create(post), post.channel, "post")
         except Held as held:
             if held.code != _ARCHIVED:
                 raise
         await self._unarchive(post.channel)
-        return await self._judged(urgency, lambda: self._create(post))
+        return await self._judged(urgency, lambda: self._create(post), post.channel, "post")
 
     async def _create(self, post: Post) -> str:
         channel = self._channel(post.channel)
         view = (buttons_of(post.item) if post.item is not None else None) or MISSING
-        files = [discord.File(io.BytesIO(file.content), file.name) for file in post.files]
+        content = self._shown(post.content)
+        files = [
+            discord.File(io.BytesIO(self._discretion.content(file.content)), self._discretion.text(file.name))
+            for file in post.files
+        ]
         if post.reply_to:
             message = await channel.send(
-                post.content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
+                content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
                 reference=_reference(post), mention_author=False,
             )  # fmt: skip
         else:
             message = await channel.send(
-                post.content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view
+                content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view
             )
         return str(message.id)
 
-    async def edit(self, channel: str, message: str, content: str) -> None:
-        """Replace a message's text.  Raises ``Gone`` and ``Held``."""
+    async def edit(self, channel: str, message: str, content: Callable[[], str]) -> str:
+        """Replace a message's text by what is to be shown when the edit's turn has come, and return that.
+
+        Raises ``Gone`` and ``Held``.
+        """
         target = self._channel(channel).get_partial_message(int(message))
-        await self._judged(Urgency.EDIT, lambda: target.edit(content=content))
+
+        async def newest() -> str:
+            text = content()
+            await target.edit(content=self._shown(text))
+            return text
+
+        return await self._judged(Urgency.EDIT, newest, channel, "edit")
+
+    async def read(self, channel: str, message: str) -> str:
+        """A message's text as it stands.  Raises ``Gone`` and ``Held``."""
+        target = self._channel(channel).get_partial_message(int(message))
+
+        async def look() -> str:
+            return (await target.fetch()).content
+
+        return await self._judged(Urgency.EDIT, look, channel, "read")
+
+    def _shown(self, text: str) -> str:
+        """What replaces a secret may be longer than it was."""
+        return cut(self._discretion.text(text), LIMIT)
 
     async def close_buttons(self, item: OutboxItem, message: str, chosen: str) -> None:
         """Grey out the buttons of a question.  Raises ``Gone`` and ``Held``."""
         target = self._channel(item.thread).get_partial_message(int(message))
-        await self._judged(Urgency.EDIT, lambda: target.edit(view=closed_buttons_of(item, chosen)))
+        await self._judged(Urgency.EDIT, lambda: target.edit(view=closed_buttons_of(item, chosen)), item.thread, "edit")
 
     async def react(self, channel: str, message: str, emoji: str) -> None:
         """Add a reaction; where that is not possible it is left out, and said in the log."""
         target = self._channel(channel).get_partial_message(int(message))
         try:
-            await self._judged(Urgency.RESULT, lambda: target.add_reaction(emoji))
+            await self._judged(Urgency.RESULT, lambda: target.add_reaction(emoji), channel, "react")
         except (Held, Gone, Unfit) as error:
             log.warning("no %s on message %s: %s", emoji, message, error)
 
@@ -150,9 +178,10 @@ class Desk:
         target = parent.get_partial_message(int(message))
         try:
             try:
-                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=title))
+                name = self._discretion.text(title)[:100]
+                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=name), channel, "thread")
             except Unfit:
-                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=PLAIN_TITLE))
+                await self._judged(Urgency.RESULT, lambda: target.create_thread(name=PLAIN_TITLE), channel, "thread")
         except Held as held:
             if held.code != _THREAD_EXISTS:
                 raise
@@ -166,7 +195,7 @@ class Desk:
         async def look() -> list[str]:
             return [str(m.id) async for m in target.history(limit=LOOK_BACK) if self._own(m) and key in keys_of(m)]
 
-        return (await self._judged(Urgency.MESSAGE, look))[::-1]
+        return (await self._judged(Urgency.MESSAGE, look, channel, "look"))[::-1]
 
     async def said_before(self, channel: str, message: str, limit: int) -> list[tuple[str, str, datetime]]:
         """(author, text, when) of what others said in a channel before a message, oldest first.  Raises ``Held``."""
@@ -177,7 +206,7 @@ class Desk:
             messages = [m async for m in target.history(limit=limit, before=before) if m.content and not self._own(m)]
             return [(m.author.display_name, m.content, m.created_at) for m in messages]
 
-        return (await self._judged(Urgency.MESSAGE, look))[::-1]
+        return (await self._judged(Urgency.MESSAGE, look, channel, "look"))[::-1]
 
     def _channel(self, channel: str) -> discord.TextChannel | discord.Thread | discord.PartialMessageable:
         """The channel as it is known, or by its id alone: threads that were archived are not kept."""
@@ -197,9 +226,11 @@ class Desk:
 
         await self._judged(Urgency.MESSAGE, unarchive)
 
-    async def _judged(self, urgency: Urgency, act: Act[T]) -> T:
+    async def _judged(self, urgency: Urgency, act: Act[T], channel: str = "", route: str = "") -> T:
         try:
-            return await self._sender.send(urgency, act)
+            return await self._sender.send(urgency, act, lane=channel, route=route)
+        except Crowded as crowded:
+            raise Held("too much waits to be sent already", 5.0) from crowded
         except discord.HTTPException as error:
             raise _judgement(error) from error
         except (discord.RateLimited, aiohttp.ClientError, OSError) as error:

@@ -28,6 +28,8 @@ class Options:
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
     """How long one request to Discord may take before it is sent again."""
+    secrets: frozenset[str] = frozenset()
+    """Values that are never shown in a message."""
 
 
 class Reader:
@@ -44,11 +46,15 @@ class Reader:
             ids.append(str(role.id))
         return House(tuple(ids), self._options.speaking_bots, self._options.custom_emoji)
 
-    def speaker(self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False) -> Speaker:
-        """Who it is, with the level they have now."""
+    def speaker(
+        self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False, writes: bool = True
+    ) -> Speaker:
+        """Who it is, with the level they have now; ``writes``: Discord lets them write in that place."""
         itself = self._client.user is not None and user.id == self._client.user.id
         level = self._level(user, guild)
-        return Speaker(str(user.id), storable(user.display_name), level, bot=user.bot or webhook, itself=itself)
+        return Speaker(
+            str(user.id), storable(user.display_name), level, bot=user.bot or webhook, itself=itself, writes=writes
+        )
 
     def _level(self, user: discord.abc.User, guild: discord.Guild | None) -> Level:
         owner = guild is not None and guild.owner_id == user.id

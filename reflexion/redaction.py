@@ -30,19 +30,24 @@ _PREFIXED = re.compile(
     re.VERBOSE,
 )
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{16,}")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}")
 _ASSIGNED = re.compile(
     r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
 )
 
 
-def redact(text: str) -> str:
-    """The text without anything that looks like a key, a token or a password."""
+def redact_known(text: str) -> str:
+    """The text without what has the form of a certain kind of key or token, wherever it stands."""
     text = _KEY_BLOCK.sub(REDACTED, text)
     text = _PREFIXED.sub(REDACTED, text)
     text = _IN_URL.sub(REDACTED, text)
-    text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
+    return _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
+
+
+def redact(text: str) -> str:
+    """The text without anything that looks like a key, a token or a password."""
+    text = redact_known(text)
     return _ASSIGNED.sub(lambda found: f"{found[1]}{found[2]}{REDACTED}", text)
 
 

@@ -8,56 +8,59 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.sending import ATTEMPTS, BURST, EDIT_SECONDS, Sender, Urgency
-
-
-async def test_results_go_before_messages_and_messages_before_edits() -> None:
-    sender = Sender(per_second=200.0)
-    went: list[str] = []
-
-    async def act(name: str) -> None:
-        went.append(name)
-
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        for number in range(int(BURST)):
-            group.create_task(sender.send(Urgency.EDIT, lambda n=number: act(f"burst {n}")))
-        await asyncio.sleep(0)
-        for urgency in (Urgency.EDIT, Urgency.MESSAGE, Urgency.RESULT):
-            for _ in range(3):
-                group.create_task(sender.send(urgency, lambda u=urgency: act(u.name)))
-    assert went[int(BURST) :] == ["RESULT"] * 3 + ["MESSAGE"] * 3 + ["EDIT"] * 3
-
-
-async def test_no_more_is_sent_in_a_second_than_allowed() -> None:
-    sender = Sender(per_second=50.0)
-    sent: list[float] = []
-    loop = asyncio.get_running_loop()
-
-    async def act() -> None:
-        sent.append(loop.time())
-
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        for _ in range(60):
-            group.create_task(sender.send(Urgency.MESSAGE, act))
-    assert len(sent) == 60
-    assert sent[-1] - sent[0] >= (60 - BURST - 1) / 50.0
+from bot.scheduling import Schedule
+from bot.sending import ATTEMPTS, EDIT_SECONDS, Crowded, Sender, Urgency
 
 
 async def test_a_cancelled_waiter_does_not_hold_the_others() -> None:
-    sender = Sender(per_second=100.0)
+    sender = Sender(Schedule(per_second=1))
 
     async def act() -> int:
         return 1
 
-    for _ in range(int(BURST)):
-        await sender.send(Urgency.EDIT, act)
+    await sender.send(Urgency.EDIT, act)
     waiting = asyncio.create_task(sender.send(Urgency.RESULT, act))
     await asyncio.sleep(0)
     waiting.cancel()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(5):
         assert await sender.send(Urgency.EDIT, act) == 1
     with pytest.raises(asyncio.CancelledError):
         await waiting
+    assert sender.traffic.waiting == 0
+
+
+async def test_what_finds_no_room_is_told_so_and_edits_make_room_for_answers() -> None:
+    sender = Sender(Schedule(per_second=1, at_most=1))
+
+    async def act() -> str:
+        return "done"
+
+    await sender.send(Urgency.EDIT, act)
+    edit = asyncio.create_task(sender.send(Urgency.EDIT, act))
+    await asyncio.sleep(0)
+    with pytest.raises(Crowded):
+        await sender.send(Urgency.EDIT, act)
+    async with asyncio.timeout(5):
+        assert await sender.send(Urgency.RESULT, act) == "done"
+    with pytest.raises(Crowded):
+        await edit
+    assert sender.traffic.refused == 2
+
+
+async def test_how_long_things_waited_is_known() -> None:
+    sender = Sender(Schedule(per_second=5))
+
+    async def act() -> None:
+        return None
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        for _ in range(8):
+            group.create_task(sender.send(Urgency.MESSAGE, act))
+    waited = sender.traffic.waited(Urgency.MESSAGE)
+    assert waited.sent == 8
+    assert waited.median <= waited.p99 <= waited.slowest
+    assert waited.slowest >= 0.9, "the last three had to wait for the next second"
+    assert sender.traffic.waited(Urgency.EDIT).sent == 0
 
 
 async def test_a_reset_is_tried_again_and_given_up_in_the_end() -> None:
@@ -119,8 +122,48 @@ async def test_only_the_time_on_the_wire_is_bounded() -> None:
         async with session.get(f"http://127.0.0.1:{port}/") as response:
             assert response.status == 200
     assert len(asked) == 3
+    assert sender.traffic.requests == 3
     await runner.shutdown()
     await runner.cleanup()
+
+
+async def test_nothing_on_the_wire_goes_around_the_limit_but_answers_to_interactions() -> None:
+    """What the library sends by itself waits for a turn as well; several requests of one act do, too."""
+    at: list[float] = []
+    loop = asyncio.get_running_loop()
+
+    async def seen(request: web.Request) -> web.Response:
+        if "interactions" not in request.path:
+            at.append(loop.time())
+        return web.Response(text="ok")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", seen)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/api/v10"
+    sender = Sender(Schedule(per_second=5))
+    async with asyncio.timeout(20), aiohttp.ClientSession(trace_configs=[sender.trace()]) as session:
+
+        async def ask(path: str) -> None:
+            async with session.post(url + path) as response:
+                assert response.status == 200
+
+        async def twice() -> None:
+            await ask("/channels/1/messages")
+            await ask("/channels/1/messages")
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(sender.send(Urgency.MESSAGE, twice))
+                group.create_task(ask("/users/@me"))
+                group.create_task(ask("/interactions/1/token/callback"))
+    await runner.cleanup()
+    assert len(at) == 9
+    assert sender.traffic.requests == 9
+    assert sender.traffic.interactions == 3
+    assert sender.traffic.busiest <= 5, "nine took two seconds"
 
 
 def test_edits_are_further_apart_the_more_threads_are_busy() -> None:

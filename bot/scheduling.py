@@ -1,0 +1,211 @@
+"""Who goes next to Discord, and when; pure, with the time passed in.
+
+Four things are kept at once.  In no second go more than ``PER_SECOND`` requests, whatever they are.  What matters more
+goes first: receipts, final answers and questions before new messages before edits.  Among equals the channel goes that
+has waited longest since it was last served, so that a channel with a thousand messages does not hold up one with a
+single one.  And nothing waits for ever: what has waited ``AGES_SECONDS`` counts as one step more urgent.  A request
+whose bucket is used up steps aside and holds nobody up.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from bot.buckets import FOR_EVER, Bucket, Buckets
+
+PER_SECOND = 45
+"""Discord takes 50; clocks and the network blur the border of a second."""
+SECOND = 1.0
+AGES_SECONDS = 15.0
+WAITING_AT_MOST = 4_000
+
+
+class Urgency(IntEnum):
+    """Who goes first."""
+
+    RESULT = 0
+    """Receipts, final answers, questions."""
+    MESSAGE = 1
+    EDIT = 2
+
+
+class Crowded(Exception):
+    """So much waits already that this cannot wait, too; try again later."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request that waits for its turn, or has it."""
+
+    urgency: Urgency
+    lane: str
+    """Its channel."""
+    route: str
+    """What Discord's limits go by; '' where nobody looks after them here."""
+    asked: float
+    granted: float | None = None
+    dropped: bool = False
+    bucket: Bucket | None = None
+
+
+_Entry = tuple[float, int, tuple[Urgency, str]]
+"""(since when its lane waits, a number that decides ties, which lane)."""
+
+
+@dataclass(slots=True)
+class Schedule:
+    """Everything that waits; ``grant`` says who may go now."""
+
+    per_second: int = PER_SECOND
+    at_most: int = WAITING_AT_MOST
+    buckets: Buckets = field(default_factory=Buckets)
+    waiting: int = 0
+    _lanes: dict[tuple[Urgency, str], deque[Job]] = field(default_factory=lambda: defaultdict(deque[Job]))
+    _served: dict[str, float] = field(default_factory=dict[str, float])
+    _heads: tuple[list[_Entry], ...] = field(default_factory=lambda: tuple([] for _ in Urgency))
+    _aside: list[tuple[float, _Entry]] = field(default_factory=list[tuple[float, _Entry]])
+    """Lanes whose bucket is used up, by when it is full again."""
+    _parked: list[_Entry] = field(default_factory=list[_Entry])
+    """Lanes whose bucket says more when a request has ended."""
+    _edits: dict[Job, None] = field(default_factory=dict[Job, None])
+    _ties: itertools.count[int] = field(default_factory=itertools.count)
+    _went: deque[float] = field(default_factory=deque[float])
+    _paused: float = 0.0
+
+    def add(self, urgency: Urgency, lane: str, route: str, now: float) -> tuple[Job, Job | None]:
+        """Let a request wait; where the queue is full, the latest edit makes room and is returned too.
+
+        Raises ``Crowded`` where there is no room for it.
+        """
+        dropped = None
+        if self.waiting >= self.at_most:
+            if urgency is Urgency.EDIT or not self._edits:
+                raise Crowded
+            dropped = next(reversed(self._edits))
+            self.withdraw(dropped)
+        job = Job(urgency, lane, route, now)
+        queue = self._lanes[urgency, lane]
+        queue.append(job)
+        self.waiting += 1
+        if urgency is Urgency.EDIT:
+            self._edits[job] = None
+        if len(queue) == 1:
+            self._line_up((urgency, lane))
+        return job, dropped
+
+    def withdraw(self, job: Job) -> None:
+        """It wants no turn any more."""
+        if job.granted is None and not job.dropped:
+            job.dropped = True
+            self.waiting -= 1
+            self._edits.pop(job, None)
+
+    def grant(self, now: float) -> list[Job]:
+        """Who may go at this moment, in order."""
+        granted: list[Job] = []
+        while self._aside and self._aside[0][0] <= now:
+            self._back(heapq.heappop(self._aside)[1])
+        while self._has_room(now) and (job := self._next(now)) is not None:
+            job.granted = now
+            self._went.append(now)
+            self.waiting -= 1
+            granted.append(job)
+        return granted
+
+    def look_again(self, now: float) -> float | None:
+        """When ``grant`` may have something new by time alone; None if not before something else happens."""
+        times = [self._aside[0][0]] if self._aside else []
+        if any(self._heads):
+            full = self._went[0] + SECOND if len(self._went) >= self.per_second else now
+            times.append(max(self._paused, full))
+        return max(now, min(times)) if times else None
+
+    def ended(self, job: Job, now: float, headers: Mapping[str, str] | None = None) -> None:
+        """A request has ended, perhaps with an answer whose headers say something of its limit."""
+        if job.bucket is not None:
+            job.bucket.back()
+            job.bucket = None
+        if headers is not None and job.route:
+            self.buckets.learn(job.route, job.lane, headers, now)
+        parked, self._parked = self._parked, []
+        for entry in parked:
+            self._back(entry)
+
+    def limited(self, job: Job | None, now: float, seconds: float, *, everywhere: bool) -> None:
+        """Discord has said how long nothing may go: in this bucket, or at all."""
+        if everywhere or job is None or not job.route:
+            self._paused = max(self._paused, now + seconds)
+            return
+        bucket = self.buckets.bucket(job.route, job.lane)
+        bucket.remaining, bucket.known, bucket.resets = 0, True, now + seconds
+        bucket.limit = bucket.limit or 1
+
+    def _has_room(self, now: float) -> bool:
+        while self._went and self._went[0] + SECOND <= now:
+            self._went.popleft()
+        return now >= self._paused and len(self._went) < self.per_second
+
+    def _next(self, now: float) -> Job | None:
+        while True:
+            heads = [heap for heap in self._heads if heap]
+            if not heads:
+                return None
+            heap = min(heads, key=lambda heap: _rank(heap[0], now))
+            entry = heapq.heappop(heap)
+            job = self._take(entry, now)
+            if job is not None:
+                return job
+
+    def _take(self, entry: _Entry, now: float) -> Job | None:
+        """The first job of a lane; None where its bucket is used up or nobody waits there any more."""
+        lane = entry[2]
+        queue = self._lanes[lane]
+        while queue and queue[0].dropped:
+            queue.popleft()
+        if not queue:
+            del self._lanes[lane]
+            return None
+        job = queue[0]
+        if job.route:
+            bucket = self.buckets.bucket(job.route, job.lane)
+            if (ready := bucket.ready(now)) > now:
+                self._step_aside(entry, ready)
+                return None
+            bucket.taken(now)
+            job.bucket = bucket
+        queue.popleft()
+        self._edits.pop(job, None)
+        self._serve(lane, now)
+        return job
+
+    def _serve(self, lane: tuple[Urgency, str], now: float) -> None:
+        self._served[lane[1]] = now
+        if len(self._served) > self.at_most:
+            self._served = {name: at for name, at in self._served.items() if at > now - AGES_SECONDS}
+        if self._lanes[lane]:
+            self._line_up(lane)
+        else:
+            del self._lanes[lane]
+
+    def _step_aside(self, entry: _Entry, ready: float) -> None:
+        if ready == FOR_EVER:
+            self._parked.append(entry)
+        else:
+            heapq.heappush(self._aside, (ready, entry))
+
+    def _back(self, entry: _Entry) -> None:
+        heapq.heappush(self._heads[entry[2][0]], entry)
+
+    def _line_up(self, lane: tuple[Urgency, str]) -> None:
+        since = max(self._lanes[lane][0].asked, self._served.get(lane[1], 0.0))
+        self._back((since, next(self._ties), lane))
+
+
+def _rank(entry: _Entry, now: float) -> tuple[int, float, int]:
+    since, tie, (urgency, _) = entry
+    return max(0, urgency - int((now - since) / AGES_SECONDS)), since, tie

