@@ -1,0 +1,25 @@
+"""The workspace as it was at some moment, kept outside of it, and put back from there.
+
+A snapshot is a manifest (every path with its kind, mode and hash) and the content of its files in packs.  The files are
+read on the host, for a checkpoint needs no sandbox; so everything goes by descriptor and follows no link, and nothing of
+the workspace is run.  Each thread has a folder of its own with nothing shared: whether some content is already kept is
+no question that one thread could ask about another, and a thread's snapshots can be deleted as a whole.
+"""
+
+from agentic.world.snapshots.entries import Entry, Manifest
+from agentic.world.snapshots.restoring import Restored
+from agentic.world.snapshots.store import SnapshotLimits, SnapshotLost, Snapshots
+from agentic.world.snapshots.undoing import Plan, changed_units, plan_undo, unit_of
+
+__all__ = [
+    "Entry",
+    "Manifest",
+    "Plan",
+    "Restored",
+    "SnapshotLimits",
+    "SnapshotLost",
+    "Snapshots",
+    "changed_units",
+    "plan_undo",
+    "unit_of",
+]

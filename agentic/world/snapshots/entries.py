@@ -1,0 +1,101 @@
+"""What a snapshot says of a path, and the manifest that lists all of them.
+
+A manifest's file is two lines: a header (which packs it needs, the hash of the second line) and the rows.  Whoever only
+wants to know which packs are in use reads the first line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+Kind = Literal["file", "link", "dir"]
+Stamp = tuple[int, ...]
+"""Modification time, change time, size, inode: equal means untouched.  () = to be read again next time."""
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path.  ``sha`` is a file's SHA-256, or a link's target; its content lies in ``pack`` at ``offset``."""
+
+    kind: Kind
+    mode: int = 0
+    size: int = 0
+    sha: str = ""
+    stamp: Stamp = ()
+    pack: str = ""
+    offset: int = 0
+
+    def same(self, other: Entry | None) -> bool:
+        """Whether a person would see no difference; a folder is the same whatever lies in it."""
+        if other is None or self.kind != other.kind:
+            return False
+        return self.kind == "dir" or (self.sha == other.sha and (self.kind == "link" or self.mode == other.mode))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The workspace at one moment: paths from its root, and what was left out, with the reason."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def covers(self, path: str) -> bool:
+        """Whether the snapshot says anything of this path, be it that nothing stood there."""
+        while path:
+            if path in self.left_out:
+                return False
+            path = path.rpartition("/")[0]
+        return True
+
+    @property
+    def packs(self) -> dict[str, int]:
+        """Bytes of each pack that this manifest needs."""
+        used: dict[str, int] = {}
+        for entry in self.entries.values():
+            if entry.pack:
+                used[entry.pack] = used.get(entry.pack, 0) + entry.size
+        return used
+
+
+class Damaged(Exception):
+    """A manifest is not what was written."""
+
+
+def written(manifest: Manifest) -> bytes:
+    """The manifest as its file holds it."""
+    rows = [[p, e.kind, e.mode, e.size, e.sha, e.stamp, e.pack, e.offset] for p, e in manifest.entries.items()]
+    body = json.dumps({"rows": rows, "left_out": dict(manifest.left_out)}, separators=(",", ":")).encode()
+    header = {"format": FORMAT, "packs": sorted(manifest.packs), "sha": hashlib.sha256(body).hexdigest()}
+    return json.dumps(header, separators=(",", ":")).encode() + b"\n" + body + b"\n"
+
+
+def packs_in(first_line: bytes) -> frozenset[str]:
+    """Which packs a manifest needs, from its first line.  Raises ``Damaged``."""
+    return frozenset(cast(list[str], _header(first_line)["packs"]))
+
+
+def read(content: bytes) -> Manifest:
+    """The manifest of a file's content.  Raises ``Damaged``."""
+    first, _, rest = content.partition(b"\n")
+    header, body = _header(first), rest.removesuffix(b"\n")
+    if hashlib.sha256(body).hexdigest() != header["sha"]:
+        raise Damaged
+    told = cast(dict[str, object], json.loads(body))
+    rows = cast(list[tuple[str, Kind, int, int, str, list[int], str, int]], told["rows"])
+    entries = {p: Entry(k, mode, size, sha, tuple(stamp), pack, at) for p, k, mode, size, sha, stamp, pack, at in rows}
+    return Manifest(entries, cast(dict[str, str], told["left_out"]))
+
+
+def _header(line: bytes) -> dict[str, object]:
+    try:
+        header = cast(dict[str, object], json.loads(line))
+        if header["format"] == FORMAT and isinstance(header["packs"], list) and isinstance(header["sha"], str):
+            return header
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise Damaged

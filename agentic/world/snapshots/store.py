@@ -1,0 +1,225 @@
+"""Keeps snapshots below one folder, a folder a thread, and deletes what no kept snapshot needs.
+
+    <root>/<thread>/packs/000007.pack        content that snapshot 7 was the first to need
+    <root>/<thread>/manifests/000007-1f3a…   what stood where; written last, so without it there is no snapshot 7
+
+A snapshot is all or nothing: its pack is durable before its manifest is, and the manifest appears by a rename.  What a
+crash leaves is removed by the next one.  Only the newest ``kept`` manifests stay; a pack stays while one of them needs
+it, and what the newest one still needs of a pack that is mostly dead is copied, so that the room is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from agentic.errors import AgenticError
+from agentic.ports import Saved
+from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
+from agentic.world.snapshots.packs import ContentLost, OpenPack
+from agentic.world.snapshots.restoring import Restored, Wanted, restore
+from agentic.world.snapshots.walking import CalledOff, TooMuch, Walk
+
+__all__ = ["Saved", "SnapshotLimits", "SnapshotLost", "Snapshots"]
+
+T = TypeVar("T")
+SMALL_PACK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLimits:
+    """How much a snapshot may hold, how many are kept, and how much room must stay free on the disk."""
+
+    max_bytes: int = 1 << 30
+    max_files: int = 100_000
+    kept: int = 30
+    free: int = 256 << 20
+
+
+class SnapshotLost(AgenticError):
+    """A snapshot is gone or damaged; the text says which and what that means."""
+
+
+class Snapshots:
+    """Saves, loads and restores workspaces; ``home`` is never looked into, wherever it lies."""
+
+    def __init__(self, root: Path, limits: SnapshotLimits | None = None, home: Path | None = None) -> None:
+        self._root = root
+        self._limits = limits or SnapshotLimits()
+        self._home = home or root
+
+    async def save(self, thread: str, workspace: Path, hidden: Sequence[str] = ()) -> Saved:
+        """Keep the workspace as it is; what prevents it becomes a ``problem``, and nothing is raised."""
+        called_off: list[bool] = []
+        try:
+            return Saved(await self._in_thread(lambda: self._save(thread, workspace, hidden, called_off), called_off))
+        except TooMuch as much:
+            return Saved(problem=f"{much}, too many to keep a copy")
+        except (OSError, Damaged) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            return Saved(problem=f"the state before could not be kept ({reason or type(error).__name__})")
+
+    async def load(self, thread: str, manifest: str) -> Manifest:
+        """What stood where.  Raises ``SnapshotLost``."""
+        return await asyncio.to_thread(self._load, thread, manifest)
+
+    async def restore(self, thread: str, workspace: Path, wanted: Wanted, now: Manifest) -> Restored:
+        """Bring paths into the wanted state; ``now`` is what stands there.  Raises ``SnapshotLost`` and ``OSError``."""
+        try:
+            return await self._in_thread(lambda: restore(workspace, self._packs(thread), wanted, now), [])
+        except ContentLost as lost:
+            raise SnapshotLost("Its content is damaged, so not everything could be put back.") from lost
+
+    async def forget(self, thread: str) -> None:
+        """Delete all snapshots of a thread."""
+        await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
+
+    async def listed(self, thread: str) -> tuple[str, ...]:
+        """The snapshots that are kept, oldest first."""
+        return await asyncio.to_thread(lambda: tuple(path.name for path in self._manifests(thread)))
+
+    # --- in a worker thread -----------------------------------------------------------------------------------
+
+    def _save(self, thread: str, workspace: Path, hidden: Sequence[str], called_off: list[bool]) -> str:
+        with self._locked(thread):
+            manifests = self._manifests(thread)
+            number = int(manifests[-1].name.partition("-")[0]) + 1 if manifests else 1
+            known = self._reusable(thread, manifests[-1:])
+            self._clean(thread, manifests)
+            if shutil.disk_usage(self._root).free < self._limits.free:
+                raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk; the files are")
+            pack = OpenPack(self._packs(thread) / f"{number:06}.pack")
+            try:
+                walk = Walk(
+                    pack, known, frozenset(hidden), self._avoided(), self._limits.max_files, self._limits.max_bytes,
+                    called_off,
+                )  # fmt: skip
+                manifest = walk.run(str(workspace))
+                pack.keep()
+            except BaseException:
+                pack.drop()
+                raise
+            name = self._publish(thread, number, written(manifest))
+            self._clean(thread, self._manifests(thread))
+            return name
+
+    def _publish(self, thread: str, number: int, content: bytes) -> str:
+        name = f"{number:06}-{hashlib.sha256(content).hexdigest()[:12]}"
+        folder = self._folder(thread) / "manifests"
+        fresh = folder / f"{name}.new"
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(folder / name)
+        for changed in (folder, self._packs(thread)):
+            _sync_folder(changed)
+        return name
+
+    def _reusable(self, thread: str, newest: Sequence[Path]) -> dict[str, Entry]:
+        """The files of the newest snapshot, without those in packs that are mostly dead or gone."""
+        try:
+            manifest = read(newest[0].read_bytes()) if newest else Manifest()
+        except (Damaged, OSError):
+            return {}
+        spent: set[str] = set()
+        for pack, live in manifest.packs.items():
+            try:
+                size = (self._packs(thread) / pack).stat().st_size
+            except OSError:
+                spent.add(pack)
+            else:
+                if size > SMALL_PACK and live * 2 < size:
+                    spent.add(pack)
+        return {path: e for path, e in manifest.entries.items() if e.kind == "file" and e.pack not in spent}
+
+    def _clean(self, thread: str, manifests: Sequence[Path]) -> None:
+        """Remove old manifests, then packs and leftovers that no manifest needs.
+
+        Where a manifest cannot be read, nobody knows what it needs, and no pack is removed.
+        """
+        for old in manifests[: -self._limits.kept]:
+            old.unlink(missing_ok=True)
+        needed: set[str] = set()
+        for path in manifests[-self._limits.kept :]:
+            try:
+                with path.open("rb") as file:
+                    needed |= packs_in(file.readline())
+            except (Damaged, OSError):
+                return
+        for pack in self._packs(thread).iterdir():
+            if pack.name not in needed:
+                pack.unlink(missing_ok=True)
+        for leftover in (self._folder(thread) / "manifests").glob("*.new"):
+            leftover.unlink(missing_ok=True)
+
+    def _load(self, thread: str, manifest: str) -> Manifest:
+        path = self._folder(thread) / "manifests" / Path(manifest).name
+        try:
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest()[:12] != path.name.rpartition("-")[2]:
+                raise Damaged
+            return read(content)
+        except FileNotFoundError as gone:
+            newest = f"Of each thread the newest {self._limits.kept} are kept."
+            raise SnapshotLost(f"The checkpoint {path.name} is no longer there. {newest}") from gone
+        except (Damaged, OSError) as error:
+            raise SnapshotLost(f"The checkpoint {path.name} is damaged and cannot be used.") from error
+
+    async def _in_thread(self, act: Callable[[], T], called_off: list[bool]) -> T:
+        """Run it beside the event loop; whoever is cancelled does not wait, and the work ends at its next file."""
+        try:
+            return await asyncio.to_thread(act)
+        except asyncio.CancelledError:
+            called_off.append(True)
+            raise
+        except CalledOff as off:
+            raise asyncio.CancelledError from off
+
+    # --- places -----------------------------------------------------------------------------------------------
+
+    def _folder(self, thread: str) -> Path:
+        if not thread.isalnum():
+            raise ValueError(f"{thread!r} cannot name a thread")
+        return self._root / thread
+
+    def _packs(self, thread: str) -> Path:
+        return self._folder(thread) / "packs"
+
+    def _manifests(self, thread: str) -> list[Path]:
+        found = (self._folder(thread) / "manifests").glob("[0-9]*-*")
+        return sorted(path for path in found if path.suffix != ".new")
+
+    def _avoided(self) -> frozenset[tuple[int, int]]:
+        found = [path.stat() for path in (self._root, self._home) if path.is_dir()]
+        return frozenset((status.st_dev, status.st_ino) for status in found)
+
+    @contextmanager
+    def _locked(self, thread: str) -> Generator[None]:
+        """One snapshot at a time, also where a process that lost the thread has not noticed yet."""
+        folder = self._folder(thread)
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for path in (folder, folder / "packs", folder / "manifests"):
+            path.mkdir(exist_ok=True, mode=0o700)
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
