@@ -72,7 +72,7 @@ async def ours(route: Route, url: str, turns: int, folder: Path, stream: bool) -
     from bench.world import FreeWorld, Silent
     from bot.clock import SystemClock
     from bot.feed import Feed
-    from bot.threads import Roster
+    from bot.roster import Roster
 
     async with AsyncExitStack() as stack:
         store = SQLiteStore.open(folder / f"{os.getpid()}.db")

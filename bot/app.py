@@ -42,6 +42,7 @@ from bot.ground import Ground
 from bot.modelling import models_from, prices_from
 from bot.quoting import Quoting
 from bot.reading import Options
+from bot.refetching import Refetching
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
@@ -123,7 +124,7 @@ class App:
         cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
     ) -> Self:
         durable = settings.store == "sqlite"
-        clock, feed, roster, quotes = SystemClock(), Feed(), Roster(), Quoting()
+        clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
         lessons = open_lessons(place.home / LESSONS if durable else None)
@@ -135,7 +136,7 @@ class App:
         state = place.home / "sandboxes"
         sandboxes = Sandboxes(state, _chooser(settings, state), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
-        workshop = Workshop(sandboxes, Workspaces(place.home / "workspaces", place.bound), download)
+        workshop = Workshop(sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching)
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
 
         async def tell(item: OutboxItem) -> None:
@@ -165,6 +166,7 @@ class App:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
         bot = create_bot(threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None))
         quotes.through(bot.desk)
+        refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 
     async def online(self) -> None:

@@ -22,7 +22,9 @@ async def download(address: str, most: int) -> bytes:
 
 async def _content(response: aiohttp.ClientResponse, most: int) -> bytes:
     if response.status != 200:
-        raise AttachmentGone(f"it can no longer be fetched (status {response.status})")
+        raise AttachmentGone(
+            f"it can no longer be fetched (status {response.status})", expired=response.status in (403, 404, 410)
+        )
     content = bytearray()
     async for piece in response.content.iter_chunked(64 * 1024):
         content += piece

@@ -215,6 +215,11 @@ class Desk:
             return known
         return self._client.get_partial_messageable(int(channel))
 
+    async def look(self, channel: str, look: Callable[[discord.abc.Messageable], Awaitable[T]]) -> T:
+        """Read something of a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
+        target = self._channel(channel)
+        return await self._judged(Urgency.MESSAGE, lambda: look(target))
+
     def _own(self, message: discord.Message) -> bool:
         return self._client.user is not None and message.author.id == self._client.user.id
 

@@ -1,77 +1,26 @@
-"""One thread with an agent: its executions, one after the other, in one asyncio task.
+"""One thread with an agent, as it is now: what runs in it, what waits, whether a person is asked.
 
-The task lives while there is something to do: an execution the log holds open, or an item in the inbox that starts
-one.  Everything it needs to go on after a crash is in the store; this object only holds what is running now.
+Everything it needs to go on after a crash is in the store; this object only holds what is running now.  The work itself
+is done by ``serving``, in one asyncio task that lives while there is something to do.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Self
 
-from agentic.core.events import Asked, Decided, Envelope, Finished, InboxItem, OutboxItem, Started
-from agentic.core.evolving import fold
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.errors import AgenticError, LeaseLost, SandboxLost
-from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
+from agentic.core.events import Asked, Decided, Envelope, Finished, InboxItem, InputReceived, OutboxItem
+from agentic.ports import SessionRow
 from bot.conversation import Activity
-from bot.halting import Halted, unless
-from bot.learning import Learning, learn
-from bot.slots import Slots
-from bot.tenure import ThreadTaken, take, while_held
-from bot.troubles import in_plain_words
+from bot.crowding import Crowd
+from bot.ground import Ground
 
-STARTS = ("task", "queue", "guidance", "answer")
+STARTS = ("task", "queue", "guidance", "answer", "side")
 """Sorts that begin an execution where none is running; guidance that came a moment too late is a task of its own."""
-RESUMES = 2
-"""A lost sandbox is made anew this often; then a person is asked to look."""
-SETTLE_SECONDS = 5.0
-LESSON_SECONDS = 20.0
-"""So long the next execution waits for what is being learned from the one before."""
-
-CLOSED = "This question is closed. Write what I should do."
-EDITED_LATE = (
-    "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
-)
-
-log = logging.getLogger(__name__)
-
-
-class Runner(Protocol):
-    """``agentic.loop.Loop``."""
-
-    async def run(
-        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
-    ) -> Execution:
-        """Run an execution to its end."""
-        ...
-
-
-class Workshop(Protocol):
-    """What gives a thread its tools."""
-
-    def toolbox(self, thread: str) -> Toolbox:
-        """The tools of a new agent in the thread's world."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What every session stands on."""
-
-    store: Store
-    clock: Clock
-    runner: Runner
-    workshop: Workshop
-    learning: Learning
-    slots: Slots
-    owner: str
-    begin: Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
-    tell: Callable[[OutboxItem], Awaitable[None]]
+MACHINE = "0"
+"""The author of pauses and ends that no person asked for."""
 
 
 @dataclass(slots=True)
@@ -80,8 +29,8 @@ class Session:
 
     row: SessionRow
     ground: Ground
-    opine: Callable[[InboxItem], Awaitable[bool]]
-    """Takes in a vote on what has ended; it stays in the inbox until then."""
+    serve: Callable[[Self], Coroutine[None, None, None]]
+    """The work of its asyncio task (``bot.serving``)."""
     doorbell: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     execution: str = ""
@@ -107,6 +56,13 @@ class Session:
     learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     question: str = ""
     asking: asyncio.Event = field(default_factory=asyncio.Event)
+    paused: str = ""
+    """Who paused the running execution, '' while it is not."""
+    acting: bool = False
+    """What people do to what an execution left behind is being done."""
+    aside: asyncio.Event = field(default_factory=asyncio.Event)
+    """A side question may lie in the inbox."""
+    crowd: Crowd = field(default_factory=Crowd)
 
     @property
     def thread(self) -> str:
@@ -116,17 +72,20 @@ class Session:
     @property
     def activity(self) -> Activity:
         """What people see of it."""
+        if self.paused:
+            return "paused"
         if self.question:
             return "asking"
-        busy = self.execution or self.left_open or self.waits or self.arriving or self.fetching
+        busy = self.execution or self.left_open or self.waits or self.arriving or self.fetching or self.acting
         return "busy" if busy else "idle"
 
     def wake(self) -> None:
         """Look at the inbox: now if something runs, else in a new asyncio task."""
         self.woken = True
         self.doorbell.set()
+        self.aside.set()
         if self.task is None and not self.ended:
-            self.task = asyncio.create_task(self._serve(), name=f"session {self.thread}")
+            self.task = asyncio.create_task(self.serve(self), name=f"session {self.thread}")
 
     def stop(self) -> None:
         """A stop is in the inbox: obey it now, whatever is being waited for."""
@@ -144,15 +103,19 @@ class Session:
         return True
 
     def saw(self, envelope: Envelope) -> None:
-        """Keep up with whether a person is being asked, and with the end."""
+        """Keep up with whether a person is being asked, with pauses, and with the end."""
         event = envelope.event
+        self.crowd.saw(envelope)
         if isinstance(event, Asked):
-            self._asked(event.question)
+            self.asked(event.question)
         elif self.question and isinstance(event, Decided | Finished):
-            self._answered()
+            self.answered()
             self.ground.slots.take_back(self.thread)
+        if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
+            self.held(event.author.id if event.sort == "pause" else "")
         if isinstance(event, Finished):
             self.execution = ""
+            self.paused = ""
 
     async def idle(self) -> None:
         """Wait until nothing runs in the thread, and nothing is being learned from it."""
@@ -171,174 +134,35 @@ class Session:
     def _running(self) -> tuple[asyncio.Task[None], ...]:
         return (*((self.task,) if self.task is not None else ()), *self.learning)
 
-    def _asked(self, question: str) -> None:
+    def asked(self, question: str) -> None:
+        """A question is open: its slot is for others meanwhile."""
         self.question = question
         self.asking.set()
         self.ground.slots.set_aside(self.thread)
 
-    def _answered(self) -> None:
+    def answered(self) -> None:
+        """No question is open."""
         self.question = ""
         self.asking.clear()
 
-    async def _serve(self) -> None:
-        try:
-            while await self._work():
-                pass
-        except AgenticError as trouble:
-            log.error("thread %s: %s", self.thread, trouble)
-            await self._report(trouble)
-        except Exception as bug:
-            log.exception("a fault of ours in thread %s", self.thread)
-            await self._report(bug)
-        finally:
-            self.task = None
-            self.execution = ""
-            self._answered()
-            if self.doorbell.is_set():
-                self.wake()
-
-    async def _work(self) -> bool:
-        """One execution; False where there is none to do."""
-        self.doorbell.clear()
-        work = await self._next()
-        if work is None:
-            return self.doorbell.is_set()
-        try:
-            await self._perform(work)
-        except (SandboxLost, LeaseLost) as lost:
-            if self.resumed >= RESUMES:
-                raise
-            self.resumed += 1
-            log.warning("thread %s goes on after: %s", self.thread, lost)
+    def held(self, by: str) -> None:
+        """Somebody paused it, or ('') nobody does any more; a paused one needs no slot."""
+        self.paused = by
+        if by:
+            self.ground.slots.set_aside(self.thread)
         else:
-            self.resumed = 0
-        return True
+            self.ground.slots.take_back(self.thread)
 
-    async def _next(self) -> InboxItem | str | None:
-        """An open execution of the log first, then the oldest item that starts one.
+    def rests(self) -> None:
+        """Nothing runs."""
+        self.execution = ""
+        self.paused = ""
+        self.answered()
 
-        What lies before that item concerns what has ended: a stop of then is no stop of what comes.
-        """
-        self.halt.clear()
-        opened = await self.ground.store.executions(self.thread, open_only=True)
-        pending = [one for one in await self.ground.store.pending(self.thread) if one.id not in self.fetching]
-        starting = [one for one in pending if starts(one)]
-        first = starting[0] if starting and not opened else None
-        self.waits = len(starting) > (first is not None)
-        before = pending[: pending.index(first)] if first is not None else pending
-        if not opened:
-            await self._leave_behind(before)
-        if any(one.sort == "stop" for one in (pending if opened else pending[len(before) :])):
-            self.halt.set()
-        return opened[0].execution if opened else first
-
-    async def _leave_behind(self, items: list[InboxItem]) -> None:
-        """No execution takes these in any more: opinions go to what they are about, the rest is answered."""
-        for item in items:
-            if item.sort in ("feedback", "correction"):
-                await self.opine(item)
-                continue
-            words = {"edited": EDITED_LATE, "answer": CLOSED}.get(item.sort)
-            if words:
-                await self.ground.tell(self._notice(f"{item.id}.late", "", words))
-            await self.ground.store.discard([item.id])
-
-    async def _perform(self, work: InboxItem | str) -> None:
-        self.execution = work if isinstance(work, str) else execution_id(self.thread, work.id)
-        self.left_open = ""
-        try:
-            if isinstance(work, str):
-                await self._recall(work)
-            else:
-                self.requester = work.author.id
-                await unless(self.halt, self._learned())
-            await self._hold(self.execution, work)
-        except Halted as halted:
-            self.execution = ""
-            await self._call_off(str(halted))
-
-    async def _hold(self, execution: str, work: InboxItem | str) -> None:
-        halted, aside = self.halt.is_set(), bool(self.question)
-        async with self.ground.slots.slot(self.thread, hurried=halted, aside=aside):
-            lease = await self._take(isinstance(work, str))
-            try:
-                work_done = self._run(lease, execution, work)
-                ended = await while_held(self.ground.store, self.ground.clock, lease, work_done)
-            finally:
-                await self.ground.store.release(lease)
-            self.execution = ""
-            self._answered()
-        if ended.finished is not None:
-            task = asyncio.create_task(learn(self.ground.learning, execution), name=f"learning from {execution}")
-            self.learning.add(task)
-            task.add_done_callback(self.learning.discard)
-
-    async def _take(self, begun: bool) -> Lease:
-        """The lease; what has not begun is called off by a stop, what has begun waits for it, for it ends in its log."""
-        if self.halt.is_set() and not begun:
-            raise Halted
-        try:
-            halt = None if begun else self.halt
-            return await take(self.ground.store, self.ground.clock, self.thread, self.ground.owner, halt)
-        except ThreadTaken as taken:
-            if begun or not self.halt.is_set():
-                raise
-            raise Halted(str(taken)) from taken
-
-    async def _learned(self) -> None:
-        """What was learned from the execution before is known to the next."""
-        if self.learning:
-            await asyncio.wait(tuple(self.learning), timeout=LESSON_SECONDS)
-
-    async def _recall(self, execution: str) -> None:
-        """A question outlives the process that asked it."""
-        folded = fold([envelope async for envelope in self.ground.store.read(execution)])
-        self.requester = folded.started.requester.id if folded.started is not None else ""
-        if folded.question is not None:
-            self._asked(folded.question.question)
-
-    async def _run(self, lease: Lease, execution: str, work: InboxItem | str) -> Execution:
-        toolbox = self.ground.workshop.toolbox(self.thread)
-        try:
-            started = None
-            if not isinstance(work, str):
-                started = await unless(self.halt, self.ground.begin(work, self.row, toolbox))
-            return await self.ground.runner.run(lease, execution, toolbox, self.doorbell, started)
-        finally:
-            await self._settle(toolbox)
-
-    async def _call_off(self, why: str) -> None:
-        """Who stops a thread does not want what waits in it to begin; what is called off is told."""
-        pending = await self.ground.store.pending(self.thread)
-        last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
-        off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction")]
-        lines = "".join(f"\n- {one.text[:200]}" for one in off if starts(one))
-        if lines:
-            words = f" It waited, because {why}." if why else ""
-            text = f"Stopped before it began; nothing of it was done.{words} Send it again if you want it:{lines}"
-            await self.ground.tell(self._notice(f"{off[0].id}.called-off", "", text))
-        await self.ground.store.discard([one.id for one in off])
-
-    async def _settle(self, toolbox: Toolbox) -> None:
-        """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""
-        try:
-            async with asyncio.timeout(SETTLE_SECONDS):
-                await toolbox.settle()
-        except (AgenticError, TimeoutError) as error:
-            log.warning("thread %s: what ran in the sandbox may still be ending: %s", self.thread, error)
-
-    async def _report(self, trouble: Exception) -> None:
-        """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
-        self.doorbell.clear()
-        self.left_open = self.execution or self.left_open
-        key = f"{self.execution or self.thread}.trouble.{self.ground.clock.now():%Y%m%d%H%M%S%f}"
-        try:
-            await self.ground.tell(self._notice(key, self.execution, in_plain_words(trouble), notify=True))
-        except AgenticError as error:
-            log.error("and it could not be told in the thread: %s", error)
-
-    def _notice(self, key: str, execution: str, text: str, *, notify: bool = False) -> OutboxItem:
-        return OutboxItem(key=key, thread=self.thread, execution=execution, sort="notice", text=text, notify=notify)
+    async def tell(self, key: str, execution: str, text: str, *, notify: bool = False) -> None:
+        """Say something in the thread, once for each key.  Raises ``StoreError``."""
+        notice = OutboxItem(key=key, thread=self.thread, execution=execution, sort="notice", text=text, notify=notify)
+        await self.ground.tell(notice)
 
 
 def starts(item: InboxItem) -> bool:

@@ -27,8 +27,8 @@ EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 
 
-Receive = Callable[[str, tuple[FileRef, ...]], Awaitable[tuple[FileRef, ...]]]
-"""Puts a person's files into a thread's workspace; each that was left out says why."""
+Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
+"""Puts the files that a person sent into the thread's workspace; each that was left out says why."""
 
 
 class Lessons(Protocol):
@@ -62,7 +62,7 @@ class Beginning:
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Everything an execution knows before its first turn."""
-        files = await self.receive(item.thread, item.files) if item.files else ()
+        files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
         return Started(

@@ -8,51 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from datetime import datetime
 
-from agentic.core.events import Envelope, Finished, InboxItem, ModelRequested
-from agentic.core.evolving import fold
-from agentic.core.execution import Execution
-from agentic.errors import AgenticError, StoreError
+from agentic.core.events import InboxItem
+from agentic.errors import StoreError
 from agentic.ports import ExecutionRow, SessionRow
+from bot.arrivals import Arrivals
 from bot.conversation import Receipt, StatusView, ThreadState
+from bot.ground import Ground
 from bot.learning import Feedback, Opinions, catch_up
 from bot.recovery import hand_over, is_quarantined, quarantine_notice
-from bot.rights import may_steer
-from bot.session import CLOSED, Ground, Session, starts
-from bot.starting import Receive, left_out
+from bot.roster import Roster
+from bot.serving import serve
+from bot.session import Session
+from bot.starting import Receive
+from bot.statuses import status_of
 
 CLOSE_SECONDS = 8.0
-INTERRUPTED = (
-    "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when something "
-    "is written here, it goes on where it was: stop it again once the disk has room."
-)
 
 log = logging.getLogger(__name__)
-
-
-class Roster:
-    """The sessions of the process by thread; a sink, so that each knows when a person is being asked."""
-
-    def __init__(self) -> None:
-        self.sessions: dict[str, Session] = {}
-        self._running: dict[str, Session] = {}
-
-    def saw(self, envelope: Envelope) -> None:
-        """Tell the session whose execution it is."""
-        session = self._running.get(envelope.execution)
-        if session is None:
-            session = next((s for s in self.sessions.values() if s.execution == envelope.execution), None)
-            if session is None:
-                return
-            self._running[envelope.execution] = session
-        session.saw(envelope)
-        if isinstance(envelope.event, Finished):
-            del self._running[envelope.execution]
-
-    def streamed(self, execution: str, text: str) -> None:
-        """Streams say nothing about questions."""
 
 
 class Threads:
@@ -60,60 +33,16 @@ class Threads:
 
     def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
         self._ground = ground
-        self._receive = receive
         self._opinions = Opinions(ground.store, feedback)
+        self._arrivals = Arrivals(ground, self._opinions, receive)
         self._sessions = roster.sessions
         self._closed = False
-        self._beside: set[asyncio.Task[None]] = set()
 
     # --- Conversation -----------------------------------------------------------------------------------------
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         """Keep the item durably, then start or nudge the thread's execution."""
-        session = await self._session(item, guild, title)
-        item = _as_meant(item, session)
-        if item.sort == "answer" and item.target.partition("#")[0] not in ("", session.question):
-            return Receipt(False, session.activity, CLOSED)
-        if starts(item):
-            _mark(item, session)
-        try:
-            return await self._keep(item, session)
-        except StoreError as error:
-            if item.sort != "stop" or not session.interrupt():
-                raise
-            return Receipt(False, "busy", INTERRUPTED.format(error=error))
-        finally:
-            session.arriving.discard(item.id)
-
-    async def _keep(self, item: InboxItem, session: Session) -> Receipt:
-        later = item.sort in ("guidance", "answer") and any(file.path and not file.skipped for file in item.files)
-        if later:
-            return await self._keep_with_files(item, session)
-        if not await self._ground.store.put(item):
-            return Receipt(False, session.activity)
-        if item.sort in ("guidance", "answer") and (notice := left_out(item, item.files)):
-            await self._ground.tell(notice)
-        if item.sort in ("feedback", "correction"):
-            return await self._opinion(item, session)
-        if item.sort == "stop":
-            return await self._stop(item, session)
-        session.waits = session.waits or (starts(item) and not session.ended)
-        session.wake()
-        return Receipt(True, session.activity, self._place(session, item))
-
-    async def _keep_with_files(self, item: InboxItem, session: Session) -> Receipt:
-        """The words are durable at once, as a task for afterwards; with their files they become what they are."""
-        again = item.id in session.fetching
-        session.fetching.add(item.id)
-        kept = False
-        try:
-            kept = await self._ground.store.put(item.model_copy(update={"sort": "queue"}))
-        finally:
-            if not kept and not again:
-                session.fetching.discard(item.id)
-        if kept:
-            self._begin(self._fetch(item, session), f"files of {item.id}")
-        return Receipt(kept, session.activity)
+        return await self._arrivals.take(item, await self._session(item, guild, title))
 
     def state(self, thread: str) -> ThreadState:
         """What the thread is doing now."""
@@ -129,12 +58,7 @@ class Threads:
         session = self._sessions.get(thread)
         if session is None:
             return StatusView("unknown")
-        pending = await self._ground.store.pending(thread)
-        queued = sum(item.sort in ("task", "queue") for item in pending)
-        rows = await self._ground.store.executions(thread)
-        if not rows:
-            return StatusView(session.activity, requester=session.requester, queued=queued)
-        return await self._view(session, rows[-1], queued)
+        return await status_of(session, self._ground.store, self._ground.clock.now())
 
     async def thread_of_message(self, message_id: str) -> str | None:
         """The session a message belongs to: a thread made from a message has that message's id."""
@@ -156,7 +80,7 @@ class Threads:
                 waiting.add(row.thread)
         for thread in sorted(waiting):
             self._known(SessionRow(thread, "", "")).wake()
-        self._begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
+        self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
         return len(waiting)
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
@@ -172,8 +96,12 @@ class Threads:
         return True
 
     def _known(self, row: SessionRow) -> Session:
-        fresh = Session(row, self._ground, self._opinions.take, ended=self._closed)
-        return self._sessions.setdefault(row.thread, fresh)
+        if row.thread not in self._sessions:
+            self._sessions[row.thread] = Session(row, self._ground, self._serve, ended=self._closed)
+        return self._sessions[row.thread]
+
+    async def _serve(self, session: Session) -> None:
+        await serve(session, self._opinions.take)
 
     def took_up(self, thread: str) -> bool:
         """Whether the thread was given something to do since the process began."""
@@ -200,7 +128,7 @@ class Threads:
         running = [session.execution for session in self._sessions.values() if session.execution]
         tasks = [session.task for session in self._sessions.values() if session.task is not None]
         tasks += [task for session in self._sessions.values() for task in session.learning]
-        tasks += [*self._opinions.tasks, *self._beside]
+        tasks += [*self._opinions.tasks, *self._arrivals.tasks]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -213,35 +141,6 @@ class Threads:
         except StoreError as error:
             log.warning("what was running could not be handed over in order: %s", error)
 
-    # --- small parts ------------------------------------------------------------------------------------------
-
-    async def _fetch(self, item: InboxItem, session: Session) -> None:
-        """Files that come while an execution runs are in its workspace before it is told of them."""
-        store = self._ground.store
-        try:
-            files = await self._receive(item.thread, item.files)
-            if notice := left_out(item, files):
-                await self._ground.tell(notice)
-            if any(one.id == item.id for one in await store.pending(item.thread)):
-                fetched = {"id": f"{item.id}.files", "message": item.message or item.id, "files": files}
-                await store.put(item.model_copy(update=fetched))
-                await store.discard([item.id])
-        except AgenticError as error:
-            log.warning("the files of %s wait for the end of what runs: %s", item.id, error)
-        finally:
-            session.fetching.discard(item.id)
-            session.wake()
-
-    def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        self._beside.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._beside.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s broke", task.get_name(), exc_info=error)
-
     async def _session(self, item: InboxItem, guild: str, title: str) -> Session:
         now = self._ground.clock.now()
         session = self._sessions.get(item.thread)
@@ -250,77 +149,3 @@ class Threads:
             await self._ground.store.save_session(row)
             session = self._known(row)
         return session
-
-    async def _opinion(self, item: InboxItem, session: Session) -> Receipt:
-        """On what runs it is guidance; on what has ended it is kept with that."""
-        about, running = item.target.partition("/")[0], session.execution or session.left_open
-        if running and about in ("", running):
-            if session.execution:
-                session.wake()
-        elif not await self._opinions.take(item):
-            return Receipt(False, session.activity, "There is no result here yet to have an opinion on.")
-        return Receipt(True, session.activity)
-
-    async def _stop(self, item: InboxItem, session: Session) -> Receipt:
-        if session.activity == "idle":
-            await self._ground.store.discard([item.id])
-            return Receipt(True, "idle", "Nothing is running here.")
-        session.stop()
-        return Receipt(True, session.activity)
-
-    def _place(self, session: Session, item: InboxItem) -> str:
-        if item.sort == "queue" and session.execution:
-            return "Queued: it begins when what runs now has ended."
-        if session.learning and not session.execution:
-            return "I am still going over the task before; this begins in a moment."
-        before = self._ground.slots.position(session.thread)
-        return f"Waiting: {before} thread(s) are to begin first, this one included." if before else ""
-
-    async def _view(self, session: Session, row: ExecutionRow, queued: int) -> StatusView:
-        envelopes = [envelope async for envelope in self._ground.store.read(row.execution)]
-        execution = fold(envelopes)
-        models = [e.event.model for e in envelopes if isinstance(e.event, ModelRequested)]
-        until = envelopes[-1].at if row.finished else self._ground.clock.now()
-        return StatusView(
-            session.activity,
-            execution=row.execution,
-            task=row.task,
-            requester=(session.activity != "idle" and session.requester) or _requester(execution),
-            question=session.question,
-            asked=execution.question,
-            step=", ".join(call.block.tool for call in execution.calls_in_flight),
-            turn=execution.turn.number,
-            tier=execution.tier,
-            model=models[-1] if models else "",
-            usd=execution.spent.usd,
-            seconds=_seconds(envelopes[0].at, until),
-            confidence=execution.confidence.shown if execution.confidence else None,
-            queued=queued,
-            finished=row.finished,
-        )
-
-
-def _as_meant(item: InboxItem, session: Session) -> InboxItem:
-    """Between a message and its arrival here the thread may have gone on: its sort follows what is true now."""
-    if item.sort == "task" and session.activity != "idle":
-        mine = not session.requester or may_steer(item.author.level, item.author.id, session.requester)
-        return item.model_copy(update={"sort": "guidance" if mine else "queue"})
-    if item.sort == "answer" and session.execution and not session.question:
-        written = not item.target or item.message == item.id
-        return item.model_copy(update={"sort": "guidance", "target": ""}) if written else item
-    return item
-
-
-def _mark(item: InboxItem, session: Session) -> None:
-    """From now on the thread is busy: what is said next, even in this moment, belongs to what begins."""
-    if session.activity == "idle":
-        session.requester = item.author.id
-    session.arriving.add(item.id)
-
-
-def _requester(execution: Execution) -> str:
-    return execution.started.requester.id if execution.started else ""
-
-
-def _seconds(since: datetime, until: datetime) -> float:
-    return max((until - since).total_seconds(), 0.0)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agentic.core.events import FileRef
+from agentic.core.events import FileRef, InboxItem
 from agentic.errors import AgenticError
 from agentic.tools import StandardToolbox
 from agentic.world import Choice, RealWorld, Sandboxes
@@ -26,10 +26,16 @@ log = logging.getLogger(__name__)
 
 Download = Callable[[str, int], Awaitable[bytes]]
 """Fetches an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
+Afresh = Callable[[InboxItem, FileRef], Awaitable[str]]
+"""The present address of a file of somebody's message, '' where there is none: addresses run out after a day."""
 
 
 class AttachmentGone(Exception):
-    """A file that a person sent can no longer be fetched."""
+    """A file that a person sent cannot be fetched; ``expired`` where its address may only have run out."""
+
+    def __init__(self, reason: str, *, expired: bool = False) -> None:
+        super().__init__(reason)
+        self.expired = expired
 
 
 @dataclass(slots=True)
@@ -39,6 +45,7 @@ class Workshop:
     sandboxes: Sandboxes
     workspaces: Workspaces
     download: Download
+    afresh: Afresh | None = None
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -80,29 +87,41 @@ class Workshop:
 
         return StandardToolbox(world)
 
-    async def receive(self, thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+    async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
         """Put a person's files into the workspace, within bounds; each that was left out says why."""
         received: list[FileRef] = []
         room = MESSAGE_BYTES
-        for number, file in enumerate(files):
+        for number, file in enumerate(item.files):
             reason = _too_much(number, file.size, room)
-            taken = (
-                file.model_copy(update={"path": "", "skipped": reason}) if reason else await self._take(thread, file)
-            )
+            taken = _left_out(file, reason) if reason else await self._take(item, file, room)
             room -= 0 if taken.skipped else taken.size
             received.append(taken)
         return tuple(received)
 
-    async def _take(self, thread: str, file: FileRef) -> FileRef:
+    async def _take(self, item: InboxItem, file: FileRef, room: int) -> FileRef:
         if file.skipped or not file.path:
-            return file.model_copy(update={"skipped": file.skipped or "it has no address"})
+            return _left_out(file, file.skipped or "it has no address")
         try:
-            content = await self.download(file.path, FILE_BYTES)
-            path = await self.world(thread).put_file(file.name, content)
+            content = await self._fetched(item, file, min(FILE_BYTES, room))
+            path = await self.world(item.thread).put_file(file.name, content)
         except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
             log.warning("attachment %s was not taken: %s", file.name, error)
-            return file.model_copy(update={"path": "", "skipped": str(error) or type(error).__name__})
+            return _left_out(file, str(error) or type(error).__name__)
         return file.model_copy(update={"path": path, "size": len(content)})
+
+    async def _fetched(self, item: InboxItem, file: FileRef, most: int) -> bytes:
+        """The content; where its address has run out, from the address that its message has now."""
+        try:
+            return await self.download(file.path, most)
+        except AttachmentGone as gone:
+            address = await self.afresh(item, file) if gone.expired and self.afresh is not None else ""
+            if not address:
+                raise
+        return await self.download(address, most)
+
+
+def _left_out(file: FileRef, reason: str) -> FileRef:
+    return file.model_copy(update={"path": "", "skipped": reason})
 
 
 def _too_much(number: int, size: int, room: int) -> str:

@@ -25,10 +25,11 @@ from agentic.ports import (
 )
 from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
-from bot.session import Ground
+from bot.ground import Ground
+from bot.roster import Roster
 from bot.slots import Slots
 from bot.starting import Beginning, Receive
-from bot.threads import Roster, Threads
+from bot.threads import Threads
 from reflexion import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 
@@ -139,8 +140,8 @@ async def house(
     async def tell(item: OutboxItem) -> None:
         await kept.put_outbox([item])
 
-    async def as_they_are(thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
-        return files
+    async def as_they_are(item: InboxItem) -> tuple[FileRef, ...]:
+        return item.files
 
     receive = receive or as_they_are
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from agentic.core.events import Envelope, FileRef, InputReceived
+from agentic.core.events import Envelope, FileRef, InboxItem, InputReceived
 from agentic.errors import StoreCorrupt
 from agentic.models.scripted import Asked, answer
 from agentic.ports import Answer
 from agentic.stores.memory import MemoryStore
-from bot.session import CLOSED
+from bot.leftovers import CLOSED
 from tests.unit.threads.house import House, house
 from tests.unit.threads.test_stopping import Settling, held, item, tasks
 
@@ -125,11 +125,11 @@ async def test_two_messages_at_once_in_an_idle_thread_are_one_task() -> None:
 async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once() -> None:
     bench, fetching, go, fetched = held(), asyncio.Event(), asyncio.Event(), list[str]()
 
-    async def receive(thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
-        fetched.extend(file.name for file in files)
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
+        fetched.extend(file.name for file in sent.files)
         fetching.set()
         await go.wait()
-        return tuple(file.model_copy(update={"path": f"incoming/{file.name}"}) for file in files)
+        return tuple(file.model_copy(update={"path": f"incoming/{file.name}"}) for file in sent.files)
 
     async with asyncio.timeout(10), house([WORK, FINISH], bench=bench, receive=receive) as home:
         await home.say("first")
@@ -157,10 +157,10 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
 async def test_words_whose_file_was_being_fetched_as_the_process_ended_are_a_task_of_the_next() -> None:
     store, bench, fetching = MemoryStore(), held(), asyncio.Event()
 
-    async def receive(thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
         await asyncio.sleep(60)
-        return files
+        return sent.files
 
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench, receive=receive) as home:
         await home.say("first")

@@ -237,10 +237,10 @@ async def test_a_tool_that_never_acknowledges_its_cancellation_does_not_hold_up_
 async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
     fetching = asyncio.Event()
 
-    async def receive(thread: str, files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
         await asyncio.sleep(60)
-        return files
+        return sent.files
 
     async with asyncio.timeout(5), house([FINISH], receive=receive) as home:
         task = item("9", "task", "sum it").model_copy(update={"files": (FileRef(name="a", path="u", size=3),)})

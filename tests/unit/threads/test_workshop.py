@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from agentic.core.events import FileRef
+from agentic.core.events import FileRef, InboxItem, Person
 from agentic.world import Sandboxes
 from agentic.world.ladder import chooser
 from bot.download import download
@@ -20,6 +21,11 @@ pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 
 async def nothing(address: str, most: int) -> bytes:
     raise AssertionError(f"{address} should not have been fetched")
+
+
+def sent(*files: FileRef) -> InboxItem:
+    ann = Person(id="7", name="Ann")
+    return InboxItem(id="100", thread="100", sort="task", author=ann, at=datetime.now(UTC), message="100", files=files)
 
 
 def workshop(folder: Path, fetch: object = nothing) -> tuple[Workshop, Sandboxes]:
@@ -34,7 +40,7 @@ async def test_a_file_is_in_the_workspace_and_named_by_its_path_there(tmp_path: 
 
     shop, sandboxes = workshop(tmp_path, fetch)
     try:
-        (taken,) = await shop.receive("100", (FileRef(name="data.csv", path="http://files/1", size=8),))
+        (taken,) = await shop.receive(sent(FileRef(name="data.csv", path="http://files/1", size=8)))
         assert taken.skipped == ""
         assert (tmp_path / "workspaces" / "100" / taken.path).read_bytes() == b"a,b\n1,2\n"
     finally:
@@ -44,11 +50,11 @@ async def test_a_file_is_in_the_workspace_and_named_by_its_path_there(tmp_path: 
 async def test_files_beyond_the_bounds_are_left_out_with_the_reason_and_not_fetched(tmp_path: Path) -> None:
     shop, _ = workshop(tmp_path)
     large = FileRef(name="film.mkv", path="http://files/1", size=FILE_BYTES + 1)
-    (skipped,) = await shop.receive("100", (large,))
+    (skipped,) = await shop.receive(sent(large))
     assert "at most 25 MB" in skipped.skipped
     assert skipped.path == ""
     many = tuple(FileRef(name=f"{n}", skipped="x") for n in range(FILES + 1))
-    assert f"at most {FILES}" in (await shop.receive("100", many))[-1].skipped
+    assert f"at most {FILES}" in (await shop.receive(sent(*many)))[-1].skipped
 
 
 async def test_a_file_that_is_gone_is_left_out_and_the_others_are_not(tmp_path: Path) -> None:
@@ -59,7 +65,7 @@ async def test_a_file_that_is_gone_is_left_out_and_the_others_are_not(tmp_path: 
 
     shop, sandboxes = workshop(tmp_path, fetch)
     try:
-        gone, here = await shop.receive("1", (FileRef(name="a", path="x/gone"), FileRef(name="b", path="x/here")))
+        gone, here = await shop.receive(sent(FileRef(name="a", path="x/gone"), FileRef(name="b", path="x/here")))
         assert "404" in gone.skipped
         assert here.skipped == ""
     finally:

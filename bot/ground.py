@@ -1,0 +1,58 @@
+"""What every thread with an agent stands on: stores, the loop, tools, places in the line, and who begins an execution."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentic.core.events import InboxItem, OutboxItem, Started
+from agentic.core.execution import Execution
+from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
+from bot.learning import Learning
+from bot.slots import Slots
+
+
+class Runner(Protocol):
+    """``agentic.loop.Loop``."""
+
+    async def run(
+        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
+    ) -> Execution:
+        """Run an execution to its end."""
+        ...
+
+
+class Workshop(Protocol):
+    """What gives a thread its tools."""
+
+    def toolbox(self, thread: str) -> Toolbox:
+        """The tools of a new agent in the thread's world."""
+        ...
+
+
+class Acts(Protocol):
+    """What people do to what an execution left behind: undo, merge, reject."""
+
+    async def act(self, item: InboxItem, session: SessionRow) -> str:
+        """Do it, at most once in effect; returns the receipt's words.  Raises ``AgenticError``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The same for every session of a process."""
+
+    store: Store
+    clock: Clock
+    runner: Runner
+    workshop: Workshop
+    learning: Learning
+    slots: Slots
+    owner: str
+    begin: Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
+    tell: Callable[[OutboxItem], Awaitable[None]]
+    acts: Acts | None = None
+    missed: Callable[[str], Awaitable[None]] | None = None
+    """Waits until what was said in a thread while nobody listened has been read; then what ran there may go on."""

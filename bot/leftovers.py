@@ -1,0 +1,41 @@
+"""What lies in an inbox and is taken in by no execution any more: each of it is kept where it belongs, or answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from agentic.core.events import InboxItem
+from bot.session import Session, starts
+
+CLOSED = "This question is closed. Write what I should do."
+EDITED_LATE = (
+    "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
+)
+_WORDS = {"edited": EDITED_LATE, "answer": CLOSED}
+
+Opine = Callable[[InboxItem], Awaitable[bool]]
+"""Takes in a vote on what has ended; it stays in the inbox until then."""
+
+
+async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -> None:
+    """No execution takes these in any more: opinions go to what they are about, the rest is answered."""
+    for item in items:
+        if item.sort in ("feedback", "correction"):
+            await opine(item)
+            continue
+        if words := _WORDS.get(item.sort):
+            await session.tell(f"{item.id}.late", "", words)
+        await session.ground.store.discard([item.id])
+
+
+async def call_off(session: Session, why: str) -> None:
+    """Who stops a thread does not want what waits in it to begin; what is called off is told."""
+    pending = await session.ground.store.pending(session.thread)
+    last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
+    off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction")]
+    lines = "".join(f"\n- {one.text[:200]}" for one in off if starts(one))
+    if lines:
+        words = f" It waited, because {why}." if why else ""
+        text = f"Stopped before it began; nothing of it was done.{words} Send it again if you want it:{lines}"
+        await session.tell(f"{off[0].id}.called-off", "", text)
+    await session.ground.store.discard([one.id for one in off])

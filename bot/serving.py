@@ -1,0 +1,228 @@
+"""The asyncio task of one thread: its executions, one after the other, each under the thread's lease.
+
+It lives while there is something to do: an execution the log holds open, an act on what one left behind, or an item in
+the inbox that starts one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from agentic.core.events import Envelope, InboxItem, InputReceived, OutboxItem, Sort
+from agentic.core.evolving import fold
+from agentic.core.execution import Execution
+from agentic.core.identity import execution_id
+from agentic.errors import AgenticError, LeaseLost, SandboxLost
+from agentic.ports import Lease, Toolbox
+from bot.halting import Halted, unless
+from bot.learning import learn
+from bot.leftovers import Opine, call_off, leave_behind
+from bot.session import Session, starts
+from bot.tenure import ThreadTaken, take, while_held
+from bot.troubles import in_plain_words
+
+RESUMES = 2
+"""A lost sandbox is made anew this often; then a person is asked to look."""
+ACTS: tuple[Sort, ...] = ("undo", "merge", "reject")
+"""What people do to what an execution left behind, between two executions."""
+NOT_DONE = "That could not be done: {error}"
+SETTLE_SECONDS = 5.0
+LESSON_SECONDS = 20.0
+"""So long the next execution waits for what is being learned from the one before."""
+
+log = logging.getLogger(__name__)
+
+
+async def serve(session: Session, opine: Opine) -> None:
+    """Do what is to be done in the thread; what goes wrong is told there."""
+    serving = _Serving(session, opine)
+    try:
+        while await serving.work():
+            pass
+    except AgenticError as trouble:
+        log.error("thread %s: %s", session.thread, trouble)
+        await serving.report(trouble)
+    except Exception as bug:
+        log.exception("a fault of ours in thread %s", session.thread)
+        await serving.report(bug)
+    finally:
+        session.task = None
+        session.rests()
+        if session.doorbell.is_set():
+            session.wake()
+
+
+class _Serving:
+    def __init__(self, session: Session, opine: Opine) -> None:
+        self._session, self._ground, self._opine = session, session.ground, opine
+
+    async def work(self) -> bool:
+        """One execution; False where there is none to do."""
+        session = self._session
+        session.doorbell.clear()
+        work = await self._next()
+        if work is None:
+            return session.doorbell.is_set()
+        try:
+            await self._perform(work)
+        except (SandboxLost, LeaseLost) as lost:
+            if session.resumed >= RESUMES:
+                raise
+            session.resumed += 1
+            log.warning("thread %s goes on after: %s", session.thread, lost)
+        else:
+            session.resumed = 0
+        return True
+
+    async def _next(self) -> InboxItem | str | None:
+        """An open execution of the log first, then the oldest item that starts one.
+
+        What lies before that item concerns what has ended: a stop of then is no stop of what comes.
+        """
+        session, store = self._session, self._ground.store
+        session.halt.clear()
+        opened = await store.executions(session.thread, open_only=True)
+        pending = [one for one in await store.pending(session.thread) if one.id not in session.fetching]
+        starting = [one for one in pending if starts(one) or one.sort in ACTS]
+        first = starting[0] if starting and not opened else None
+        session.waits = len(starting) > (first is not None)
+        before = pending[: pending.index(first)] if first is not None else pending
+        if not opened:
+            await leave_behind(session, self._opine, before)
+        session.crowd.found(pending if opened else pending[len(before) :])
+        if any(one.sort == "stop" for one in (pending if opened else pending[len(before) :])):
+            session.halt.set()
+        return opened[0].execution if opened else first
+
+    async def _perform(self, work: InboxItem | str) -> None:
+        session = self._session
+        if not isinstance(work, str) and work.sort in ACTS:
+            await self._act(work)
+            return
+        session.execution = work if isinstance(work, str) else execution_id(session.thread, work.id)
+        session.left_open = ""
+        try:
+            if isinstance(work, str):
+                await self._recall(work)
+            else:
+                session.requester = work.author.id
+                await unless(session.halt, self._learned())
+            await self._hold(session.execution, work)
+        except Halted as halted:
+            session.execution = ""
+            await call_off(session, str(halted))
+
+    async def _act(self, item: InboxItem) -> None:
+        """What one did is said, also where it could not be done; it is not tried again by itself."""
+        session, ground = self._session, self._ground
+        session.acting = True
+        try:
+            words = await self._acted(item)
+        finally:
+            session.acting = False
+        receipt = OutboxItem(
+            key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=words, target=item.message
+        )
+        await ground.tell(receipt)
+        await ground.store.discard([item.id])
+
+    async def _acted(self, item: InboxItem) -> str:
+        session, ground = self._session, self._ground
+        if ground.acts is None:
+            return NOT_DONE.format(error="there is nothing here that it could be done to")
+        lease = await take(ground.store, ground.clock, session.thread, ground.owner)
+        try:
+            return await while_held(ground.store, ground.clock, lease, ground.acts.act(item, session.row))
+        except LeaseLost:
+            raise
+        except AgenticError as error:
+            log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
+            return NOT_DONE.format(error=error)
+        finally:
+            await ground.store.release(lease)
+
+    async def _hold(self, execution: str, work: InboxItem | str) -> None:
+        session, ground = self._session, self._ground
+        halted, aside = session.halt.is_set(), bool(session.question or session.paused)
+        async with ground.slots.slot(session.thread, hurried=halted, aside=aside):
+            lease = await self._take(isinstance(work, str))
+            try:
+                work_done = self._run(lease, execution, work)
+                ended = await while_held(ground.store, ground.clock, lease, work_done)
+            finally:
+                await ground.store.release(lease)
+            session.rests()
+        if ended.finished is not None:
+            task = asyncio.create_task(learn(ground.learning, execution), name=f"learning from {execution}")
+            session.learning.add(task)
+            task.add_done_callback(session.learning.discard)
+
+    async def _take(self, begun: bool) -> Lease:
+        """The lease; what has not begun is called off by a stop, what has begun waits for it, for it ends in its log."""
+        session, ground = self._session, self._ground
+        if session.halt.is_set() and not begun:
+            raise Halted
+        try:
+            halt = None if begun else session.halt
+            return await take(ground.store, ground.clock, session.thread, ground.owner, halt)
+        except ThreadTaken as taken:
+            if begun or not session.halt.is_set():
+                raise
+            raise Halted(str(taken)) from taken
+
+    async def _learned(self) -> None:
+        """What was learned from the execution before is known to the next."""
+        if self._session.learning:
+            await asyncio.wait(tuple(self._session.learning), timeout=LESSON_SECONDS)
+
+    async def _recall(self, execution: str) -> None:
+        """A question and a pause outlive the process; what was said while nobody listened comes before going on."""
+        session = self._session
+        envelopes = [envelope async for envelope in self._ground.store.read(execution)]
+        folded = fold(envelopes)
+        session.requester = folded.started.requester.id if folded.started is not None else ""
+        if folded.question is not None:
+            session.asked(folded.question.question)
+        session.paused = paused_by(envelopes)
+        if self._ground.missed is not None:
+            with contextlib.suppress(Halted):
+                await unless(session.halt, self._ground.missed(session.thread))
+
+    async def _run(self, lease: Lease, execution: str, work: InboxItem | str) -> Execution:
+        session, ground = self._session, self._ground
+        toolbox = ground.workshop.toolbox(session.thread)
+        try:
+            started = None
+            if not isinstance(work, str):
+                started = await unless(session.halt, ground.begin(work, session.row, toolbox))
+            return await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
+        finally:
+            await self._settle(toolbox)
+
+    async def _settle(self, toolbox: Toolbox) -> None:
+        """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await toolbox.settle()
+        except (AgenticError, TimeoutError) as error:
+            log.warning("thread %s: what ran in the sandbox may still be ending: %s", self._session.thread, error)
+
+    async def report(self, trouble: Exception) -> None:
+        """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
+        session = self._session
+        session.doorbell.clear()
+        session.left_open = session.execution or session.left_open
+        key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
+        try:
+            await session.tell(key, session.execution, in_plain_words(trouble), notify=True)
+        except AgenticError as error:
+            log.error("and it could not be told in the thread: %s", error)
+
+
+def paused_by(log: list[Envelope]) -> str:
+    """Who paused an execution that is still paused, by its log; '' for nobody."""
+    inputs = [envelope.event for envelope in log if isinstance(envelope.event, InputReceived)]
+    signs = [event for event in inputs if event.sort in ("pause", "resume")]
+    return signs[-1].author.id if signs and signs[-1].sort == "pause" else ""
