@@ -4,12 +4,15 @@
 what is covered and where it differs from Discord.
 """
 
+from bot.guild.allowances import DISCORD, WIDE, Allowances, Limit
 from bot.guild.errors import ApiError
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import (
+    AnswerFirst,
     Delayed,
     Dropped,
     Duplicated,
+    EventsFirst,
     RateLimited,
     Refused,
     Reordered,
@@ -22,12 +25,18 @@ from bot.guild.records import Attachment, Channel, Member, Message, Pings, React
 from bot.guild.store import UnusableFolder
 
 __all__ = [
+    "DISCORD",
+    "WIDE",
+    "Allowances",
+    "AnswerFirst",
     "ApiError",
     "Attachment",
     "Channel",
     "Delayed",
     "Dropped",
     "Duplicated",
+    "EventsFirst",
+    "Limit",
     "LocalGuild",
     "Member",
     "Message",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from bot.guild.errors import ApiError, invalid, out_of_range, required, unknown
@@ -21,6 +22,8 @@ COMMANDS_FACT = 2
 
 # None is the global set, otherwise a guild's id.
 Scope: TypeAlias = int | None
+# Counts one command that was not there before, or refuses it.
+Count: TypeAlias = Callable[[Scope], None]
 
 
 class Commands:
@@ -49,25 +52,30 @@ class Commands:
                     return command
         return None
 
-    def replace_all(self, scope: Scope, wanted: list[Fields]) -> list[JsonObject]:
+    def replace_all(self, scope: Scope, wanted: list[Fields], count: Count) -> list[JsonObject]:
         """The whole set anew; a command keeps its id where its name and type stay."""
         if len(wanted) > LARGEST_SET:
             raise ApiError(400, 30032, "Maximum number of application commands reached (100).")
         checked = [_checked(one) for one in wanted]
         _refuse_doubles(checked)
         kept = {(c["name"], c["type"]): c for c in self.all(scope)}
+        for one in checked:
+            if (one["name"], one["type"]) not in kept:
+                count(scope)
         self._sets[scope] = {}
         for one in checked:
             self._put(scope, one, kept.get((one["name"], one["type"])))
         self._save()
         return self.all(scope)
 
-    def create(self, scope: Scope, wanted: Fields) -> JsonObject:
+    def create(self, scope: Scope, wanted: Fields, count: Count) -> JsonObject:
         """One command more; the same name replaces the old one."""
         one = _checked(wanted)
         same = [c for c in self.all(scope) if (c["name"], c["type"]) == (one["name"], one["type"])]
         if not same and len(self.all(scope)) >= LARGEST_SET:
             raise ApiError(400, 30032, "Maximum number of application commands reached (100).")
+        if not same:
+            count(scope)
         made = self._put(scope, one, same[0] if same else None)
         self._save()
         return made

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 from aiohttp import WSMsgType, web
 
 from bot.guild import misbehave, payloads
+from bot.guild.answers import cut
+from bot.guild.chunks import chunks
 from bot.guild.errors import ApiError
+from bot.guild.outgoing import Cut, Frame, Pause, Queue
 from bot.guild.routes_guild import application_flags
 from bot.guild.sessions import VALID_INTENTS, Intent, Session
 from bot.guild.wire import Fields, Json, JsonObject, decode, encode
@@ -24,6 +27,8 @@ from bot.guild.wire import Fields, Json, JsonObject, decode, encode
 if TYPE_CHECKING:
     from bot.guild.gateway import Gateway
 
+GOODBYE = (1000, 1001)
+"""Who closes with one of these ends the session with it."""
 SENDS_A_MINUTE = 120
 LARGEST_SEND = 4_096
 ACK_SECONDS = 0.05
@@ -43,58 +48,82 @@ class Closed(Exception):
 class Connection:
     """One websocket. Frames leave through a queue, so that publishing never waits."""
 
-    def __init__(self, gateway: Gateway, compress: str | None) -> None:
+    def __init__(self, gateway: Gateway, queue: Queue, compress: str | None) -> None:
         self._gateway = gateway
         self._api = gateway.api
         self._compressor = zlib.compressobj() if compress == "zlib-stream" else None
-        self._queue: asyncio.Queue[JsonObject | int] = asyncio.Queue()
+        self._queue = queue
         self._session: Session | None = None
         self._held: JsonObject | None = None
         self._answers_heartbeats = gateway.answers_heartbeats
         self._sends: deque[float] = deque()
+        self._late: asyncio.TimerHandle | None = None
+        self._closing = False
 
-    def send(self, frame: JsonObject | int) -> None:
+    def send(self, frame: Frame) -> None:
         """Queues a frame; a number closes the connection with that code."""
-        self._queue.put_nowait(frame)
+        self._queue.put(frame)
+
+    def invalidate(self, *, resumable: bool) -> None:
+        """Tells the client that its session is invalid (op 9); it has to identify or resume again."""
+        self._op(9, resumable)
+        self._leave_session()
 
     async def run(self, request: web.Request) -> web.StreamResponse:
         """Speaks the protocol until either side closes."""
         ws = web.WebSocketResponse(autoping=True, max_msg_size=1 << 20)
         await ws.prepare(request)
-        writer = asyncio.create_task(self._write(ws))
+        writer = asyncio.create_task(self._write(request, ws))
         try:
             if request.query.get("v", "10") != "10":
                 raise Closed(4012, "Invalid API version.")
+            self._expect_heartbeat()
             self._op(10, {"heartbeat_interval": self._gateway.heartbeat_ms, "_trace": ["local"]})
             async for message in ws:
                 if message.type is WSMsgType.TEXT:
                     self._receive(str(message.data))
                 elif message.type is WSMsgType.BINARY:
                     raise Closed(4002, "Error while decoding payload.")
+            if ws.close_code in GOODBYE and not self._closing and self._session is not None:
+                self._gateway.drop_session(self._session)
         except Closed as closed:
             self.send(closed.code)
             await asyncio.wait({writer}, timeout=5)
         finally:
-            if self._session is not None and self._session.deliver == self._deliver:
-                self._session.deliver = None
-                self._session.left_at = time.monotonic()
-                self._gateway.tell_presence()
+            if self._late is not None:
+                self._late.cancel()
+            self._leave_session()
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
         return ws
 
-    async def _write(self, ws: web.WebSocketResponse) -> None:
+    def _leave_session(self) -> None:
+        if self._session is not None and self._session.deliver == self._deliver:
+            self._session.deliver = None
+            self._session.left_at = self._api.state.clock.monotonic()
+            self._gateway.tell_presence()
+        self._session = None
+
+    async def _write(self, request: web.Request, ws: web.WebSocketResponse) -> None:
         while not ws.closed:
-            frame = await self._queue.get()
+            frame = await self._queue.next()
             if isinstance(frame, int):
+                self._closing = True
                 await ws.close(code=frame, message=_REASONS.get(frame, "").encode())
                 return
-            raw = encode(frame)
-            if self._compressor is None:
-                await ws.send_str(raw.decode("ascii"))
-            else:
-                flushed = self._compressor.compress(raw) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
-                await ws.send_bytes(flushed)
+            if isinstance(frame, Cut):
+                cut(request)
+                return
+            if isinstance(frame, dict):
+                await self._write_frame(ws, frame)
+            self._queue.done()
+
+    async def _write_frame(self, ws: web.WebSocketResponse, frame: JsonObject) -> None:
+        raw = encode(frame)
+        if self._compressor is None:
+            await ws.send_str(raw.decode("ascii"))
+        else:
+            await ws.send_bytes(self._compressor.compress(raw) + self._compressor.flush(zlib.Z_SYNC_FLUSH))
 
     def _op(self, op: int, data: Json) -> None:
         self.send({"t": None, "s": None, "op": op, "d": data})
@@ -133,12 +162,21 @@ class Connection:
             4: self._ignore,
             6: self._resume,
             8: self._request_members,
+            31: self._ignore,
+            43: self._ignore,
         }
 
     def _ignore(self, _: Json) -> None:
         """Presence and voice updates have no effect here."""
 
+    def _expect_heartbeat(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        seconds = self._gateway.heartbeat_ms / 1000 + self._gateway.patience
+        self._late = asyncio.get_running_loop().call_later(seconds, self.send, 4009)
+
     def _heartbeat(self, _: Json) -> None:
+        self._expect_heartbeat()
         if self._answers_heartbeats:
             asyncio.get_running_loop().call_later(ACK_SECONDS, self._op, 11, None)
 
@@ -154,6 +192,14 @@ class Connection:
         if self._disallowed(intents):
             raise Closed(4014, "Disallowed intent(s).")
         shard = _shard(fields)
+        if shard is None and self._api.sharding.required:
+            raise Closed(4011, "Sharding required.")
+        if self._api.ratelimits.identify(shard[0] if shard else 0):
+            self._op(9, False)
+            return
+        if self._api.ratelimits.start_session():
+            self._gateway.refuse_start()
+            return
         guild_id = self._api.state.identity.guild_id
         here = not self._api.state.bot_removed
         has_guild = here and (shard is None or (guild_id >> 22) % shard[1] == shard[0])
@@ -203,44 +249,21 @@ class Connection:
         if (fields.text("token") or "").removeprefix("Bot ") != self._api.token:
             raise Closed(4004, "Authentication failed.")
         session = self._gateway.sessions.get(fields.text("session_id") or "")
-        if session is None:
+        sequence = fields.integer("seq") or 0
+        if session is not None and sequence > session.sequence:
+            raise Closed(4007, "Invalid seq.")
+        if session is None or not session.remembers(sequence):
             self._op(9, False)
             return
-        sequence = fields.integer("seq") or 0
-        if sequence > session.sequence:
-            raise Closed(4007, "Invalid seq.")
         for frame in session.missed_since(sequence):
             self.send(frame)
         self._attach(session)
         session.dispatch("RESUMED", {"_trace": ["local"]})
 
     def _request_members(self, data: Json) -> None:
-        """https://discord.com/developers/docs/events/gateway-events#request-guild-members"""
-        fields = Fields.of(data)
-        state, session = self._api.state, self._session
-        if session is None or fields.snowflake("guild_id") != state.identity.guild_id:
-            return
-        wanted = fields.data.get("user_ids")
-        found = [*state.members.values()]
-        missing: list[Json] = []
-        if wanted is not None:
-            ids = Fields({"user_ids": wanted if isinstance(wanted, list) else [wanted]}).snowflakes("user_ids")
-            found = [state.members[i] for i in ids if i in state.members]
-            missing = [str(i) for i in ids if i not in state.members]
-        query = (fields.text("query") or "").lower()
-        found = [m for m in found if m.name.lower().startswith(query)]
-        limit = fields.integer("limit") or len(found)
-        body: JsonObject = {
-            "guild_id": str(state.identity.guild_id),
-            "members": [payloads.member(m) for m in found[:limit]],
-            "chunk_index": 0,
-            "chunk_count": 1,
-            "not_found": missing,
-        }
-        nonce = fields.text("nonce")
-        if nonce is not None:
-            body["nonce"] = nonce
-        session.dispatch("GUILD_MEMBERS_CHUNK", body)
+        if self._session is not None:
+            for part in chunks(self._api.state, Fields.of(data)):
+                self._session.dispatch("GUILD_MEMBERS_CHUNK", part)
 
     # -- what a client gets -------------------------------------------------------------------
 
@@ -248,6 +271,13 @@ class Connection:
         fault = self._api.misbehaviour.fault_for(str(frame["t"]))
         match fault:
             case misbehave.Dropped():
+                return
+            case misbehave.Delayed(seconds=seconds):
+                self.send(Pause(seconds))
+            case misbehave.Reset(landed=landed):
+                if landed:
+                    self.send(frame)
+                self.send(Cut())
                 return
             case misbehave.Duplicated():
                 self.send(frame)
@@ -258,9 +288,12 @@ class Connection:
                 self.send(code)
                 return
             case misbehave.SessionLost(op=op, resumable=resumable):
-                if op == 9 and not resumable and self._session is not None:
+                if op == 7:
+                    self._op(7, None)
+                    return
+                if not resumable and self._session is not None:
                     self._gateway.drop_session(self._session)
-                self._op(op, None if op == 7 else resumable)
+                self.invalidate(resumable=resumable)
                 return
             case _:
                 pass
@@ -292,6 +325,7 @@ _REASONS = {
     4008: "Rate limited.",
     4009: "Session timed out.",
     4010: "Invalid shard.",
+    4011: "Sharding required.",
     4012: "Invalid API version.",
     4013: "Invalid intent(s).",
     4014: "Disallowed intent(s).",

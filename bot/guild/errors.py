@@ -36,18 +36,22 @@ class ApiError(Exception):
 class RateLimitedError(ApiError):
     """A request over its rate limit; says how long to wait."""
 
-    def __init__(self, retry_after: float, *, is_global: bool = False, scope: str = "user") -> None:
-        super().__init__(429, 0, "You are being rate limited.")
+    def __init__(
+        self, retry_after: float, *, is_global: bool = False, scope: str = "user", code: int = 0, message: str = ""
+    ) -> None:
+        default = "The resource is being rate limited." if scope == "shared" else "You are being rate limited."
+        super().__init__(429, code, message or default)
         self.retry_after = retry_after
         self.is_global = is_global
         self.scope = "global" if is_global else scope
 
     def body(self) -> JsonObject:
-        return {
+        body: JsonObject = {
             "message": self.message,
             "retry_after": round(self.retry_after, 3),
             "global": self.is_global,
         }
+        return body | {"code": self.code} if self.code else body
 
 
 def invalid(path: tuple[str, ...], code: str, message: str) -> ApiError:
@@ -80,6 +84,7 @@ def unknown(what: str) -> ApiError:
         "Guild": 10004,
         "Member": 10007,
         "Message": 10008,
+        "Role": 10011,
         "User": 10013,
         "Emoji": 10014,
         "Webhook": 10015,
@@ -113,3 +118,14 @@ def empty_message() -> ApiError:
 def too_large() -> ApiError:
     """A file or a request over its limit."""
     return ApiError(413, 40005, "Request entity too large")
+
+
+def too_many_old_edits(retry_after: float) -> ApiError:
+    """A message over an hour old is changed too often."""
+    text = "Maximum number of edits to messages older than 1 hour reached. Try again later."
+    return RateLimitedError(retry_after, code=30046, message=text)
+
+
+def too_many_creates(number: int) -> ApiError:
+    """So many commands were made today."""
+    return ApiError(400, 30034, f"Maximum number of daily application command creates reached ({number}).")

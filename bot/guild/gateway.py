@@ -5,12 +5,13 @@ https://discord.com/developers/docs/events/gateway
 
 from __future__ import annotations
 
-import time
+import secrets
 from collections.abc import Callable
 
 from aiohttp import web
 
 from bot.guild.connection import Connection
+from bot.guild.outgoing import PATIENCE
 from bot.guild.rest import Api
 from bot.guild.sessions import Session
 from bot.guild.wire import JsonObject
@@ -30,16 +31,18 @@ class Gateway:
         self.connections: set[Connection] = set()
         self.heartbeat_ms = HEARTBEAT_MS
         self.answers_heartbeats = True
+        self.patience = PATIENCE
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Serves one connection."""
-        connection = Connection(self, request.query.get("compress"))
-        self.connections.add(connection)
-        try:
-            return await connection.run(request)
-        finally:
-            self.connections.discard(connection)
-            self.api.state.feed.changed()
+        with self.api.outgoing.queue() as queue:
+            connection = Connection(self, queue, request.query.get("compress"))
+            self.connections.add(connection)
+            try:
+                return await connection.run(request)
+            finally:
+                self.connections.discard(connection)
+                self.api.state.feed.changed()
 
     def open_session(self, intents: int, *, has_guild: bool, has_direct: bool = True) -> Session:
         """A new session, which hears the guild from now on."""
@@ -55,7 +58,7 @@ class Gateway:
             self._leave.pop(session.id)()
 
     def _drop_abandoned(self) -> None:
-        horizon = time.monotonic() - RESUMABLE_SECONDS
+        horizon = self.api.state.clock.monotonic() - RESUMABLE_SECONDS
         for session in tuple(self.sessions.values()):
             if session.left_at is not None and session.left_at < horizon:
                 self.drop_session(session)
@@ -72,6 +75,21 @@ class Gateway:
         body: JsonObject = {"user": user, "status": "online" if self.online else "offline"}
         state.publish("PRESENCE_UPDATE", body, only_for=state.identity.owner_id)
 
+    def refuse_start(self) -> None:
+        """No start of a session is left today: all of them end, and the token is no longer good.
+
+        https://discord.com/developers/docs/events/gateway#identifying
+        """
+        self.api.token = f"local.{secrets.token_urlsafe(32)}"
+        for session in tuple(self.sessions.values()):
+            self.drop_session(session)
+        self.disconnect(4004)
+
+    def request_heartbeat(self) -> None:
+        """Asks every client for a heartbeat at once (op 1)."""
+        for connection in tuple(self.connections):
+            connection.send({"op": 1, "d": None, "s": None, "t": None})
+
     def request_reconnect(self) -> None:
         """Asks every client to reconnect (op 7), as Discord does when a server is replaced."""
         for connection in tuple(self.connections):
@@ -83,7 +101,7 @@ class Gateway:
             for session in tuple(self.sessions.values()):
                 self.drop_session(session)
         for connection in tuple(self.connections):
-            connection.send({"op": 9, "d": resumable, "s": None, "t": None})
+            connection.invalidate(resumable=resumable)
 
     def disconnect(self, code: int = 4000) -> None:
         """Closes every connection; the sessions stay resumable."""

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from bot.guild.acting import Acting, Person
+from bot.guild.allowances import DISCORD, WIDE, Allowances, Limit
 from bot.guild.founding import found
 from bot.guild.message_view import MessageView
 from bot.guild.misbehave import Misbehaviour, Rule
+from bot.guild.outgoing import PATIENCE
 from bot.guild.permissions import Permission
 from bot.guild.ratelimits import RateLimits
 from bot.guild.records import Channel, Member, Message, Overwrite, Role
@@ -36,13 +38,21 @@ class LocalGuild(Acting):
         self._detach: Callable[[], None] | None = None
 
     @classmethod
-    async def start(cls, *, host: str = "127.0.0.1", port: int = 0, state: Path | None = None) -> Self:
+    async def start(
+        cls,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        state: Path | None = None,
+        limits: Literal["wide", "discord"] = "wide",
+    ) -> Self:
         """Listens on loopback; with a `state` folder the conversation outlives the process."""
         from bot.guild.server import Server  # brings in the web server, which is slow to import
 
         home = found(state)
         try:
-            server = await Server.start(home.state, home.commands, home.token, host, port)
+            allowed = DISCORD if limits == "discord" else WIDE
+            server = await Server.start(home, allowed, host, port)
         except BaseException:
             home.keeper.close()
             raise
@@ -205,7 +215,13 @@ class LocalGuild(Acting):
 
     def limit_requests(self, limit: int, seconds: float = 1.0) -> None:
         """How many requests each bucket holds from now on."""
-        self._server.api.ratelimits = RateLimits(limit, seconds)
+        bucket = Limit(limit, seconds)
+        wide = replace(WIDE, routes=tuple(replace(r, limit=bucket) for r in WIDE.routes), other=bucket)
+        self.allow_requests(replace(wide, everything=Limit(max(limit, WIDE.everything.number), seconds)))
+
+    def allow_requests(self, allowed: Allowances) -> None:
+        """Other allowances from now on, all unused."""
+        self._server.api.ratelimits = RateLimits(self.state.clock, allowed)
 
     def grant_intents(self, *, members: bool = True, message_content: bool = True) -> None:
         """What the application is granted; identifying with more is closed with 4014."""
@@ -233,12 +249,23 @@ class LocalGuild(Acting):
         """Ends the bot's session, so that it must identify again and misses events."""
         self._server.gateway.invalidate_sessions(resumable=resumable)
 
-    def heartbeats(self, *, seconds: float | None = None, answered: bool = True) -> None:
-        """How often connections made from now on must beat, and whether that is answered (a zombie if not)."""
+    def heartbeats(self, *, seconds: float | None = None, answered: bool = True, patience: float = PATIENCE) -> None:
+        """How often connections made from now on must beat, whether that is answered (a zombie if not), and
+        how many seconds late a beat may be before the connection is closed (4009)."""
         gateway = self._server.gateway
         gateway.answers_heartbeats = answered
+        gateway.patience = patience
         if seconds is not None:
             gateway.heartbeat_ms = int(seconds * 1000)
+
+    def request_heartbeat(self) -> None:
+        """Asks every client for a heartbeat at once (op 1)."""
+        self._server.gateway.request_heartbeat()
+
+    def recommend_shards(self, shards: int, *, required: bool = False) -> None:
+        """How many shards clients are told to use; `required` closes those without any (4011)."""
+        sharding = self._server.api.sharding
+        sharding.shards, sharding.required = shards, required
 
     def remove_bot(self) -> None:
         """Kicks the bot; every further request is answered with 50001."""

@@ -22,23 +22,24 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Any JSON error: status, code and message."""
+    """Any JSON error: status, code and message; with `landed`, after the request took effect."""
 
     status: int
     code: int = 0
     message: str = "Internal Server Error"
+    landed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The connection is reset; with `landed`, after the request took effect."""
+    """The connection is reset; with `landed`, after the request took effect, or after the event was sent."""
 
     landed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """The answer comes late; with `landed`, the request takes effect at once."""
+    """The answer comes late; with `landed`, the request takes effect at once. An event and all after it come late."""
 
     seconds: float
     landed: bool = False
@@ -68,7 +69,21 @@ class SessionLost:
     close_code: int | None = None
 
 
-Fault: TypeAlias = RateLimited | Refused | Reset | Delayed | Dropped | Duplicated | Reordered | SessionLost
+@dataclass(frozen=True, slots=True)
+class EventsFirst:
+    """The request is answered only after its events have left."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFirst:
+    """The request is answered first; its events leave so many seconds after."""
+
+    seconds: float = 0.0
+
+
+Fault: TypeAlias = (
+    RateLimited | Refused | Reset | Delayed | Dropped | Duplicated | Reordered | SessionLost | EventsFirst | AnswerFirst
+)
 
 
 @dataclass(frozen=True, slots=True)

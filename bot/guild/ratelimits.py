@@ -1,22 +1,29 @@
-"""Rate-limit buckets and their headers.
+"""What was used of each allowance, the headers that say so, and the refusals when nothing is left.
 
-Discord's real buckets are not published and may not be hard-coded by a client; these are wide
-enough that a well-behaved bot never meets them, and real enough that a loop does.
 https://discord.com/developers/docs/topics/rate-limits
 """
 
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Hashable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from zlib import crc32
 
-from bot.guild.errors import RateLimitedError
+from bot.guild.allowances import WIDE, Allowances, Limit
+from bot.guild.clock import Clock
+from bot.guild.errors import RateLimitedError, too_many_creates, too_many_old_edits
+from bot.guild.wire import JsonObject
 
 _ID = re.compile(r"\d{15,20}")
+_TOKEN = re.compile(r"^(/webhooks/:id/)[\w-]{20,}")
 _MAJOR = re.compile(r"/(?:channels|guilds|webhooks)/(\d{15,20})(?:/([\w-]{20,}))?")
 _REACTION = re.compile(r"(/reactions)/.*")
+# https://discord.com/developers/docs/topics/rate-limits#global-rate-limit: not bound to it
+_INTERACTIONS = ("/interactions/", "/webhooks/")
+BUCKETS_KEPT = 20_000
+INVALID = (401, 403, 429)
 
 
 @dataclass(slots=True)
@@ -29,59 +36,131 @@ class Bucket:
     remaining: int
     resets_at: float
 
+    @classmethod
+    def full(cls, limit: Limit, name: str = "") -> Bucket:
+        """One that nothing was taken from."""
+        return cls(name, limit.number, limit.seconds, limit.number, 0.0)
+
+    def wait(self, now: float) -> float:
+        """Takes one; or says how many seconds are to pass first, if nothing is left."""
+        if self.seconds <= 0:
+            return 0.0
+        if now >= self.resets_at:
+            self.remaining = self.limit
+            self.resets_at = now + self.seconds
+        if self.remaining <= 0:
+            return self.resets_at - now
+        self.remaining -= 1
+        return 0.0
+
+    def left(self, now: float) -> int:
+        """How much is left now."""
+        return self.limit if now >= self.resets_at else self.remaining
+
 
 class RateLimits:
-    """One bucket for each route and major parameter."""
+    """All that is counted, by the guild's clock."""
 
-    def __init__(self, limit: int = 50, seconds: float = 1.0) -> None:
-        self.limit = limit
-        self.seconds = seconds
-        self._buckets: dict[tuple[str, str], Bucket] = {}
+    def __init__(self, clock: Clock, allowed: Allowances = WIDE) -> None:
+        self.allowed = allowed
+        self._session_starts = Bucket.full(allowed.session_starts)
+        self._clock = clock
+        self._buckets: dict[Hashable, Bucket] = {}
+        self._everything = Bucket.full(allowed.everything)
+        self._invalid = Bucket.full(allowed.invalid)
 
-    def take(self, bucket: Bucket) -> None:
-        """Takes one request from a bucket; 429 if it is empty."""
-        now = time.time()
-        if now >= bucket.resets_at:
-            bucket.remaining = bucket.limit
-            bucket.resets_at = now + bucket.seconds
-        if bucket.remaining <= 0:
-            raise RateLimitedError(bucket.resets_at - now)
-        bucket.remaining -= 1
+    # -- by request ---------------------------------------------------------------------------
 
-    def bucket(self, method: str, path: str) -> Bucket:
-        """The bucket that a request falls into."""
+    def bucket(self, method: str, path: str) -> Bucket | None:
+        """The bucket that a request falls into, if its route has one."""
+        if path.startswith("/interactions/"):
+            return None
+        shape = _REACTION.sub(r"\1", _ID.sub(":id", path))
+        route = f"{method} " + _TOKEN.sub(r"\1:token", shape)
         major = _MAJOR.match(path)
-        route = _REACTION.sub(r"\1", _ID.sub(":id", path))
-        key = (f"{method} {route}", major.group(0) if major else "")
-        if key not in self._buckets:
-            name = f"{crc32(key[0].encode()):08x}"
-            self._buckets[key] = Bucket(name, self.limit, self.seconds, self.limit, 0.0)
-        return self._buckets[key]
+        patterns, limit = self._limit_of(route)
+        if limit is None:
+            return None
+        name = f"{crc32(patterns[0].encode()):08x}{crc32(patterns[-1][::-1].encode()):08x}"
+        return self._kept((name, major.group(0) if major else ""), limit, name)
 
+    def take(self, bucket: Bucket | None, path: str) -> None:
+        """Takes one request from its bucket and from the whole; 429 if one of them is empty."""
+        now = self._clock.time()
+        if bucket is not None and (seconds := bucket.wait(now)):
+            raise RateLimitedError(seconds)
+        if not path.startswith(_INTERACTIONS) and (seconds := self._everything.wait(now)):
+            raise RateLimitedError(seconds, is_global=True)
 
-def headers(bucket: Bucket) -> dict[str, str]:
-    """The headers that tell a client where it stands."""
-    return {
-        "X-RateLimit-Limit": str(bucket.limit),
-        "X-RateLimit-Remaining": str(bucket.remaining),
-        "X-RateLimit-Reset": f"{bucket.resets_at:.3f}",
-        "X-RateLimit-Reset-After": f"{max(0.0, bucket.resets_at - time.time()):.3f}",
-        "X-RateLimit-Bucket": bucket.name,
-    }
+    def headers(self, bucket: Bucket) -> dict[str, str]:
+        """The headers that tell a client where it stands."""
+        return {
+            "X-RateLimit-Limit": str(bucket.limit),
+            "X-RateLimit-Remaining": str(bucket.remaining),
+            "X-RateLimit-Reset": f"{bucket.resets_at:.3f}",
+            "X-RateLimit-Reset-After": f"{max(0.0, bucket.resets_at - self._clock.time()):.3f}",
+            "X-RateLimit-Bucket": bucket.name,
+        }
 
+    def count_answer(self, status: int, scope: str | None) -> None:
+        """Counts an answer that says the client did wrong; what others used up is not held against it."""
+        if status in INVALID and scope != "shared":
+            self._invalid.wait(self._clock.time())
 
-class RenameLimit:
-    """Two renames of a channel in ten minutes, the third is told to wait."""
+    def banned_for(self) -> float:
+        """For how many more seconds nobody is let in, after too many invalid requests; 0 if one is."""
+        now = self._clock.time()
+        return 0.0 if self._invalid.left(now) > 0 else self._invalid.resets_at - now
 
-    def __init__(self, limit: int = 2, seconds: float = 600.0) -> None:
-        self.limit = limit
-        self.seconds = seconds
-        self._times: dict[int, list[float]] = {}
+    # -- by what it does ----------------------------------------------------------------------
 
-    def take(self, channel_id: int) -> None:
-        """Counts a rename; 429 over the limit."""
-        now = time.monotonic()
-        recent = [t for t in self._times.get(channel_id, []) if now - t < self.seconds]
-        if len(recent) >= self.limit:
-            raise RateLimitedError(self.seconds - (now - recent[0]), scope="shared")
-        self._times[channel_id] = [*recent, now]
+    def rename(self, channel_id: int) -> None:
+        """Counts a new title of a channel."""
+        seconds = self._used(("title", channel_id), self.allowed.titles)
+        if seconds:
+            raise RateLimitedError(seconds, scope="shared")
+
+    def old_edit(self, channel_id: int) -> None:
+        """Counts an edit of a message that is over an hour old."""
+        seconds = self._used(("old edit", channel_id), self.allowed.old_edits)
+        if seconds:
+            raise too_many_old_edits(seconds)
+
+    def create_command(self, scope: int | None) -> None:
+        """Counts a command that did not exist before."""
+        if self._used(("create", scope), self.allowed.command_creates):
+            raise too_many_creates(self.allowed.command_creates.number)
+
+    def start_session(self) -> bool:
+        """Counts a start of a session; whether there was none left for today."""
+        return self._session_starts.wait(self._clock.time()) > 0
+
+    def session_start_limit(self) -> JsonObject:
+        """https://discord.com/developers/docs/events/gateway#session-start-limit-object"""
+        now, starts = self._clock.time(), self._session_starts
+        return {
+            "total": starts.limit,
+            "remaining": starts.left(now),
+            "reset_after": int(max(0.0, starts.resets_at - now) * 1000),
+            "max_concurrency": self.allowed.max_concurrency,
+        }
+
+    def identify(self, shard: int) -> bool:
+        """Counts a start of a session; whether it comes too early after another of its group."""
+        key = ("identify", shard % self.allowed.max_concurrency)
+        return self._used(key, self.allowed.identifies) > 0
+
+    def _used(self, key: Hashable, limit: Limit) -> float:
+        return self._kept(key, limit, "").wait(self._clock.time())
+
+    def _kept(self, key: Hashable, limit: Limit, name: str) -> Bucket:
+        if len(self._buckets) > BUCKETS_KEPT:
+            now = self._clock.time()
+            self._buckets = {k: b for k, b in self._buckets.items() if b.resets_at > now}
+        return self._buckets.setdefault(key, Bucket.full(limit, name))
+
+    def _limit_of(self, route: str) -> tuple[tuple[str, ...], Limit | None]:
+        for one in self.allowed.routes:
+            if any(fnmatchcase(route, pattern) for pattern in one.patterns):
+                return one.patterns, one.limit
+        return (route,), self.allowed.other

@@ -6,10 +6,7 @@ refusal into Discord's JSON. https://discord.com/developers/docs/reference
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
-import socket
-import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -17,17 +14,18 @@ from time import monotonic
 
 from aiohttp import BodyPartReader, web
 
-from bot.guild import limits, misbehave
+from bot.guild import answers, limits, misbehave
 from bot.guild.commands import Commands
 from bot.guild.drafts import Upload
-from bot.guild.errors import ApiError, RateLimitedError, invalid, too_large
+from bot.guild.errors import ApiError, invalid, too_large
 from bot.guild.interactions import Interactions
 from bot.guild.message_view import MessageView
 from bot.guild.messages import Messages
 from bot.guild.misbehave import Misbehaviour
-from bot.guild.ratelimits import Bucket, RateLimits, RenameLimit, headers
+from bot.guild.outgoing import Outgoing
+from bot.guild.ratelimits import Bucket, RateLimits
 from bot.guild.state import GuildState
-from bot.guild.wire import Fields, Json, decode, encode, is_snowflake
+from bot.guild.wire import Fields, Json, decode, is_snowflake
 
 PREFIX = "/api/v10"
 # Requests that carry their own token in the path.
@@ -45,6 +43,14 @@ class Asked:
 
 
 @dataclass(slots=True)
+class Sharding:
+    """What the application is told about shards, and whether it may do without (4011 if not)."""
+
+    shards: int = 1
+    required: bool = False
+
+
+@dataclass(slots=True)
 class Api:
     """What endpoints work on."""
 
@@ -55,8 +61,9 @@ class Api:
     commands: Commands
     token: str
     misbehaviour: Misbehaviour
-    ratelimits: RateLimits = field(default_factory=RateLimits)
-    renames: RenameLimit = field(default_factory=RenameLimit)
+    ratelimits: RateLimits
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    sharding: Sharding = field(default_factory=Sharding)
     asked: deque[Asked] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
 
     @property
@@ -65,7 +72,14 @@ class Api:
         return self.state.identity.bot_id
 
 
-Endpoint = Callable[[web.Request], Awaitable[Json]]
+@dataclass(frozen=True, slots=True)
+class Created:
+    """An answer with 201: something is there that was not there before."""
+
+    body: Json
+
+
+Endpoint = Callable[[web.Request], Awaitable["Json | Created"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +96,33 @@ def endpoint(api: Api, handler: Endpoint) -> Callable[[web.Request], Awaitable[w
     async def answer(request: web.Request) -> web.StreamResponse:
         path = request.path.removeprefix(PREFIX)
         api.asked.append(Asked(monotonic(), f"{request.method} {path}"))
-        fault = api.misbehaviour.fault_for(f"{request.method} {path}")
-        early = await _misbehaved(request, fault)
-        if early is not None:
-            return early
-        response = await _answered(api, handler, request, path)
-        if isinstance(fault, misbehave.Reset):
-            _reset(request)
-        if isinstance(fault, misbehave.Delayed) and fault.landed:
-            await asyncio.sleep(fault.seconds)
+        banned = api.ratelimits.banned_for()
+        if banned:
+            return answers.edge(banned)
+        response = await _perhaps_faulty(api, handler, request, path)
+        api.ratelimits.count_answer(response.status, response.headers.get("X-RateLimit-Scope"))
         return response
 
     return answer
+
+
+async def _perhaps_faulty(api: Api, handler: Endpoint, request: web.Request, path: str) -> web.StreamResponse:
+    fault = api.misbehaviour.fault_for(f"{request.method} {path}")
+    early = await answers.misbehaved(request, fault)
+    if early is not None:
+        return early
+    match fault:
+        case misbehave.EventsFirst():
+            response = await _answered(api, handler, request, path)
+            await api.outgoing.flushed()
+        case misbehave.AnswerFirst(seconds=seconds):
+            with api.outgoing.held(seconds):
+                response = await _answered(api, handler, request, path)
+                await response.prepare(request)
+                await response.write_eof()
+        case _:
+            response = await _answered(api, handler, request, path)
+    return await answers.landed(request, fault, response)
 
 
 async def _answered(api: Api, handler: Endpoint, request: web.Request, path: str) -> web.StreamResponse:
@@ -101,12 +130,17 @@ async def _answered(api: Api, handler: Endpoint, request: web.Request, path: str
     try:
         _authenticate(api, request, path)
         bucket = api.ratelimits.bucket(request.method, path)
-        api.ratelimits.take(bucket)
+        api.ratelimits.take(bucket, path)
         body = await handler(request)
     except ApiError as error:
-        return refusal(error, bucket)
-    status = 204 if body is None else 200
-    return _json(body, status, headers(bucket))
+        return answers.refusal(error, _where(api, bucket))
+    if isinstance(body, Created):
+        return answers.as_json(body.body, 201, _where(api, bucket))
+    return answers.as_json(body, 204 if body is None else 200, _where(api, bucket))
+
+
+def _where(api: Api, bucket: Bucket | None) -> dict[str, str]:
+    return api.ratelimits.headers(bucket) if bucket else {}
 
 
 def _authenticate(api: Api, request: web.Request, path: str) -> None:
@@ -114,55 +148,6 @@ def _authenticate(api: Api, request: web.Request, path: str) -> None:
         return
     if request.headers.get("Authorization") != f"Bot {api.token}":
         raise ApiError(401, 0, "401: Unauthorized")
-
-
-async def _misbehaved(request: web.Request, fault: misbehave.Fault | None) -> web.StreamResponse | None:
-    match fault:
-        case misbehave.RateLimited(html=True):
-            return web.Response(status=429, text="<html>error code: 1015</html>", content_type="text/html")
-        case misbehave.RateLimited(retry_after=seconds, is_global=everywhere):
-            return refusal(RateLimitedError(seconds, is_global=everywhere), None)
-        case misbehave.Refused(status, code, message):
-            return refusal(ApiError(status, code, message), None)
-        case misbehave.Reset(landed=False):
-            _reset(request)
-            return web.Response(status=500)
-        case misbehave.Delayed(seconds=seconds, landed=False):
-            await asyncio.sleep(seconds)
-        case _:
-            pass
-    return None
-
-
-def _reset(request: web.Request) -> None:
-    if request.transport is None:
-        return
-    sock = request.transport.get_extra_info("socket")
-    if sock is not None:  # without lingering, closing sends RST: the client reads errno 104
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    request.transport.abort()
-
-
-def refusal(error: ApiError, bucket: Bucket | None) -> web.Response:
-    """Discord's answer to a request it refuses."""
-    extra = headers(bucket) if bucket else {}
-    if isinstance(error, RateLimitedError):
-        # A 429 without Via counts as a ban by the edge: clients give up at once.
-        extra |= {
-            "Via": "1.1 google",
-            "Retry-After": f"{error.retry_after:.3f}",
-            "X-RateLimit-Scope": error.scope,
-        }
-        if error.is_global:
-            extra["X-RateLimit-Global"] = "true"
-    return _json(error.body(), error.status, extra)
-
-
-def _json(body: Json, status: int, extra: dict[str, str]) -> web.Response:
-    if body is None:
-        return web.Response(status=status, headers=extra)
-    # Exactly this content type: with a charset, discord.py takes the body for text.
-    return web.Response(body=encode(body), status=status, headers=extra, content_type="application/json")
 
 
 async def read_body(request: web.Request, list_name: str | None = None) -> Body:

@@ -11,7 +11,7 @@ from bot.guild import limits, payloads, threads
 from bot.guild.errors import thread_archived
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, ChannelType
-from bot.guild.rest import PREFIX, Api, Endpoint, endpoint, path_id, read_body
+from bot.guild.rest import PREFIX, Api, Created, Endpoint, endpoint, path_id, read_body
 from bot.guild.routes_guild import thread_listing
 from bot.guild.threads import ChannelChange, ThreadRequest
 from bot.guild.wire import Fields, Json
@@ -57,7 +57,7 @@ class ChannelRoutes:
         fields = (await read_body(request)).fields
         wanted = _wanted(fields, channel)
         if wanted.name is not None and wanted.name != channel.name:
-            self._api.renames.take(channel.id)
+            self._api.ratelimits.rename(channel.id)
         changed = threads.change(self._api.state, self._api.me, channel, wanted)
         return payloads.channel(self._api.state, changed)
 
@@ -72,20 +72,20 @@ class ChannelRoutes:
         """Shows the bot as typing."""
         self._api.messages.typing(self._api.me, path_id(request, "channel"))
 
-    async def thread_from_message(self, request: web.Request) -> Json:
+    async def thread_from_message(self, request: web.Request) -> Created:
         """https://discord.com/developers/docs/resources/channel#start-thread-from-message"""
         channel = self._channel(request)
         message = self._api.state.message(channel.id, path_id(request, "message"))
         ask = _asked((await read_body(request)).fields)
         made = threads.from_message(self._api.state, self._api.view, self._api.me, message, ask)
-        return payloads.channel(self._api.state, made)
+        return Created(payloads.channel(self._api.state, made))
 
-    async def thread_alone(self, request: web.Request) -> Json:
+    async def thread_alone(self, request: web.Request) -> Created:
         """https://discord.com/developers/docs/resources/channel#start-thread-without-message"""
         channel = self._channel(request)
         ask = _asked((await read_body(request)).fields)
         made = threads.standalone(self._api.state, self._api.view, self._api.me, channel, ask)
-        return payloads.channel(self._api.state, made)
+        return Created(payloads.channel(self._api.state, made))
 
     async def archived_threads(self, request: web.Request) -> Json:
         """The archived threads of a channel, latest first."""

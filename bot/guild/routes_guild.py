@@ -81,13 +81,8 @@ class GuildRoutes:
         """https://discord.com/developers/docs/events/gateway#get-gateway-bot"""
         return {
             "url": self._gateway_url,
-            "shards": 1,
-            "session_start_limit": {
-                "total": 1000,
-                "remaining": 1000,
-                "reset_after": 0,
-                "max_concurrency": 1,
-            },
+            "shards": self._api.sharding.shards,
+            "session_start_limit": self._api.ratelimits.session_start_limit(),
         }
 
     def _check_guild(self, request: web.Request) -> None:

@@ -11,10 +11,21 @@ from aiohttp import web
 from bot.guild.commands import Scope
 from bot.guild.drafts import Draft, parse_draft, parse_revision
 from bot.guild.errors import ApiError, empty_message, invalid, unknown
-from bot.guild.interactions import Answer, Interaction
+from bot.guild.forms import check_form
+from bot.guild.interactions import Answer, Interaction, Kind
+from bot.guild.options import check_choices
 from bot.guild.records import Message, MessageFlag
-from bot.guild.rest import PREFIX, Api, Body, Endpoint, endpoint, path_id, read_body
+from bot.guild.rest import PREFIX, Api, Body, Created, Endpoint, endpoint, path_id, read_body
 from bot.guild.wire import Fields, Json, JsonObject
+
+_MESSAGES = (Answer.MESSAGE, Answer.DEFERRED_MESSAGE)
+_UPDATES = (Answer.DEFERRED_UPDATE, Answer.UPDATE)
+_TO_ACTS = (*_MESSAGES, *_UPDATES, Answer.MODAL)
+_ANSWERS = {
+    Kind.COMMAND: (*_MESSAGES, Answer.MODAL),
+    Kind.AUTOCOMPLETE: (Answer.CHOICES,),
+    Kind.MODAL: (*_MESSAGES, *_UPDATES),
+}
 
 
 class InteractionRoutes:
@@ -49,6 +60,9 @@ class InteractionRoutes:
 
     def _answered(self, one: Interaction, kind: int | None, data: Fields, body: Body) -> Message | None:
         hub = self._api.interactions
+        allowed = _ANSWERS.get(one.kind, _TO_ACTS)
+        if kind not in allowed:
+            raise invalid(("type",), "BASE_TYPE_CHOICES", f"Value must be one of {tuple(int(a) for a in allowed)}.")
         match kind:
             case Answer.MESSAGE:
                 draft = self._draft(data, body)
@@ -62,12 +76,15 @@ class InteractionRoutes:
                 return hub.answer_update(one, None)
             case Answer.UPDATE:
                 return hub.answer_update(one, parse_revision(data, body.uploads))
-            case Answer.MODAL:
-                hub.answer_modal(one, data.data)
+            case Answer.CHOICES:
+                choices = data.objects("choices") or []
+                check_choices(choices, data.at("choices"))
+                hub.answer_choices(one, tuple(c.data for c in choices))
                 return None
             case _:
-                choices = tuple(int(a) for a in Answer)
-                raise invalid(("type",), "BASE_TYPE_CHOICES", f"Value must be one of {choices}.")
+                check_form(data)
+                hub.answer_modal(one, data.data)
+                return None
 
     def _draft(self, fields: Fields, body: Body) -> Draft:
         return parse_draft(fields, body.uploads, extra_flags=int(MessageFlag.EPHEMERAL))
@@ -160,12 +177,16 @@ class CommandRoutes:
         """https://discord.com/developers/docs/interactions/application-commands#bulk-overwrite-global-application-commands"""
         scope = self._scope(request)
         wanted = (await read_body(request, "commands")).fields.objects("commands") or []
-        return [*self._api.commands.replace_all(scope, [Fields(w.data, w.path[1:]) for w in wanted])]
+        bare = [Fields(w.data, w.path[1:]) for w in wanted]
+        return [*self._api.commands.replace_all(scope, bare, self._api.ratelimits.create_command)]
 
-    async def create(self, request: web.Request) -> Json:
-        """One command more."""
+    async def create(self, request: web.Request) -> Json | Created:
+        """One command more; 201 if there was none of that name."""
         scope = self._scope(request)
-        return self._api.commands.create(scope, (await read_body(request)).fields)
+        known = {str(c["id"]) for c in self._api.commands.all(scope)}
+        fields = (await read_body(request)).fields
+        made = self._api.commands.create(scope, fields, self._api.ratelimits.create_command)
+        return made if str(made["id"]) in known else Created(made)
 
     async def read(self, request: web.Request) -> Json:
         """One command."""

@@ -5,6 +5,8 @@ https://discord.com/developers/docs/resources/message
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from aiohttp import web
 
 from bot.guild import payloads, reactions
@@ -25,6 +27,8 @@ from bot.guild.rest import (
     read_body,
 )
 from bot.guild.wire import Json
+
+OLD = timedelta(hours=1)
 
 
 class MessageRoutes:
@@ -105,6 +109,8 @@ class MessageRoutes:
         message = self._message(request)
         body = await read_body(request)
         revision = parse_revision(body.fields, body.uploads)
+        if self._api.state.clock.now() - message.created_at > OLD and message.author_id == self._api.me:
+            self._api.ratelimits.old_edit(message.channel_id)
         changed = self._api.messages.edit(self._api.me, message.channel_id, message.id, revision)
         return self._api.view.payload(changed)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot.guild.allowances import Allowances
 from bot.guild.cdn import Cdn
-from bot.guild.commands import Commands
+from bot.guild.founding import Founded
 from bot.guild.gateway import Gateway
 from bot.guild.guard import LOOPBACK, refuse_strangers
 from bot.guild.interactions import Interactions
@@ -16,12 +17,12 @@ from bot.guild.message_view import MessageView
 from bot.guild.messages import Messages
 from bot.guild.misbehave import Misbehaviour
 from bot.guild.people import People
+from bot.guild.ratelimits import RateLimits
 from bot.guild.rest import PREFIX, Api
 from bot.guild.routes_channels import ChannelRoutes
 from bot.guild.routes_guild import GuildRoutes
 from bot.guild.routes_interactions import CommandRoutes, InteractionRoutes
 from bot.guild.routes_messages import MessageRoutes
-from bot.guild.state import GuildState
 from bot.guild.ui import Page
 from bot.guild.wire import encode
 
@@ -58,14 +59,14 @@ class Server:
         return self.gateway.url
 
     @classmethod
-    async def start(cls, state: GuildState, commands: Commands, token: str, host: str, port: int) -> Server:
+    async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
         """Binds first, because addresses in payloads contain the port."""
         if host not in LOOPBACK:
             raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
         sock = _bound(host, port)
         shown = f"[{host}]" if ":" in host else host
         address = f"{shown}:{sock.getsockname()[1]}"
-        parts = _built(state, commands, token, address)
+        parts = _built(home, allowed, address)
         runner = web.AppRunner(_application(parts), access_log=None, shutdown_timeout=0.5)
         await runner.setup()
         await web.SockSite(runner, sock).start()
@@ -92,11 +93,13 @@ def _bound(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _built(state: GuildState, commands: Commands, token: str, address: str) -> Parts:
+def _built(home: Founded, allowed: Allowances, address: str) -> Parts:
+    state, commands = home.state, home.commands
     view = MessageView(state, f"http://{address}")
     messages = Messages(state, view)
     interactions = Interactions(state, view, messages)
-    api = Api(state, view, messages, interactions, commands, token, Misbehaviour())
+    limits = RateLimits(state.clock, allowed)
+    api = Api(state, view, messages, interactions, commands, home.token, Misbehaviour(), limits)
     people = People(state, interactions, commands)
     port = int(address.rpartition(":")[2])
     gateway = Gateway(api, f"ws://{address}/gateway")

@@ -100,6 +100,10 @@ class Session:
         """What a client that last saw `sequence` has to be sent again."""
         return [f for f in self._sent if isinstance(f["s"], int) and f["s"] > sequence]
 
+    def remembers(self, sequence: int) -> bool:
+        """Whether everything after `sequence` can still be sent again."""
+        return sequence >= self.sequence - len(self._sent)
+
     def _is_direct(self, event: Event) -> bool:
         channel = self._state.channels.get(event.channel_id or 0)
         return channel is not None and channel.is_direct

@@ -15,6 +15,7 @@ from pathlib import Path
 from aiohttp import web
 
 from bot.guild import payloads, reactions, threads
+from bot.guild.answers import refusal
 from bot.guild.drafts import Draft, Revision, parse_draft
 from bot.guild.errors import ApiError
 from bot.guild.feed import Event
@@ -23,7 +24,7 @@ from bot.guild.messages import found_in_history
 from bot.guild.people import People
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, Message
-from bot.guild.rest import Api, path_id, query_id, read_body, refusal
+from bot.guild.rest import Api, path_id, query_id, read_body
 from bot.guild.threads import ThreadRequest
 from bot.guild.wire import Json, JsonObject, encode
 
@@ -101,9 +102,9 @@ class Page:
             try:
                 body = await act(request)
             except ApiError as error:
-                return refusal(error, None)
+                return refusal(error, {})
             except (LookupError, ValueError) as error:
-                return refusal(ApiError(400, 0, str(error)), None)
+                return refusal(ApiError(400, 0, str(error)), {})
             return web.Response(body=encode(body), content_type="application/json", headers=_HEADERS)
 
         return answered
@@ -258,8 +259,7 @@ class Page:
         """Fills in a form."""
         asked = self._api.interactions.find(path_id(request, "interaction"))
         values = (await read_body(request)).fields.object("values")
-        texts = {name: str(value) for name, value in (values.data if values else {}).items()}
-        return {"id": str(self._people.submit(asked, texts).id)}
+        return {"id": str(self._people.submit(asked, values.data if values else {}).id)}
 
     async def thread(self, request: web.Request) -> Json:
         """Starts a thread from a message."""

@@ -39,7 +39,7 @@ async def test_a_resumed_session_gets_what_it_missed_then_resumed(wires: Wires, 
     session = (await wire.identify())["session_id"]
     await wire.event("GUILD_CREATE")
     seen = wire.sequence
-    await wire.ws.close()
+    await wire.ws.close(code=4000)
     await guild.wait_for(lambda g: not g.online)
     await guild.post(guild.channel().id, "missed 1")
     await guild.post(guild.channel().id, "missed 2")
