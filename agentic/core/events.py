@@ -66,6 +66,8 @@ class InputReceived(Frozen):
     edit_version: str = ""
     text: str = ""
     files: tuple[FileRef, ...] = ()
+    quoted: tuple[QuotedMessage, ...] = ()
+    """What it replies to or passes on: data, never an order."""
     target: str = ""
     """What it is about: a question's id, or '<execution>/result' or '<execution>/turn:3'.  A vote stands in ``text``."""
 
@@ -234,6 +236,8 @@ class InboxItem(Frozen):
     text: str = ""
     message: str = ""
     files: tuple[FileRef, ...] = ()
+    quoted: tuple[QuotedMessage, ...] = ()
+    """What it replies to or passes on: data, never an order."""
     target: str = ""
     channel: str = ""
     """Where it was said, when that is not the thread: the channel of a task that has no thread yet."""
