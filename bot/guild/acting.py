@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 # Whoever acts: a member, an id or a name; None is the person at the page.
 Person: TypeAlias = Member | int | str | None
 File: TypeAlias = Path | tuple[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the values that the bot offers while somebody types."""
+
+    name: str
+    value: Json
 
 
 # What Nitro allows; everyone else, and every app, has 2,000.
@@ -142,7 +151,32 @@ class Acting:
         who = self._author(channel_id, author)
         return str(self._server.people.slash(who, channel_id, name, dict(options or {})).id)
 
-    async def submit(self, interaction_id: str, values: Mapping[str, str]) -> str:
+    async def autocomplete(
+        self,
+        channel_id: int,
+        name: str,
+        option: str,
+        typed: str = "",
+        values: Mapping[str, Json] | None = None,
+        *,
+        author: Person = None,
+    ) -> list[Choice]:
+        """Types in an option of a slash command; what the bot offers, or TimeoutError after three seconds."""
+        who = self._author(channel_id, author)
+        one = self._server.people.complete(who, channel_id, name, option, typed, dict(values or {}))
+        while one.answer is None:
+            changed = self.state.feed.next_change()
+            if one.failed:
+                raise TimeoutError("The application did not respond.")
+            await changed
+        return [Choice(str(c["name"]), c["value"]) for c in one.choices]
+
+    async def use_on(self, target: Member | Message, name: str, *, channel: int = 0, author: Person = None) -> str:
+        """Uses a command of the menu of a message or a member (who needs `channel`); the interaction's id."""
+        where = target.channel_id if isinstance(target, Message) else channel
+        return str(self._server.people.use_on(self._author(where, author), where, name, target).id)
+
+    async def submit(self, interaction_id: str, values: Mapping[str, Json]) -> str:
         """Fills in the form that the bot answered with."""
         one = self._server.api.interactions.find(int(interaction_id))
         return str(self._server.people.submit(one, dict(values)).id)

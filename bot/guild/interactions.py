@@ -29,6 +29,7 @@ class Kind(IntEnum):
 
     COMMAND = 2
     COMPONENT = 3
+    AUTOCOMPLETE = 4
     MODAL = 5
 
 
@@ -39,6 +40,7 @@ class Answer(IntEnum):
     DEFERRED_MESSAGE = 5
     DEFERRED_UPDATE = 6
     UPDATE = 7
+    CHOICES = 8
     MODAL = 9
 
 
@@ -57,6 +59,8 @@ class Interaction:
     answer: Answer | None = None
     original_id: int | None = None
     modal: JsonObject | None = None
+    choices: tuple[JsonObject, ...] = ()
+    failed: bool = False
 
     @property
     def source(self) -> InteractionSource:
@@ -69,7 +73,7 @@ class Interactions:
 
     def __init__(self, state: GuildState, view: MessageView, messages: Messages) -> None:
         self._state = state
-        self._view = view
+        self.view = view
         self._messages = messages
         self._by_id: dict[int, Interaction] = {}
         self._by_token: dict[str, Interaction] = {}
@@ -81,7 +85,7 @@ class Interactions:
         self, kind: Kind, user_id: int, channel_id: int, data: JsonObject, message: Message | None = None
     ) -> Interaction:
         """Tells the bot what somebody did, and starts the three seconds."""
-        name = str(data["name"]) if kind is Kind.COMMAND else None
+        name = str(data["name"]) if kind in (Kind.COMMAND, Kind.AUTOCOMPLETE) else None
         one = Interaction(
             self._state.ids.next(),
             secrets.token_urlsafe(48),
@@ -98,7 +102,7 @@ class Interactions:
         self._deadlines[one.id] = loop.call_later(ANSWER_SECONDS, self._unanswered, one)
         body = self._payload(one, data)
         if message is not None:
-            body["message"] = self._view.payload(message)
+            body["message"] = self.view.payload(message)
         bot = self._state.identity.bot_id
         self._state.publish("INTERACTION_CREATE", body, channel_id=channel_id, only_for=bot)
         return one
@@ -169,6 +173,11 @@ class Interactions:
         body: JsonObject = {"id": str(one.id), "data": modal}
         self._state.publish("INTERACTION_MODAL_CREATE", body, only_for=one.user_id)
 
+    def answer_choices(self, one: Interaction, choices: tuple[JsonObject, ...]) -> None:
+        """Answers somebody who is typing with what the option may be."""
+        one.choices = choices
+        self._acknowledge(one, Answer.CHOICES)
+
     def follow_up(self, one: Interaction, draft: Draft) -> Message:
         """A further message; the first one after a deferral fills the promised one."""
         original = self._original(one)
@@ -235,6 +244,10 @@ class Interactions:
 
     def _unanswered(self, one: Interaction) -> None:
         self._deadlines.pop(one.id, None)
+        one.failed = True
+        if one.kind is Kind.AUTOCOMPLETE:  # there is just nothing to choose from
+            self._state.feed.changed()
+            return
         body: JsonObject = {"id": str(one.id), "reason": "The application did not respond"}
         self._state.publish("INTERACTION_FAILURE", body, only_for=one.user_id)
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.guild import payloads
-from bot.guild.commands import Commands, invocation
-from bot.guild.errors import unknown
+from bot.guild.commands import CHAT_INPUT, Commands
+from bot.guild.errors import missing_permissions, unknown
+from bot.guild.forms import filled_form
 from bot.guild.interactions import Interaction, Interactions, Kind
+from bot.guild.options import Option, filled_in, level_of, unfinished
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, Member, Message, Role
 from bot.guild.state import GuildState, text_channel
 from bot.guild.wire import Fields, Json, JsonObject
 
 _BUTTON = 2
-_USER, _CHANNEL, _ROLE = 6, 7, 8
+_ON_USER, _ON_MESSAGE = 2, 3
+_IN_DIRECT = 1
+_REFERENCES = (Option.USER, Option.CHANNEL, Option.ROLE, Option.MENTIONABLE)
 
 
 class People:
@@ -92,26 +96,61 @@ class People:
 
     def slash(self, who: Member, channel_id: int, name: str, values: dict[str, Json]) -> Interaction:
         """Uses a registered command."""
-        channel = self._state.channel(channel_id)
-        self._state.require(who.id, channel, Permission.USE_APPLICATION_COMMANDS)
         first, *path = name.split()
-        command = self._commands.named(first)
-        if command is None:
-            raise LookupError(f"No command {first!r} is registered; the bot must sync it first.")
-        data = invocation(command, path, values)
+        command = self._command(who, channel_id, first, CHAT_INPUT)
+        filled = filled_in(level_of(Fields(command), path), values)
+        data = _invoked(command, path, filled)
         resolved = self._resolved(Fields(data))
         if resolved:
             data["resolved"] = resolved
         return self._interactions.begin(Kind.COMMAND, who.id, channel_id, data)
 
-    def submit(self, asked: Interaction, values: dict[str, str]) -> Interaction:
+    def complete(
+        self, who: Member, channel_id: int, name: str, option: str, typed: str, values: dict[str, Json]
+    ) -> Interaction:
+        """Types in an option that the bot completes; the other options may be missing."""
+        first, *path = name.split()
+        command = self._command(who, channel_id, first, CHAT_INPUT)
+        level = level_of(Fields(command), path)
+        unfinished(level, option)
+        data = _invoked(command, path, filled_in(level, values | {option: typed}, focused=option))
+        return self._interactions.begin(Kind.AUTOCOMPLETE, who.id, channel_id, data)
+
+    def use_on(self, who: Member, channel_id: int, name: str, target: Member | Message) -> Interaction:
+        """Uses a command of the menu of a member or message."""
+        on_message = isinstance(target, Message)
+        command = self._command(who, channel_id, name, _ON_MESSAGE if on_message else _ON_USER)
+        data = _invoked(command, [], [])
+        del data["options"]
+        number = str(target.id)
+        if on_message:
+            data["resolved"] = {"messages": {number: self._interactions.view.payload(target)}}
+        else:
+            users: JsonObject = {number: payloads.user(target)}
+            members: JsonObject = {number: payloads.member(target, with_user=False)}
+            data["resolved"] = {"users": users, "members": members}
+        data["target_id"] = number
+        return self._interactions.begin(Kind.COMMAND, who.id, channel_id, data)
+
+    def _command(self, who: Member, channel_id: int, name: str, kind: int) -> JsonObject:
+        """The command that this person can use here; the guild's own come before global ones."""
+        channel = self._state.channel(channel_id)
+        self._state.require(who.id, channel, Permission.USE_APPLICATION_COMMANDS)
+        scopes = [None] if channel.is_direct else [self._state.identity.guild_id, None]
+        found = [c for scope in scopes for c in self._commands.all(scope) if (c["name"], c["type"]) == (name, kind)]
+        usable = [c for c in found if not channel.is_direct or _works_in_direct(Fields(c))]
+        if not usable:
+            raise LookupError(f"No command {name!r} is registered here; the bot must sync it first.")
+        needed = Permission(Fields(usable[0]).integer("default_member_permissions") or 0)
+        if not channel.is_direct and self._state.rights(who.id, channel) & needed != needed:
+            raise missing_permissions()
+        return usable[0]
+
+    def submit(self, asked: Interaction, values: dict[str, Json]) -> Interaction:
         """Fills in the form that `asked` was answered with."""
         if asked.modal is None:
             raise LookupError("That interaction was not answered with a form.")
-        rows: list[Json] = [
-            {"type": 1, "components": [{"type": 4, "custom_id": name, "value": value, "id": n}]}
-            for n, (name, value) in enumerate(values.items(), 1)
-        ]
+        rows = filled_form(Fields(asked.modal), values)
         data: JsonObject = {"custom_id": asked.modal.get("custom_id"), "components": rows}
         message = None
         if asked.message_id is not None:
@@ -124,14 +163,17 @@ class People:
         channels: JsonObject = {}
         roles: JsonObject = {}
         for option in _leaves(data):
-            number = option.snowflake("value") if option.integer("type") in (_USER, _CHANNEL, _ROLE) else None
-            if option.integer("type") == _USER and number is not None:
+            kind = option.integer("type")
+            number = option.snowflake("value") if kind in _REFERENCES else None
+            if number is None:
+                continue
+            if kind == Option.CHANNEL:
+                channels[str(number)] = payloads.channel(self._state, self._state.channel(number))
+            elif kind == Option.ROLE or (kind == Option.MENTIONABLE and number in self._state.roles):
+                roles[str(number)] = payloads.role(self._state.role(number))
+            else:
                 users[str(number)] = payloads.user(self._state.member(number))
                 members[str(number)] = payloads.member(self._state.member(number), with_user=False)
-            elif option.integer("type") == _CHANNEL and number is not None:
-                channels[str(number)] = payloads.channel(self._state, self._state.channel(number))
-            elif number is not None:
-                roles[str(number)] = payloads.role(self._state.roles[number])
         found: JsonObject = {"users": users, "members": members, "channels": channels, "roles": roles}
         return {name: part for name, part in found.items() if part}
 
@@ -139,3 +181,23 @@ class People:
 def _leaves(data: Fields) -> list[Fields]:
     options = data.objects("options") or []
     return [leaf for o in options for leaf in ([o] if o.has("value") else _leaves(o))]
+
+
+def _works_in_direct(command: Fields) -> bool:
+    contexts = command.array("contexts")
+    return command.flag("dm_permission") is not False if contexts is None else _IN_DIRECT in contexts
+
+
+def _invoked(command: JsonObject, path: list[str], options: list[Json]) -> JsonObject:
+    """The `data` of an interaction: the command, down to its subcommand."""
+    level = Fields(command)
+    kinds: list[int | None] = []
+    for name in path:
+        level = next(o for o in level.objects("options") or [] if o.text("name") == name)
+        kinds.append(level.integer("type"))
+    for name, kind in zip(reversed(path), reversed(kinds), strict=True):
+        options = [{"name": name, "type": kind, "options": options}]
+    data: JsonObject = {"id": command["id"], "name": command["name"], "type": command["type"], "options": options}
+    if "guild_id" in command:
+        data["guild_id"] = command["guild_id"]
+    return data

@@ -94,6 +94,12 @@ class GuildState:
             raise unknown("Member")
         return self.members[user_id]
 
+    def role(self, role_id: int) -> Role:
+        """The role, or 10011."""
+        if role_id not in self.roles:
+            raise unknown("Role")
+        return self.roles[role_id]
+
     def channel(self, channel_id: int) -> Channel:
         """The channel or thread, or 10003."""
         if channel_id not in self.channels:

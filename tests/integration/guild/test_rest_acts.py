@@ -7,7 +7,7 @@ import errno
 import aiohttp
 import pytest
 
-from bot.guild import Delayed, LocalGuild, Permission, Reset, Rule
+from bot.guild import ApiError, Delayed, LocalGuild, Permission, Reset, Rule
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import Wire
@@ -170,7 +170,7 @@ async def test_a_disabled_button_and_a_missing_option_cannot_be_used(raw: Raw, g
     await raw(
         "PUT", f"/applications/{guild.bot_user_id}/commands", [{"name": "a", "description": "d", "options": [option]}]
     )
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ApiError, match="50035"):
         await guild.slash(guild.channel().id, "a")
     with pytest.raises(LookupError, match="subcommand"):
         await guild.slash(guild.channel().id, "a b", {"n": 1})
