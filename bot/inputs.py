@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from agentic.core.events import Asked, FileRef, InboxItem, Level, Person
+from agentic.core.events import Asked, FileRef, InboxItem, Level, Person, QuotedMessage
 from bot.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
@@ -44,6 +44,8 @@ class Said:
     addressed: bool = False
     kind: Kind = "text"
     files: tuple[FileRef, ...] = ()
+    quoted: tuple[QuotedMessage, ...] = ()
+    """What it replies to or passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Scene:
     """The open question itself: its options, and who may decide it."""
     bot_writes: bool = True
     """Discord lets the bot itself write there."""
+    execution: str = ""
+    """The newest execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class Told:
     """Nothing is done, and the person is told why and what to do."""
 
     text: str
+    key: str = ""
+    """With a key it is said once, however often it applies."""
 
 
 @dataclass(frozen=True, slots=True)
