@@ -2,6 +2,7 @@
 
 threadwright.sqlite   events, inbox, outbox, lessons
 workspaces/<thread>/  the files of each thread
+checkpoints/<thread>/ the same as they were before and after each execution
 sandboxes/            homes of the sandboxes
 guild/                what was said in the local guild
 tasks/<stamp>/        the same again, for each `threadwright task`

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 from agentic.core.events import FileRef, InboxItem
 from agentic.errors import AgenticError
-from agentic.tools import StandardToolbox
+from agentic.ports import Saved
+from agentic.tools import COMMIT_TOOL, STANDARD, StandardToolbox, repositories_in
 from agentic.world import Choice, RealWorld, Sandboxes
+from agentic.world.snapshots import Snapshots
 from bot.workspaces import Workspaces
 
 MB = 1024 * 1024
@@ -46,6 +48,8 @@ class Workshop:
     workspaces: Workspaces
     download: Download
     afresh: Afresh | None = None
+    snapshots: Snapshots | None = None
+    """Where the workspaces are kept as they were before each execution."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -85,7 +89,19 @@ class Workshop:
         async def world() -> RealWorld:
             return self.world(thread)
 
-        return StandardToolbox(world)
+        async def save() -> Saved:
+            return await self.save(thread)
+
+        commits = (COMMIT_TOOL,) if repositories_in(self.workspaces.folder(thread)) else ()
+        return StandardToolbox(world, (*STANDARD, *commits), save=save)
+
+    async def save(self, thread: str) -> Saved:
+        """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""
+        if self.snapshots is None:
+            return Saved(problem="no copies of workspaces are kept here")
+        world = self.world(thread)
+        hidden = await asyncio.to_thread(world.hidden)
+        return await self.snapshots.save(thread, world.workspace, hidden)
 
     async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
         """Put a person's files into the workspace, within bounds; each that was left out says why."""

@@ -198,6 +198,8 @@ class WorkspaceRestored(Frozen):
     lost: str = ""
     files: tuple[str, ...] = ()
     by: Person | None = None
+    kept: str = ""
+    """A checkpoint of the state before it was done."""
 
 
 class Gated(Frozen):
@@ -228,6 +230,10 @@ class CommitCreated(Frozen):
     insertions: int = 0
     deletions: int = 0
     diffstat: str = ""
+    repository: str = ""
+    """Its folder in the workspace, '' for the root."""
+    diff: BlobRef | None = None
+    """The whole difference to the base; stored with the result of the call."""
 
 
 class BranchMerged(Frozen):

@@ -1,5 +1,6 @@
 """What an agent can do: the standard tools over a thread's world."""
 
-from agentic.tools.toolbox import STANDARD, StandardToolbox, WorldSource
+from agentic.tools.commit import COMMIT_TOOL, repositories_in
+from agentic.tools.toolbox import STANDARD, SaveWorkspace, StandardToolbox, WorldSource
 
-__all__ = ["STANDARD", "StandardToolbox", "WorldSource"]
+__all__ = ["COMMIT_TOOL", "STANDARD", "SaveWorkspace", "StandardToolbox", "WorldSource", "repositories_in"]

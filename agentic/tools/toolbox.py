@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from agentic.core.events import StaleFile
 from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
-from agentic.ports import Observation, Perception, Prepared, Refused, Toolbox, ToolSpec
+from agentic.ports import Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.cleaning import visible
 from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
@@ -39,6 +39,9 @@ from agentic.world import RealWorld
 WorldSource = Callable[[], Awaitable[RealWorld]]
 """Gives the thread's world; it may be asked again after a sandbox was lost."""
 
+SaveWorkspace = Callable[[], Awaitable[Saved]]
+"""Keeps the workspace as it is."""
+
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
     GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, ASK_TOOL, FINISH_TOOL,
@@ -55,8 +58,15 @@ LOST = (
 class StandardToolbox(Toolbox):
     """The standard tools; ``agent`` names this agent where other agents of the thread are told of its changes."""
 
-    def __init__(self, world: WorldSource, tools: Sequence[AnyTool] = STANDARD, agent: str = "agent") -> None:
+    def __init__(
+        self,
+        world: WorldSource,
+        tools: Sequence[AnyTool] = STANDARD,
+        agent: str = "agent",
+        save: SaveWorkspace | None = None,
+    ) -> None:
         self._source = world
+        self._save = save
         self._tools = {tool.name: tool for tool in tools}
         self._specs = _specs_of(tuple(tools))
         self._agent = agent
@@ -86,6 +96,12 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+
+    async def checkpoint(self) -> Saved:
+        """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``."""
+        if self._save is None:
+            return Saved(problem="no copies of this workspace are kept")
+        return await self._save()
 
     async def perceive(self) -> Perception:
         """What changed in the world since the last call of this method; nothing while no world was opened."""

@@ -1,0 +1,108 @@
+"""``commit``: finished work on a branch of its own, offered to the person, who merges or deletes it.
+
+It is offered only where the workspace holds a git repository (``repositories_in``), which is looked at when an execution
+begins, so that the tools stay the same while it runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+
+from pydantic import Field
+
+from agentic.core.events import BlobRef
+from agentic.ports import Observation
+from agentic.tools.cleaning import visible
+from agentic.tools.observing import failed
+from agentic.tools.paths import FilePath, FolderPath
+from agentic.tools.tool import Arguments, Call, Tool
+from agentic.world.repository import GitProblem, Offered, Repository
+
+FILES = 300
+SLUG_CHARACTERS = 40
+DIFF_BYTES = 2 * 1024 * 1024
+SECONDS = 180.0
+
+
+class CommitArguments(Arguments):
+    """What goes onto the branch, and how it is described."""
+
+    message: str = Field(
+        min_length=1, max_length=4_000, description="Commit message: one line what, then, if needed, why."
+    )
+    files: tuple[FilePath, ...] = Field(
+        min_length=1,
+        max_length=FILES,
+        description="Every file that belongs to it, deleted ones too; paths from 'repository'.",
+    )
+    repository: FolderPath = Field(default=".", description="Folder of the repository, if not the workspace itself.")
+
+
+async def _run(arguments: CommitArguments, call: Call) -> Observation:
+    world = await call.world()
+    mark = hashlib.sha256(call.id.encode()).hexdigest()[:8]
+    repository = Repository(world.real, arguments.repository, by=world.model.agent)
+    try:
+        offered = await repository.commit(
+            f"offer-{mark}", branch_for(arguments.message, mark), arguments.message, arguments.files
+        )
+    except GitProblem as problem:
+        return failed(str(problem))
+    return _observe(offered)
+
+
+def _observe(offered: Offered) -> Observation:
+    diff = offered.diff.encode("utf-8", "replace")[:DIFF_BYTES]
+    kept = BlobRef(sha=hashlib.sha256(diff).hexdigest(), size=len(diff), media="text/x-diff")
+    created = offered.created.model_copy(update={"diff": kept})
+    told = (
+        f"Committed to the branch {created.branch} and offered to the person, who decides about it: merge into"
+        f" {created.base}, or delete. You do not merge it. The files below are again as they are on {created.base}.\n"
+        f"{created.diffstat}"
+    )
+    return Observation("ok", visible(told), output=diff, events=(created,))
+
+
+def branch_for(message: str, mark: str) -> str:
+    """``threadwright/<first words>-<mark>``: letters, digits and dashes only."""
+    words = re.sub(r"[^a-z0-9]+", "-", message.strip().partition("\n")[0].lower()).strip("-")
+    slug = words[:SLUG_CHARACTERS].rstrip("-") or "change"
+    return f"threadwright/{slug}-{mark}"
+
+
+def repositories_in(workspace: Path) -> tuple[str, ...]:
+    """Folders of the workspace, its root or just below, that are git repositories; links are not followed."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(workspace) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return ()
+    return tuple(name for name in (".", *names) if _is_repository(workspace / name / ".git"))
+
+
+def _is_repository(folder: Path) -> bool:
+    try:
+        return stat.S_ISDIR(folder.lstat().st_mode)
+    except OSError:
+        return False
+
+
+COMMIT_TOOL = Tool(
+    name="commit",
+    description=(
+        "Offer finished work as a branch that the person merges or deletes. Only when they ask for a branch, a commit or a"
+        " merge request; otherwise just change the files. Do it last, after the checks have passed: the named files are then"
+        " put back as they are on the branch that is checked out, which is not touched. Do not create branches for this"
+        " with shell, and do not merge."
+    ),
+    example=CommitArguments(
+        message="Round prices half up\n\nBankers' rounding lost a cent.", files=("shop/price.py", "tests/test_price.py")
+    ),
+    act=_run,
+    effect="keyed",
+    permission="write",
+    seconds=lambda _: SECONDS,
+)
