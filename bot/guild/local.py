@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from bot.guild.acting import Acting, Person
 from bot.guild.allowances import DISCORD, WIDE, Allowances, Limit
+from bot.guild.archiving import archive_quiet
 from bot.guild.founding import found
 from bot.guild.message_view import MessageView
 from bot.guild.misbehave import Misbehaviour, Rule
@@ -231,6 +232,7 @@ class LocalGuild(Acting):
     def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
         """Lets time pass at once, for messages, nonces, interactions, sessions and limits alike."""
         self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
+        archive_quiet(self.state)
 
     def refuse_direct(self, who: Person = None, *, refused: bool = True) -> None:
         """A person takes no direct messages from the bot (50007), or does so again."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from bot.guild.allowances import Allowances
+from bot.guild.archiving import LOOK_EVERY_SECONDS, archive_quiet
 from bot.guild.cdn import Cdn
 from bot.guild.founding import Founded
 from bot.guild.gateway import Gateway
@@ -23,6 +25,7 @@ from bot.guild.routes_channels import ChannelRoutes
 from bot.guild.routes_guild import GuildRoutes
 from bot.guild.routes_interactions import CommandRoutes, InteractionRoutes
 from bot.guild.routes_messages import MessageRoutes
+from bot.guild.state import GuildState
 from bot.guild.ui import Page
 from bot.guild.wire import encode
 
@@ -47,6 +50,7 @@ class Server:
         self.gateway = parts.gateway
         self.people = parts.people
         self.url = url
+        self._look = asyncio.create_task(_archive_by_and_by(parts.api.state))
 
     @property
     def rest_base(self) -> str:
@@ -74,6 +78,7 @@ class Server:
 
     async def close(self) -> None:
         """Disconnects everyone and frees the port."""
+        self._look.cancel()
         self.api.interactions.close()
         self.gateway.disconnect(1001)
         await self._page.close()
@@ -124,6 +129,12 @@ def _application(parts: Parts) -> web.Application:
         ]
     )
     return app
+
+
+async def _archive_by_and_by(state: GuildState) -> None:
+    while True:
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        archive_quiet(state)
 
 
 async def _not_found(_: web.Request) -> web.Response:
