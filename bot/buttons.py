@@ -1,135 +1,65 @@
-"""Buttons that live as long as their message: everything they need stands in their ``custom_id``.
+"""Which buttons and lists stand under an outbox item, within Discord's five rows.
 
-So does the key of the outbox item they belong to: past Discord's memory of nonces, that is how the outbox finds out
-whether it had posted an answer or a question (``key_of``).  A click is only handed on, as the event ``choice`` or
-``vote`` or ``halt``; the cog ``questions`` handles both.
+Up to 24 options are buttons; more are lists of 25.  Several questions in one have a row each: buttons where they are
+few and short, else a list; of more than four questions those without an answer are shown first.  A label that does not
+fit, or that another repeats, is led by its number; the whole of it stands in the text (``bot/asking.py``).
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import Any, cast
 
 import discord
 from discord import ButtonStyle, ui
 
-from agentic.core.events import OutboxItem
-from bot.render import one_line
+from agentic.core.events import Option, OutboxItem, Part
+from bot.controls import Choice, Control, Halt, Offer, Pick, Undo, Vote
+from bot.inputs import Press
+from bot.render import length, one_line
 
-if TYPE_CHECKING:
-    from discord import Client, Interaction
-
-_NAME = r"[A-Za-z0-9._-]{1,40}"
-CHOICES_AT_MOST = 25
-
-
-class Choice(
-    ui.DynamicItem[ui.Button[Any]], template=rf"tw:ask:(?P<question>{_NAME}):(?P<number>\d+):(?P<key>{_NAME})"
-):
-    """One option of a question."""
-
-    def __init__(self, question: str, number: int, key: str, button: ui.Button[Any]) -> None:
-        super().__init__(button)
-        self.question, self.number, self.key = question, number, key
-
-    @classmethod
-    def make(cls, item: OutboxItem, number: int) -> Self:
-        """The button of the ``number``-th option, counted from 0."""
-        option = item.options[number]
-        button: ui.Button[Any] = ui.Button(
-            label=one_line(option.label, 80) or str(number + 1),
-            style=ButtonStyle.primary if number == 0 else ButtonStyle.secondary,
-            custom_id=f"tw:ask:{item.question}:{number}:{item.key}",
-        )
-        return cls(item.question, number, item.key, button)
-
-    @classmethod
-    async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
-        """A button that was clicked, perhaps one of an earlier process."""
-        assert isinstance(item, ui.Button)
-        return cls(match["question"], int(match["number"]), match["key"], item)
-
-    async def callback(self, interaction: Interaction[Client]) -> None:
-        """Hand the click on."""
-        interaction.client.dispatch("choice", interaction, self.question, self.item.label or str(self.number + 1))
+LABEL, LISTED, HINT = 80, 100, 150
+"""Characters Discord takes of a button's label, of a list's entry, of a list's placeholder."""
+BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
+"""The fifth row is for the button that stops the task."""
+Answers = Mapping[str, str]
+"""What was answered so far: labels by the part's id; by '' where a question has no parts."""
 
 
-class Vote(ui.DynamicItem[ui.Button[Any]], template=rf"tw:vote:(?P<vote>up|down):(?P<key>{_NAME})"):
-    """👍 or 👎 under a final answer."""
+def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool = False) -> ui.View | None:
+    """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop.
 
-    def __init__(self, vote: str, key: str, button: ui.Button[Any]) -> None:
-        super().__init__(button)
-        self.vote, self.key = vote, key
-
-    @classmethod
-    def make(cls, vote: str, key: str) -> Self:
-        """The button for one of the two votes."""
-        button: ui.Button[Any] = ui.Button(emoji="👍" if vote == "up" else "👎", custom_id=f"tw:vote:{vote}:{key}")
-        return cls(vote, key, button)
-
-    @classmethod
-    async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
-        """A button that was clicked, perhaps one of an earlier process."""
-        assert isinstance(item, ui.Button)
-        return cls(match["vote"], match["key"], item)
-
-    async def callback(self, interaction: Interaction[Client]) -> None:
-        """Hand the click on."""
-        interaction.client.dispatch("vote", interaction, self.vote, self.key)
+    ``undo``: what the execution of an answer changed can be put back.
+    """
+    match item.sort:
+        case "answer":
+            made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
+            made += [Undo.make(item.execution, item.key)] if undo else []
+        case "offer":
+            made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
+        case "question":
+            made = [*_options_of(item, answers or {}), Halt.make(item.key, row=4 if _rowed(item) else None)]
+        case _:
+            return None
+    return _view(made)
 
 
-class Halt(ui.DynamicItem[ui.Button[Any]], template=rf"tw:halt:(?P<key>{_NAME})"):
-    """Stop the task, under a question that has no options to choose from."""
-
-    def __init__(self, key: str, button: ui.Button[Any]) -> None:
-        super().__init__(button)
-        self.key = key
-
-    @classmethod
-    def make(cls, key: str) -> Self:
-        """The button of one question."""
-        return cls(key, ui.Button(label="Stop the task", style=ButtonStyle.secondary, custom_id=f"tw:halt:{key}"))
-
-    @classmethod
-    async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
-        """A button that was clicked, perhaps one of an earlier process."""
-        assert isinstance(item, ui.Button)
-        return cls(match["key"], item)
-
-    async def callback(self, interaction: Interaction[Client]) -> None:
-        """Hand the click on."""
-        interaction.client.dispatch("halt", interaction)
-
-
-def buttons_of(item: OutboxItem) -> ui.View | None:
-    """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop."""
-    if item.sort == "answer":
-        made: list[Choice | Vote | Halt] = [Vote.make("up", item.key), Vote.make("down", item.key)]
-    elif item.sort == "question":
-        made = [Choice.make(item, number) for number in range(len(item.options[:CHOICES_AT_MOST]))]
-        made = made or [Halt.make(item.key)]
-    else:
-        made = []
-    if not made:
+def closed_buttons_of(item: OutboxItem, answers: Answers | None = None) -> ui.View | None:
+    """The same, disabled, what was chosen marked; their ids stay, since they tell what was posted."""
+    view = buttons_of(item, answers)
+    if view is None:
         return None
-    view = ui.View(timeout=None)
-    for button in made:
-        view.add_item(button)
+    for child in view.children:
+        if isinstance(child, Control):
+            _disable(cast("ui.Button[Any] | ui.Select[Any]", child.item))
+    view.stop()
     return view
 
 
-def closed_buttons_of(item: OutboxItem, chosen: str) -> ui.View | None:
-    """The same buttons, disabled, the chosen one marked; their ids stay, since they tell what was posted."""
-    view = buttons_of(item)
-    if view is None:
-        return None
-    closed = ui.View(timeout=None)
-    for child in view.children:
-        if isinstance(child, Choice | Vote | Halt):
-            style = ButtonStyle.success if chosen and child.item.label == chosen else ButtonStyle.secondary
-            closed.add_item(ui.Button(label=child.item.label, style=style, custom_id=child.custom_id, disabled=True))
-    closed.stop()
-    return closed
+def _disable(item: ui.Button[Any] | ui.Select[Any]) -> None:
+    item.disabled = True
+    if isinstance(item, ui.Button) and item.style is not ButtonStyle.success:
+        item.style = ButtonStyle.secondary
 
 
 def keys_of(message: discord.Message) -> set[str]:
@@ -141,3 +71,91 @@ def keys_of(message: discord.Message) -> set[str]:
             if custom_id.startswith("tw:"):
                 keys.add(custom_id.rpartition(":")[2])
     return keys
+
+
+def _view(controls: list[Control]) -> ui.View:
+    view = ui.View(timeout=None)
+    for control in controls:
+        view.add_item(control)
+    return view
+
+
+def _rowed(item: OutboxItem) -> bool:
+    return bool(item.parts) or len(item.options) > BUTTONS_AT_MOST
+
+
+def _options_of(item: OutboxItem, answers: Answers) -> list[Control]:
+    if item.parts:
+        return [
+            control
+            for row, part in enumerate(_shown_parts(item, answers))
+            for control in _part(item, part, row, answers)
+        ]
+    chosen = answers.get("", "")
+    whole = Press(item.key, question=item.question)
+    if len(item.options) <= BUTTONS_AT_MOST:
+        return list(_buttons(whole, item.options, chosen, approval=item.asked == "approval"))
+    pages = range(0, min(len(item.options), ROWS * IN_A_LIST), IN_A_LIST)
+    return [_list(whole, item.options, chosen, since=since, row=row) for row, since in enumerate(pages)]
+
+
+def _shown_parts(item: OutboxItem, answers: Answers) -> list[Part]:
+    """The parts that have a row, in their order: where not all have one, those without an answer come first."""
+    able = [part for part in item.parts if part.options]
+    first = sorted(able, key=lambda part: part.id in answers)[:ROWS]
+    return [part for part in able if part in first]
+
+
+def _part(item: OutboxItem, part: Part, row: int, answers: Answers) -> list[Control]:
+    number = item.parts.index(part) + 1
+    press = Press(item.key, question=item.question, part=number)
+    chosen = answers.get(part.id, "")
+    if len(part.options) <= IN_A_ROW and sum(length(option.label) for option in part.options) <= LABEL:
+        return list(_buttons(press, part.options, chosen, row=row, lead=f"{number} · "))
+    hint = one_line(f"{number}. {part.text}", HINT)
+    return [_list(press, part.options[:IN_A_LIST], chosen, row=row, hint=hint)]
+
+
+def _buttons(
+    press: Press,
+    options: tuple[Option, ...],
+    chosen: str,
+    *,
+    row: int | None = None,
+    lead: str = "",
+    approval: bool = False,
+) -> tuple[Choice, ...]:
+    labels = _labels(options, LABEL - len(lead))
+    made: list[Choice] = []
+    for number, (option, label) in enumerate(zip(options, labels, strict=True)):
+        style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
+        if approval:
+            style = ButtonStyle.danger if number == 0 else ButtonStyle.primary
+        if chosen:
+            style = ButtonStyle.success if option.label == chosen else ButtonStyle.secondary
+        made.append(Choice.make(press.at(number), f"{lead}{label}", style, row))
+    return tuple(made)
+
+
+def _list(
+    press: Press, options: tuple[Option, ...], chosen: str, *, since: int = 0, row: int | None = None, hint: str = ""
+) -> Pick:
+    labels = _labels(options, LISTED)
+    entries = [
+        discord.SelectOption(
+            label=labels[number], value=str(number), description=one_line(options[number].description, LISTED) or None,
+            default=bool(chosen) and options[number].label == chosen,
+        )
+        for number in range(since, min(since + IN_A_LIST, len(options)))
+    ]  # fmt: skip
+    last = min(since + IN_A_LIST, len(options))
+    return Pick.make(press, entries, page=since // IN_A_LIST, hint=hint or f"Answers {since + 1} to {last}", row=row)
+
+
+def _labels(options: tuple[Option, ...], limit: int) -> list[str]:
+    """What stands on the buttons: whole labels, or all led by their numbers where one is too long or repeated."""
+    labels = [one_line(option.label, limit) for option in options]
+    fit = all(length(" ".join(option.label.split())) <= limit for option in options)
+    if fit and len(set(labels)) == len(labels) and all(labels):
+        return labels
+    return [one_line(f"{number}. {option.label}", limit) for number, option in enumerate(options, 1)]

@@ -1,58 +1,131 @@
-"""A question's buttons live as long as its wait: once it was decided, in whatever way, they are greyed out."""
+"""A question's message follows the question: what was answered so far, what was decided and by whom; then it is closed.
+
+Its buttons live as long as its wait.  Each time something may have changed, the message is made anew from the log, so it
+does not matter who changed it, nor which process sees it: what was open when a process ended is looked at by the next.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from typing import cast
 
 from agentic.core.events import Asked
 from agentic.errors import StoreError
 from agentic.ports import OutboxRow, Store
-from bot.feed import Decision, Feed
+from bot.feed import Change, Feed
 from bot.posting import Desk, Gone, Held, Unfit
+from bot.questions import question_of, standing_of
 
 LOOKS, PAUSE = 20, 0.5
 """How often, and how many seconds apart, it is looked whether a question that was just asked has been posted."""
+TRIES, LONGEST_WAIT = 5, 60.0
+OPEN = "questions.open"
+"""The fact that names the outbox keys of questions that may be open: {key: [execution, question]}."""
 
 log = logging.getLogger(__name__)
 
 
 class Closing:
-    """Closes questions for as long as ``run`` runs."""
+    """Keeps questions up to date for as long as ``run`` runs."""
 
     def __init__(self, store: Store, desk: Desk, feed: Feed) -> None:
         self._store, self._desk, self._feed = store, desk, feed
+        self._open: dict[str, tuple[str, str]] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
 
     async def run(self) -> None:
-        """Close what is decided, until cancelled."""
+        """Follow what changes, until cancelled."""
+        await self._recall()
         async with asyncio.TaskGroup() as group:
+            for key in list(self._open):
+                group.create_task(self._follow(key), name=f"question {key}")
             while True:
-                decision = await self._feed.decisions.get()
-                group.create_task(self._close(decision), name=f"close question of {decision.execution}")
+                change = await self._feed.questions.get()
+                for key in await self._concerned(change):
+                    group.create_task(self._follow(key), name=f"question {key}")
 
-    async def _close(self, decision: Decision) -> None:
-        try:
-            row = await self._posted(decision)
-            if row is not None:
-                chosen = next((o.label for o in row.item.options if o.id == decision.choice), "")
-                await self._desk.close_buttons(row.item, row.delivered[-1], chosen)
-        except (Held, Gone, Unfit, StoreError) as error:
-            log.info("the question of %s keeps its buttons: %s", decision.execution, error or "it was deleted")
+    async def _concerned(self, change: Change) -> list[str]:
+        """Keys of the open questions that a change is about."""
+        if change.asked:
+            self._open[change.asked] = (change.execution, change.question)
+            await self._remember()
+            return []
+        return [
+            key
+            for key, (execution, question) in self._open.items()
+            if execution == change.execution and change.question in ("", question)
+        ]
 
-    async def _posted(self, decision: Decision) -> OutboxRow | None:
-        key = await self._key(decision)
+    async def _follow(self, key: str) -> None:
+        """Bring the message up to date; where Discord does not let us now, again later."""
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            for _ in range(TRIES):
+                try:
+                    if await self._show(key):
+                        await self._forget(key)
+                    return
+                except Held as held:
+                    log.info("question %s is not brought up to date now: %s", key, held.reason)
+                    await asyncio.sleep(min(held.seconds, LONGEST_WAIT))
+                except (Gone, Unfit) as error:
+                    log.info("question %s keeps its looks: %s", key, error or "its message was deleted")
+                    await self._forget(key)
+                    return
+                except StoreError as error:
+                    log.warning("question %s cannot be read: %s", key, error)
+                    return
+
+    async def _show(self, key: str) -> bool:
+        """Make the message anew; True once the question is closed for good."""
+        if key not in self._open:
+            return False
+        execution, question = self._open[key]
+        standing = await standing_of(self._store, execution, question)
+        if standing.way == "open" and not standing.answers:
+            return False
+        row = await self._posted(key)
+        if row is None or not row.delivered:
+            return standing.way != "open"
+        rendered = await question_of(self._store, row.item, standing)
+        content = rendered.parts[-1] if len(rendered.parts) == len(row.delivered) else None
+        await self._desk.show_question(row.item, row.delivered[-1], content, standing)
+        return standing.way != "open"
+
+    async def _posted(self, key: str) -> OutboxRow | None:
         for _ in range(LOOKS):
-            row = await self._store.outbox_row(key) if key else None
+            row = await self._store.outbox_row(key)
             if row is None or row.delivered:
                 return row
             await asyncio.sleep(PAUSE)
         return None
 
-    async def _key(self, decision: Decision) -> str:
-        """The outbox key of the question: of the one that was decided, or of the last one."""
-        key = ""
-        async for envelope in self._store.read(decision.execution):
-            event = envelope.event
-            if isinstance(event, Asked) and decision.question in ("", event.question):
-                key = f"{decision.execution}.{envelope.seq}.0"
-        return key
+    async def _recall(self) -> None:
+        """What an earlier process left open, and what open executions ask that it could not note any more."""
+        try:
+            for key, (execution, question) in _pairs(await self._store.fact(OPEN)).items():
+                self._open[key] = (execution, question)
+            for row in await self._store.executions(open_only=True):
+                async for envelope in self._store.read(row.execution):
+                    if isinstance(envelope.event, Asked):
+                        key = f"{row.execution}.{envelope.seq}.0"
+                        self._open[key] = (row.execution, envelope.event.question)
+        except StoreError as error:
+            log.warning("the open questions cannot be read: %s", error)
+
+    async def _remember(self) -> None:
+        try:
+            await self._store.set_fact(OPEN, json.dumps(self._open))
+        except StoreError as error:
+            log.warning("the open questions cannot be noted: %s", error)
+
+    async def _forget(self, key: str) -> None:
+        self._turns.pop(key, None)
+        if self._open.pop(key, None) is not None:
+            await self._remember()
+
+
+def _pairs(fact: str | None) -> dict[str, tuple[str, str]]:
+    kept = cast("dict[str, list[str]]", json.loads(fact or "{}"))
+    return {key: (pair[0], pair[1]) for key, pair in kept.items()}

@@ -36,7 +36,10 @@ WORDS: Mapping[str, Meaning] = {
     "retry": ("retry", ""),
     "try again": ("retry", ""),
     "continue": ("continue", ""),
+    "go on": ("continue", ""),
+    "unpause": ("resume", ""),
     "that was wrong": ("correction", ""),
+    "that's wrong": ("correction", ""),
     "escalate": ("escalate", ""),
     "ask me": ("ask", ""),
 }

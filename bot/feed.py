@@ -30,12 +30,12 @@ _VISIBLE = Started | InputReceived | Asked | Escalated | OwnerChanged | Finished
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """A question is no longer open; ``question`` is '' for the last one of an execution that ended."""
+class Change:
+    """Something happened to a question, '' for whichever is open; ``asked`` is its outbox key where it was put now."""
 
     execution: str
     question: str = ""
-    choice: str = ""
+    asked: str = ""
 
 
 class Feed:
@@ -44,7 +44,8 @@ class Feed:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
         self.outbox = asyncio.Event()
-        self.decisions: asyncio.Queue[Decision] = asyncio.Queue()
+        self.questions: asyncio.Queue[Change] = asyncio.Queue()
+        """What happened to questions."""
         self._progress: dict[str, Progress] = {}
         self._tails: dict[str, str] = {}
         self._dirty: dict[str, None] = {}
@@ -55,10 +56,12 @@ class Feed:
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
             known = self._progress[execution] = Progress(execution)
-        if isinstance(event, Decided):
-            self.decisions.put_nowait(Decision(execution, event.question, event.choice))
-        elif isinstance(event, Finished) and known is not None and known.asked:
-            self.decisions.put_nowait(Decision(execution))
+        if isinstance(event, Asked):
+            self.questions.put_nowait(Change(execution, event.question, f"{execution}.{envelope.seq}.0"))
+        elif isinstance(event, Decided):
+            self.questions.put_nowait(Change(execution, event.question))
+        elif isinstance(event, Finished) or (isinstance(event, InputReceived) and event.sort == "answer"):
+            self.questions.put_nowait(Change(execution))
         if known is not None and envelope.seq > known.seq + 1:
             del self._progress[execution]  # something was missed while it was loaded: it is loaded again
         elif known is not None:

@@ -1,65 +1,147 @@
-"""What a reaction or a click means, by the state of its thread and the rights of who did it; pure."""
+"""What a reaction or a click means, by the state of its thread and the rights of who did it; pure.
+
+A sign on any message of the bot speaks to what runs in the thread (🛑 ⏸ ▶ ✅ 💬); a judgement (👍 👎 ❌) is about what
+that very message shows.  The same words are read the same way (``commanded``), if they are the whole message.
+"""
 
 from __future__ import annotations
 
-from agentic.core.events import InboxItem, Sort
+from agentic.core.events import Asked, InboxItem, Level, Sort
 from bot.emoji import Meaning, meaning
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told, unheard
-from bot.refusals import ANSWERED, NOT_YOURS, NOTHING_RUNS, VIEWER
-from bot.rights import may_steer
+from bot.refusals import (
+    ALREADY,
+    ANSWERED,
+    APPROVE_THERE,
+    BOT_CANNOT_WRITE,
+    IN_THE_THREAD,
+    INSTEAD,
+    NO_ADVICE,
+    VIEWER,
+    refused,
+)
+from bot.rights import act_of, at_least, limited, may, needed
 
-BUILT: frozenset[Sort] = frozenset({"task", "guidance", "answer", "queue", "stop", "feedback", "correction"})
-"""What an execution understands in this version; the rest is answered plainly."""
+CONTINUE = "Continue where you left off."
+"""The task that ✅ begins where nothing runs."""
+JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "reject"))
+"""Signs that are about what their message shows, not about what runs in the thread."""
 
 
 def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     """What a reaction asks for; taking one back undoes a vote and nothing else."""
-    if refused := unheard(reacted.speaker, house):
-        return refused
+    if unwanted := unheard(reacted.speaker, house):
+        return unwanted
     found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
     if found is None:
         return Ignored("a sign without a meaning here")
-    if reacted.speaker.level == "viewer":
-        return Ignored("a viewer")
+    found = _about(found, reacted)
     if not reacted.added and found[0] != "feedback":
         return Ignored("taken back, and what it asked for stays")
     item = InboxItem(
         id=reacted.id, thread=reacted.thread, sort=found[0], author=reacted.speaker.person(), at=reacted.at,
-        text=found[1] if reacted.added else "none", message=reacted.message, target=reacted.target,
+        text=found[1] if reacted.added else "none", message=reacted.message, target=reacted.offer or reacted.target,
     )  # fmt: skip
-    if found[0] != "stop" and not may_steer(reacted.speaker.level, reacted.speaker.id, scene.requester):
-        return Ignored("not their task")
-    return commanded(found, scene, reacted.speaker, item)
+    outcome = commanded(found, scene, reacted.speaker, item, shown=reacted.question)
+    if refusal(found[0], scene, reacted.speaker, shown=reacted.question):
+        return Ignored("somebody who may not")
+    return outcome
+
+
+def _about(found: Meaning, reacted: Reacted) -> Meaning:
+    """A vote on an offered branch merges or deletes it."""
+    if found[0] != "feedback" or not reacted.offer:
+        return found
+    return ("merge" if found[1] == "up" else "reject", "")
 
 
 def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
     """What a button asks for."""
-    if clicked.speaker.level == "viewer":
-        return Told(VIEWER)
-    if clicked.halt:
-        item = InboxItem(
-            id=clicked.id, thread=clicked.thread, sort="stop", author=clicked.speaker.person(), at=clicked.at,
-            message=clicked.message,
-        )  # fmt: skip
+    item = _pressed(clicked)
+    if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question):
+        return Told(why)
+    if item.sort == "stop":
         return commanded(("stop", ""), scene, clicked.speaker, item)
-    if not may_steer(clicked.speaker.level, clicked.speaker.id, scene.requester):
-        return Told(NOT_YOURS)
-    if not clicked.vote and (scene.state != "asking" or scene.question not in ("", clicked.question)):
+    if item.sort == "answer" and scene.question != clicked.question:
         return Told(ANSWERED)
+    return item
+
+
+def _pressed(clicked: Clicked) -> InboxItem:
+    """The inbox item that a button makes; an option is named by its number, whatever its label."""
+    sort, text, target = _named(clicked)
     return InboxItem(
-        id=clicked.id, thread=clicked.thread, sort="feedback" if clicked.vote else "answer",
-        author=clicked.speaker.person(), at=clicked.at, text=clicked.vote or clicked.label, message=clicked.message,
-        target=clicked.target if clicked.vote else clicked.question,
+        id=clicked.id, thread=clicked.thread, sort=sort, author=clicked.speaker.person(), at=clicked.at, text=text,
+        message=clicked.message, target=target,
     )  # fmt: skip
 
 
-def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem) -> Outcome:
+def _named(clicked: Clicked) -> tuple[Sort, str, str]:
+    if clicked.halt:
+        return "stop", "", ""
+    if clicked.undo:
+        return "undo", "", clicked.undo
+    if clicked.offer:
+        return clicked.verdict, "", clicked.offer
+    if clicked.vote:
+        return "feedback", clicked.vote, clicked.target
+    part = f"#{clicked.part}" if clicked.part else ""
+    return "answer", str(clicked.number + 1), clicked.question + part
+
+
+def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "") -> str:
+    """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message."""
+    level = limited(speaker.level, writes=speaker.writes)
+    if level == "viewer":
+        return VIEWER
+    if not scene.bot_writes and sort != "stop":
+        return BOT_CANNOT_WRITE
+    act, own = act_of(sort), scene.requester in ("", speaker.id)
+    if not may(level, act, own=own):
+        return refused(act, needed(act, own=own))
+    answers = sort == "answer" or (sort == "continue" and shown)
+    return unanswerable(scene, level) if answers else ""
+
+
+def unanswerable(scene: Scene, level: Level) -> str:
+    """Why somebody of this level may not decide the open question, '' where they may."""
+    asked = scene.asked
+    if asked is None or asked.question != scene.question:
+        return ""
+    least: Level = "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
+    return "" if at_least(level, least) else refused("approve", least)
+
+
+def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:
     """What a sign or a word that is the whole message asks for, by whom and when."""
     sort = found[0]
-    if sort not in BUILT:
-        return Told(f"“{sort}” is not built yet. You can write to me in the thread, and 🛑 stops a task.")
-    if sort == "stop":
-        return item if scene.state in ("busy", "asking") else Told(NOTHING_RUNS)
-    if not may_steer(speaker.level, speaker.id, scene.requester):
-        return Told(NOT_YOURS)
-    return item
+    if scene.state == "unknown":
+        return Told(IN_THE_THREAD)
+    if why := refusal(sort, scene, speaker, shown=shown):
+        return Told(why)
+    if told := INSTEAD.get(sort) or ALREADY.get((sort, scene.state)):
+        return Told(told)
+    return _continued(scene, item, shown) if sort == "continue" else item
+
+
+def _continued(scene: Scene, item: InboxItem, shown: str) -> Outcome:
+    """✅: the recommended answer where it asks, on where it is paused, a further task where nothing runs."""
+    if scene.state == "paused":
+        return item.model_copy(update={"sort": "resume", "target": ""})
+    if scene.state != "asking":
+        return item.model_copy(update={"sort": "task", "text": CONTINUE, "target": ""})
+    asked = scene.asked
+    if asked is None or not (advice := recommended(asked)):
+        return Told(NO_ADVICE)
+    if asked.sort == "approval" and shown != asked.question:
+        return Told(APPROVE_THERE)
+    return item.model_copy(update={"sort": "answer", "text": advice, "target": asked.question})
+
+
+def recommended(asked: Asked) -> str:
+    """The answer that the question recommends, '' for none: its first option, or that of each of its parts."""
+    if not asked.parts:
+        return "1" if asked.options else ""
+    if not all(part.options for part in asked.parts):
+        return ""
+    return "\n".join(f"{number}: 1" for number in range(1, len(asked.parts) + 1))

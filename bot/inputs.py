@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -25,6 +25,8 @@ class Speaker:
     level: Level = "executor"
     bot: bool = False
     itself: bool = False
+    writes: bool = True
+    """Discord lets them write in the place where they act."""
 
     def person(self) -> Person:
         """As the log keeps it."""
@@ -50,7 +52,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """A reaction given or taken back on a message that belongs to ``thread``; ``target`` says what it shows."""
+    """A reaction given or taken back on a message that belongs to ``thread``.
+
+    ``target`` says what the message shows; ``question`` and ``offer`` are those that it puts, '' where it puts none.
+    """
 
     id: str
     message: str
@@ -61,11 +66,16 @@ class Reacted:
     custom_id: str = ""
     target: str = ""
     added: bool = True
+    question: str = ""
+    offer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Clicked:
-    """A button: an option of a question, a vote under an answer (``vote`` is 'up' or 'down'), or ``halt``."""
+    """A button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``, ``undo``, an offer.
+
+    ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` is an execution; ``verdict`` belongs to ``offer``.
+    """
 
     id: str
     message: str
@@ -73,10 +83,36 @@ class Clicked:
     at: datetime
     speaker: Speaker
     question: str = ""
-    label: str = ""
+    number: int = 0
+    part: str = ""
     vote: str = ""
     target: str = ""
     halt: bool = False
+    undo: str = ""
+    offer: str = ""
+    verdict: Literal["merge", "reject"] = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What a button says of itself in its ``custom_id``; ``key`` is that of the outbox item it stands under.
+
+    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where it is only one.
+    """
+
+    key: str
+    question: str = ""
+    part: int = 0
+    number: int = 0
+    vote: str = ""
+    halt: bool = False
+    undo: str = ""
+    offer: str = ""
+    verdict: Literal["merge", "reject"] = "reject"
+
+    def at(self, number: int) -> Press:
+        """The same question, another option."""
+        return replace(self, number=number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,59 @@
-"""What people are told when something cannot be done: why, and what to do instead."""
+"""What people are told when something cannot be done: why, and what to do instead; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentic.core.events import Level, Sort
+from bot.conversation import ThreadState
+from bot.rights import Act
 
 VIEWER = "You may look here, but not start or steer tasks. Ask an operator of this server for the right to."
 NOT_YOURS = "That is someone else's task. Its author or an operator can steer it; 🛑 stops it."
 NOTHING_RUNS = "Nothing is running here. Write what I should do."
 IN_THE_THREAD = "That works in a task's thread. Here, write my name and a task, and I open one."
 ANSWERED = "This question is no longer open."
+NOT_OF_HERE = "This button does not belong to what runs in this thread, so nothing was done."
+BOT_CANNOT_WRITE = "I may not write in this thread, so I do nothing there. An administrator can grant me the right to."
+APPROVE_THERE = "A step waits for an approval. That is given at its own message: press “Allow once” or “Deny” there."
+NO_ADVICE = "I recommend no answer to this question. Please write yours."
+
+LEVELS: Mapping[Level, str] = {
+    "viewer": "anyone here",
+    "executor": "the task's author or an operator",
+    "operator": "an operator",
+    "owner": "an owner of this server",
+}
+"""Levels in words."""
+_ACTS: Mapping[Act, str] = {
+    "rate": "That is someone else's task. Its author and operators rate it.",
+    "undo": "That is someone else's task. Its author or an operator can undo it.",
+    "approve": "Only {level} may allow or deny this. 🛑 stops the task.",
+    "merge": "Only {level} may merge or delete a branch. Ask one to look at it.",
+}
+ALREADY: Mapping[tuple[Sort, ThreadState], str] = {
+    ("stop", "idle"): NOTHING_RUNS,
+    ("pause", "idle"): NOTHING_RUNS,
+    ("pause", "paused"): "It is paused already. ▶ goes on.",
+    ("pause", "asking"): "I wait for your answer anyway; nothing goes on before it.",
+    ("resume", "idle"): "Nothing is paused here. Write what I should do.",
+    ("resume", "busy"): "Nothing is paused here; I am working. ⏸ pauses it.",
+    ("resume", "asking"): "I wait for your answer to the question above; then it goes on.",
+    ("continue", "busy"): "I am on it. 🛑 stops it, ⏸ pauses it.",
+    ("ask", "idle"): "Nothing is running here. Write what I should do; what is unclear I ask before I begin.",
+    ("ask", "asking"): "I have asked already: please answer the question above.",
+}
+"""Signs and words that change nothing in a state of the thread."""
+INSTEAD: Mapping[Sort, str] = {
+    "retry": "Running a task again by a sign is not there yet. Write what should be different, and I do it again; I know "
+    "what was done before.",
+    "fork": "Forking a task is not there yet. Write my name and the task in the channel: that opens a thread of its own.",
+    "escalate": "Handing over by a sign is not there yet. When I am stuck I hand over to a stronger model by myself; a "
+    "hint in words helps at once.",
+}
+"""What comes later, and what to do instead."""
+
+
+def refused(act: Act, needed: Level) -> str:
+    """Why somebody may not do it, and who can."""
+    return _ACTS.get(act, NOT_YOURS).format(level=LEVELS[needed])

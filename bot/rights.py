@@ -1,11 +1,15 @@
-"""What a person may do, from their Discord roles; pure.  Checked when the act is done, never remembered."""
+"""What a person may do, from their Discord roles; pure.  Checked when the act is done, never remembered.
+
+``allowed`` is the one question every entrance asks: messages, reactions, clicks, commands.  It is an intersection: of the
+person's level, of what Discord lets the person do in that place, and of what it lets the bot do there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from agentic.core.events import Level
+from agentic.core.events import Level, Sort
 
 ORDER: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 
@@ -36,6 +40,23 @@ _FOR_OWN: Mapping[Act, Level] = {
     "lessons": "owner", "settings": "owner",
 }  # fmt: skip
 _FOR_OTHERS: Mapping[Act, Level] = {**_FOR_OWN, "steer": "operator", "rate": "operator", "undo": "operator"}
+_WITHOUT_THE_BOT: frozenset[Act] = frozenset(("see", "stop"))
+"""What does not depend on whether the bot may write in that place."""
+
+_ACTS: Mapping[Sort, Act] = {
+    "task": "start", "queue": "start", "side": "start", "stop": "stop", "feedback": "rate", "correction": "rate",
+    "undo": "undo", "merge": "merge", "reject": "merge",
+}  # fmt: skip
+
+
+def act_of(sort: Sort) -> Act:
+    """What a person does who causes an inbox item of this sort."""
+    return _ACTS.get(sort, "steer")
+
+
+def needed(act: Act, *, own: bool = True) -> Level:
+    """The lowest level that may do it to their own executions, or to another person's (``own=False``)."""
+    return (_FOR_OWN if own else _FOR_OTHERS)[act]
 
 
 def may(level: Level, act: Act, *, own: bool = True) -> bool:
@@ -43,7 +64,17 @@ def may(level: Level, act: Act, *, own: bool = True) -> bool:
 
     A stop is the exception: anyone but a viewer may stop anything in a channel they can see.
     """
-    return at_least(level, (_FOR_OWN if own else _FOR_OTHERS)[act])
+    return at_least(level, needed(act, own=own))
+
+
+def allowed(level: Level, act: Act, *, own: bool = True, writes: bool = True, bot_writes: bool = True) -> bool:
+    """The intersection of rights: who may not write in a place only looks there, and the bot acts only where it may."""
+    return may(limited(level, writes=writes), act, own=own) and (bot_writes or act in _WITHOUT_THE_BOT)
+
+
+def limited(level: Level, *, writes: bool) -> Level:
+    """The level in a place: whoever Discord does not let write there (muted, read-only) only looks."""
+    return level if writes else "viewer"
 
 
 def may_steer(level: Level, person: str, requester: str) -> bool:

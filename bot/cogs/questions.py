@@ -1,9 +1,15 @@
-"""Buttons: answers to questions, and votes under a final answer.  They work as long as their message stands."""
+"""Buttons and lists: answers, votes, undo, offered branches.  They work as long as their message stands.
+
+Nothing in a ``custom_id`` is believed: a press counts if the bot itself posted that message in this very thread, and
+offered there what was pressed.  Discord is answered first, within its three seconds; whatever is slow comes afterwards.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable
+from collections import OrderedDict
+from collections.abc import Awaitable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,92 +17,175 @@ import aiohttp
 import discord
 from discord.ext import commands
 
-from agentic.core.events import InboxItem
-from agentic.errors import AgenticError
-from bot.cogs.reactions import noted
-from bot.conversation import Receipt
+from agentic.core.events import InboxItem, OutboxItem
+from agentic.errors import AgenticError, StoreError
+from agentic.ports import OutboxRow
+from bot.asking import decided_words
 from bot.gestures import translate_click
-from bot.inputs import Clicked, Told
+from bot.inputs import Clicked, Outcome, Press, Scene, Told
 from bot.intake import not_kept
-from bot.reading import scene_about
+from bot.questions import standing_of
+from bot.reading import scene_about, scene_of
+from bot.receipts import noted
+from bot.refusals import ANSWERED, NOT_OF_HERE
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
 
+DOUBLE_SECONDS = 10.0
+"""The same press again within this time is the same act."""
+
 log = logging.getLogger(__name__)
 
 
+class Recent:
+    """What was pressed a moment ago."""
+
+    def __init__(self) -> None:
+        self._until: OrderedDict[Hashable, float] = OrderedDict()
+
+    def has(self, act: Hashable) -> bool:
+        """Whether it was noted within ``DOUBLE_SECONDS``."""
+        now = asyncio.get_running_loop().time()
+        while self._until and next(iter(self._until.values())) <= now:
+            self._until.popitem(last=False)
+        return act in self._until
+
+    def note(self, act: Hashable) -> None:
+        """It is done now."""
+        self._until.pop(act, None)
+        self._until[act] = asyncio.get_running_loop().time() + DOUBLE_SECONDS
+
+    def drop(self, act: Hashable) -> None:
+        """It was not done after all."""
+        self._until.pop(act, None)
+
+
 class Questions(commands.Cog):
-    """Takes clicks in."""
+    """Takes presses in."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
+        self._recent = Recent()
 
     @commands.Cog.listener()
-    async def on_choice(self, interaction: discord.Interaction, question: str, label: str) -> None:
-        """An option of a question was chosen."""
-        clicked = self._clicked(interaction, question=question, label=label)
-        await self._take(interaction, clicked)
-
-    @commands.Cog.listener()
-    async def on_vote(self, interaction: discord.Interaction, vote: str, key: str) -> None:
-        """A final answer was rated."""
-        clicked = self._clicked(interaction, vote=vote, target=f"{key.partition('.')[0]}/result")
-        receipt = await self._take(interaction, clicked)
-        if receipt is not None:
-            text = receipt.text or noted(_item(clicked))
-            await _quietly(interaction.followup.send(text, ephemeral=True))
-
-    @commands.Cog.listener()
-    async def on_halt(self, interaction: discord.Interaction) -> None:
-        """The task is to stop."""
-        await self._take(interaction, replace(self._clicked(interaction), halt=True))
-
-    async def _take(self, interaction: discord.Interaction, clicked: Clicked) -> Receipt | None:
-        """Acknowledge within Discord's three seconds, then deliver; whoever may not is told privately."""
+    async def on_pressed(self, interaction: discord.Interaction, press: Press) -> None:
+        """Acknowledge, then deliver what was pressed once; whoever may not is told privately."""
         await _quietly(interaction.response.defer())
+        again = (str(interaction.message and interaction.message.id), interaction.user.id, press)
+        if self._recent.has(again):
+            return
+        self._recent.note(again)
         try:
-            scene = await scene_about(self.bot.conversation, self.bot.store, clicked.thread, clicked.target)
-            outcome = translate_click(clicked, scene)
+            words, done = await self._take(interaction, press)
         except AgenticError as error:
-            outcome = Told(not_kept(clicked.id, error))
-        if isinstance(outcome, InboxItem):
-            receipt = await self.bot.intake.deliver(outcome, str(interaction.guild_id or ""))
-            if receipt.accepted:
-                return receipt
-            outcome = Told(receipt.text)
-        if isinstance(outcome, Told) and outcome.text:
-            await _quietly(interaction.followup.send(outcome.text, ephemeral=True))
-        return None
+            words, done = not_kept(str(interaction.id), error), False
+        if not done:
+            self._recent.drop(again)
+        if words:
+            await _quietly(interaction.followup.send(words, ephemeral=True))
 
-    def _clicked(
-        self, interaction: discord.Interaction, *, question: str = "", label: str = "", vote: str = "", target: str = ""
-    ) -> Clicked:
+    async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
+        """What the person is told privately, and whether it was taken in."""
+        row = await self.bot.store.outbox_row(press.key)
+        if row is None or not await self._belongs(interaction, press, row):
+            return NOT_OF_HERE, False
+        clicked = self._clicked(interaction, press, row.item)
+        outcome = translate_click(clicked, await self._scene(interaction, clicked))
+        if isinstance(outcome, Told):
+            return await self._too_late(outcome, row.item), False
+        return await self._deliver(interaction, outcome, row.item)
+
+    async def _deliver(self, interaction: discord.Interaction, outcome: Outcome, item: OutboxItem) -> tuple[str, bool]:
+        if not isinstance(outcome, InboxItem):
+            return "", False
+        whole = outcome.target if outcome.sort == "answer" and "#" not in outcome.target else ""
+        if whole and self._recent.has(whole):
+            return await self._too_late(Told(ANSWERED), item), False
+        if whole:
+            self._recent.note(whole)
+        receipt = await self.bot.intake.deliver(outcome, str(interaction.guild_id or ""))
+        if whole and not receipt.accepted:
+            self._recent.drop(whole)
+        return receipt.text or (noted(outcome, over=True) if receipt.accepted else ""), receipt.accepted
+
+    async def _belongs(self, interaction: discord.Interaction, press: Press, row: OutboxRow) -> bool:
+        """The bot posted it, in this thread of this guild, and what was pressed was offered there."""
+        message, item, user = interaction.message, row.item, self.bot.user
+        if (
+            message is None
+            or user is None
+            or message.author.id != user.id
+            or item.thread != str(interaction.channel_id)
+        ):
+            return False
+        if row.delivered and str(message.id) not in row.delivered:
+            return False
+        session = await self.bot.store.session(item.thread)
+        return session is not None and session.guild == str(interaction.guild_id or "") and _offered(press, item)
+
+    async def _scene(self, interaction: discord.Interaction, clicked: Clicked) -> Scene:
+        conversation = self.bot.conversation
+        if clicked.target:
+            scene = await scene_about(conversation, self.bot.store, clicked.thread, clicked.target)
+        else:
+            scene = await scene_of(conversation, clicked.thread, wholly=True)
+        here = interaction.guild_id is None or interaction.app_permissions.send_messages_in_threads
+        return replace(scene, bot_writes=here)
+
+    async def _too_late(self, told: Told, item: OutboxItem) -> str:
+        """Why not; of a question that was decided also how."""
+        if told.text != ANSWERED or not item.execution:
+            return told.text
+        try:
+            standing = await standing_of(self.bot.store, item.execution, item.question)
+        except StoreError as error:
+            log.info("question %s cannot be read: %s", item.question, error)
+            return told.text
+        return told.text if standing.way == "open" else decided_words(item, standing)
+
+    def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem) -> Clicked:
+        here = interaction.guild_id is None or interaction.permissions.send_messages_in_threads
+        about = f"{item.execution}/result" if press.vote or press.undo else ""
         return Clicked(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
-            thread=str(interaction.channel_id),
+            thread=item.thread,
             at=interaction.created_at,
-            speaker=self.bot.reader.speaker(interaction.user, interaction.guild),
-            question=question,
-            label=label,
-            vote=vote,
-            target=target,
+            speaker=self.bot.reader.speaker(interaction.user, interaction.guild, writes=here),
+            question=press.question,
+            number=press.number,
+            part=item.parts[press.part - 1].id if press.part else "",
+            vote=press.vote,
+            target=about,
+            halt=press.halt,
+            undo=press.undo,
+            offer=press.offer,
+            verdict=press.verdict,
         )
 
 
-def _item(clicked: Clicked) -> InboxItem:
-    return InboxItem(
-        id=clicked.id, thread=clicked.thread, sort="feedback", author=clicked.speaker.person(), at=clicked.at,
-        text=clicked.vote, target=clicked.target,
-    )  # fmt: skip
+def _offered(press: Press, item: OutboxItem) -> bool:
+    """Whether an item's message offers what was pressed."""
+    if press.vote or press.undo:
+        return item.sort == "answer" and press.undo in ("", item.execution)
+    if press.offer:
+        return item.sort == "offer" and press.offer == item.question
+    if item.sort != "question":
+        return False
+    if press.halt:
+        return True
+    if press.part > len(item.parts) or bool(press.part) != bool(item.parts):
+        return False
+    options = item.parts[press.part - 1].options if press.part else item.options
+    return press.question == item.question and 0 <= press.number < len(options)
 
 
 async def _quietly(act: Awaitable[object]) -> None:
-    """An acknowledgement that comes too late changes nothing of what was delivered."""
+    """An acknowledgement that comes too late or twice (10062, 40060) changes nothing of what was delivered."""
     try:
         await act
-    except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+    except (discord.HTTPException, discord.InteractionResponded, aiohttp.ClientError, OSError) as error:
         log.info("an interaction could not be answered: %s", error)
 
 

@@ -1,27 +1,39 @@
-"""Reactions, from raw events: they work on messages of any age, and after a restart."""
+"""Reactions, from raw events: they work on messages of any age, and after a restart.
+
+Discord's events of one person are taken in one after the other, so that a vote that was given and taken back within a
+moment ends as it was meant; an event that the gateway sends again changes nothing.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import discord
 from discord.ext import commands
 
 from agentic.core.events import InboxItem
-from agentic.core.identity import execution_id
 from agentic.errors import AgenticError
-from bot.emoji import STOP, meaning, normalised
-from bot.feed import folded
-from bot.gestures import translate_reaction
-from bot.inputs import Reacted, Scene, Speaker
+from bot.emoji import Meaning, meaning
+from bot.gestures import JUDGEMENTS, translate_reaction
+from bot.inputs import Outcome, Reacted, Scene, Speaker
 from bot.intake import Place, not_kept
+from bot.opinions import standing_vote
 from bot.reading import scene_about, scene_of, when
+from bot.receipts import noted
+from bot.showing import Showing, Shown
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
 
-NOTED = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} is taken back."}
+Given = tuple[int, int, str]
+"""(message, person, sign)."""
+REMEMBERED = 2_000
 
 log = logging.getLogger(__name__)
 
@@ -31,93 +43,150 @@ class Reactions(commands.Cog):
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
+        self._showing = Showing(bot.store, bot.conversation, bot.board)
+        self._turns: dict[int, tuple[asyncio.Lock, int]] = {}
+        self._last: OrderedDict[Given, bool] = OrderedDict()
+
+    @commands.Cog.listener()
+    async def on_ready(self) -> None:
+        """A connection begins anew: what was missed is not known, so nothing counts as a repetition."""
+        self._last.clear()
 
     @commands.Cog.listener()
     async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
         """A sign was given."""
-        await self._guarded(payload, added=True)
+        await self.take(payload, added=True)
 
     @commands.Cog.listener()
     async def on_raw_reaction_remove(self, payload: discord.RawReactionActionEvent) -> None:
         """A sign was taken back."""
-        await self._guarded(payload, added=False)
+        await self.take(payload, added=False)
 
-    async def _guarded(self, payload: discord.RawReactionActionEvent, *, added: bool) -> None:
-        try:
-            await self._take(payload, added=added)
-        except AgenticError as error:
-            text = not_kept(f"a reaction on message {payload.message_id}", error)
-            id = f"{payload.message_id}.{payload.user_id}.{payload.emoji}"
-            await self.bot.intake.tell(text, id, Place(str(payload.guild_id), str(payload.channel_id)))
+    @commands.Cog.listener()
+    async def on_raw_reaction_clear(self, payload: discord.RawReactionClearEvent) -> None:
+        """Somebody tidied up: votes stay, but may be given again."""
+        self._forget(payload.message_id, "")
+
+    @commands.Cog.listener()
+    async def on_raw_reaction_clear_emoji(self, payload: discord.RawReactionClearEmojiEvent) -> None:
+        """The same for one sign."""
+        self._forget(payload.message_id, str(payload.emoji))
+
+    async def take(self, payload: discord.RawReactionActionEvent, *, added: bool) -> None:
+        """Take a reaction in, once, after those that the same person gave before."""
+        if self._meaning(payload.emoji) is None:
+            return
+        if self.bot.user is not None and payload.user_id == self.bot.user.id:
+            return
+        async with self._in_turn(payload.user_id):
+            if self._is_repeated(payload, added=added):
+                return
+            try:
+                await self._take(payload, added=added)
+            except AgenticError as error:
+                text = not_kept(f"a reaction on message {payload.message_id}", error)
+                id = f"{payload.message_id}.{payload.user_id}.{payload.emoji}"
+                await self.bot.intake.tell(text, id, Place(str(payload.guild_id or ""), str(payload.channel_id)))
 
     async def _take(self, payload: discord.RawReactionActionEvent, *, added: bool) -> None:
-        emoji = payload.emoji
-        custom = str(emoji.id) if emoji.id else ""
-        if meaning(emoji.name, custom, self.bot.options.custom_emoji) is None or payload.guild_id is None:
+        shown = await self._shown(payload)
+        speaker = await self._speaker(payload) if shown else None
+        if shown is None or speaker is None:
             return
-        thread = await self._thread(payload)
-        speaker = await self._speaker(payload) if thread else None
-        if not thread or speaker is None:
-            return
-        message = str(payload.message_id)
-        at = when()
-        target = await self._target(thread, message)
+        at, message, emoji = when(), str(payload.message_id), payload.emoji
+        found = self._meaning(payload.emoji)
+        mark = f"{'+' if added else '-'}{emoji.id or '.'.join(f'{ord(char):x}' for char in emoji.name)}"
         reacted = Reacted(
-            id=f"r{message}.{speaker.id}.{int(at.timestamp() * 1000)}", message=message, thread=thread,
-            emoji=emoji.name, at=at, speaker=speaker, custom_id=custom, target=target, added=added,
+            id=f"r{message}.{speaker.id}.{int(at.timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
+            emoji=emoji.name, at=at, speaker=speaker, custom_id=str(emoji.id or ""), target=shown.target, added=added,
+            question=shown.question, offer=shown.offer,
         )  # fmt: skip
-        scene = await self._scene(thread, reacted)
-        outcome = translate_reaction(reacted, scene, self.bot.reader.house(self.bot.get_guild(payload.guild_id)))
-        place = Place(str(payload.guild_id), thread)
+        if not added:
+            vote, target = await standing_vote(self.bot.store, shown.thread, shown.target, message, speaker.id)
+            reacted = replace(reacted, target=target)
+            if found is None or found != ("feedback", vote):
+                log.debug("%s: it is not the vote that stands", reacted.id)
+                return
+        house = self.bot.reader.house(self.bot.get_guild(payload.guild_id or 0))
+        outcome = translate_reaction(reacted, await self._scene(reacted, found), house)
+        await self._carry_out(outcome, reacted, Place(str(payload.guild_id or ""), shown.thread))
+
+    async def _carry_out(self, outcome: Outcome, reacted: Reacted, place: Place) -> None:
+        over = isinstance(outcome, InboxItem) and await self._is_over(outcome)
         receipt = await self.bot.intake.take(outcome, reacted.id, place)
-        if receipt is not None and isinstance(outcome, InboxItem) and outcome.sort == "feedback" and not receipt.text:
-            await self.bot.intake.tell(noted(outcome), f"{reacted.id}.noted", place)
+        told = receipt is None or bool(receipt.text)
+        words = noted(outcome, over=over) if isinstance(outcome, InboxItem) and not told else ""
+        if words:
+            await self.bot.intake.tell(words, f"{reacted.id}.noted", place)
 
-    async def _thread(self, payload: discord.RawReactionActionEvent) -> str | None:
-        """The session it concerns: on a message of the bot there, or on a task's own message anywhere."""
+    async def _shown(self, payload: discord.RawReactionActionEvent) -> Shown | None:
         message, channel = str(payload.message_id), str(payload.channel_id)
-        if not self.bot.conversation.knows(channel):
-            return await self.bot.conversation.thread_of_message(message)
         own = self.bot.user is not None and payload.message_author_id == self.bot.user.id
-        if own or await self.bot.conversation.thread_of_message(message) == channel:
-            return channel
-        task = await self.bot.store.execution(execution_id(channel, message))
-        return channel if task is not None else None
+        return await self._showing.on(message, channel, own=own)
 
-    async def _scene(self, thread: str, reacted: Reacted) -> Scene:
-        if normalised(reacted.emoji) == STOP:
-            return await scene_of(self.bot.conversation, thread)
-        return await scene_about(self.bot.conversation, self.bot.store, thread, reacted.target)
+    def _meaning(self, emoji: discord.PartialEmoji) -> Meaning | None:
+        return meaning(emoji.name, str(emoji.id or ""), self.bot.options.custom_emoji)
+
+    async def _scene(self, reacted: Reacted, found: Meaning | None) -> Scene:
+        """Judgements are read by whose execution they are about, other signs by what runs in the thread."""
+        conversation = self.bot.conversation
+        if found is not None and found[0] in JUDGEMENTS:
+            return await scene_about(conversation, self.bot.store, reacted.thread, reacted.target)
+        return await scene_of(conversation, reacted.thread, wholly=found != ("stop", ""))
+
+    async def _is_over(self, item: InboxItem) -> bool:
+        row = await self.bot.store.execution(item.target.partition("/")[0]) if item.target else None
+        return row is None or bool(row.finished)
 
     async def _speaker(self, payload: discord.RawReactionActionEvent) -> Speaker | None:
-        guild = self.bot.get_guild(payload.guild_id or 0)
-        member = payload.member or (guild.get_member(payload.user_id) if guild else None)
-        if member is None and guild is not None:
-            try:
-                member = await guild.fetch_member(payload.user_id)
-            except discord.HTTPException as error:
-                log.info("a reaction by %s is ignored: %s", payload.user_id, error)
-        return self.bot.reader.speaker(member, guild) if member is not None else None
+        """Who it is, with the rights that Discord says they have now."""
+        try:
+            if payload.guild_id is None:
+                user = self.bot.get_user(payload.user_id) or await self.bot.fetch_user(payload.user_id)
+                return self.bot.reader.speaker(user, None)
+            guild = self.bot.get_guild(payload.guild_id)
+            if guild is None:
+                return None
+            member = payload.member or await guild.fetch_member(payload.user_id)
+            return self.bot.reader.speaker(member, guild, writes=await self._may_write(payload.channel_id, member))
+        except discord.HTTPException as error:
+            log.info("a reaction by %s is ignored: %s", payload.user_id, error)
+            return None
 
-    async def _target(self, thread: str, message: str) -> str:
-        """What a message shows: a result, or a turn of an execution."""
-        shown = self.bot.board.shows(message)
-        if shown is not None:
-            return f"{shown[0]}/turn:{shown[1]}"
-        row = await self.bot.store.by_message(message)
-        if row is None:
-            task = execution_id(thread, message)
-            return f"{task}/result" if await self.bot.store.execution(task) else ""
-        if row.item.sort != "progress":
-            return f"{row.item.execution}/result"
-        return f"{row.item.execution}/turn:{(await folded(self.bot.store, row.item.execution)).turn}"
+    async def _may_write(self, channel: int, member: discord.Member) -> bool:
+        """Whether Discord lets them write in the task's thread."""
+        place = self.bot.get_channel(channel) or await self.bot.fetch_channel(channel)
+        if not isinstance(place, discord.abc.GuildChannel | discord.Thread):
+            return False
+        rights = place.permissions_for(member)
+        return rights.view_channel and rights.send_messages_in_threads
 
+    def _is_repeated(self, payload: discord.RawReactionActionEvent, *, added: bool) -> bool:
+        """The gateway sent it again: nobody can give a sign twice without taking it back."""
+        given = (payload.message_id, payload.user_id, str(payload.emoji))
+        repeated = self._last.get(given) is added
+        self._last[given] = added
+        self._last.move_to_end(given)
+        if len(self._last) > REMEMBERED:
+            self._last.popitem(last=False)
+        return repeated
 
-def noted(item: InboxItem) -> str:
-    """What a person is told of a vote."""
-    about = item.target.partition("/")[2]
-    what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"
-    return NOTED[item.text].format(what=what)
+    def _forget(self, message: int, emoji: str) -> None:
+        for given in [one for one in self._last if one[0] == message and emoji in ("", one[2])]:
+            del self._last[given]
+
+    @asynccontextmanager
+    async def _in_turn(self, person: int) -> AsyncGenerator[None]:
+        """One after the other for each person, in the order of Discord's events."""
+        lock, waiting = self._turns.get(person, (asyncio.Lock(), 0))
+        self._turns[person] = (lock, waiting + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, waiting = self._turns.pop(person)
+            if waiting > 1:
+                self._turns[person] = (lock, waiting - 1)
 
 
 async def setup(bot: ThreadwrightBot) -> None:

@@ -78,11 +78,19 @@ def test_a_stop_where_nothing_runs_is_told() -> None:
     assert isinstance(translate_message(said("<@99> stop", thread="", addressed=True), Scene("unknown"), HOUSE), Told)
 
 
-@pytest.mark.parametrize("words", ["pause", "resume", "retry", "continue", "escalate", "ask me", "🔄", "▶️", "⏸"])
-def test_what_is_not_built_yet_is_said_plainly(words: str) -> None:
+@pytest.mark.parametrize("words", ["retry", "escalate", "🔄", "🚀", "try again"])
+def test_what_comes_later_is_said_plainly_with_what_to_do_instead(words: str) -> None:
     told = translate_message(said(words), BUSY, HOUSE)
     assert isinstance(told, Told)
-    assert "not built yet" in told.text
+    assert "not there yet" in told.text
+
+
+@pytest.mark.parametrize(("words", "sort"), [("pause", "pause"), ("⏸", "pause"), ("ask me", "ask"), ("👎", "feedback")])
+def test_words_and_signs_that_are_the_whole_message_mean_what_the_reaction_means(words: str, sort: str) -> None:
+    for text in (words, f"<@99> {words}"):
+        item = translate_message(said(text), BUSY, HOUSE)
+        assert isinstance(item, InboxItem)
+        assert item.sort == sort
 
 
 @pytest.mark.parametrize("words", ["continue", "retry", "resume"])
@@ -122,7 +130,7 @@ def test_a_viewer_is_told_when_addressing_the_bot_and_ignored_otherwise() -> Non
     assert isinstance(translate_message(said("<@99> go", addressed=True, speaker=viewer), IDLE, HOUSE), Told)
     assert isinstance(translate_message(said("go", speaker=viewer), IDLE, HOUSE), Ignored)
     assert isinstance(translate_reaction(reacted(STOP, speaker=viewer), BUSY, HOUSE), Ignored)
-    assert isinstance(translate_click(Clicked("c", "61", "50", AT, viewer, "q1", "Yes"), ASKING), Told)
+    assert isinstance(translate_click(Clicked("c", "61", "50", AT, viewer, "q1"), ASKING), Told)
 
 
 def test_an_executor_steers_only_their_own_but_may_stop_anything() -> None:
@@ -187,10 +195,10 @@ def test_taking_back_undoes_a_vote_and_no_stop() -> None:
 
 
 def test_a_click_answers_the_open_question_only() -> None:
-    click = Clicked("c", "61", "50", AT, ANN, "q1", "Yes")
+    click = Clicked("c", "61", "50", AT, ANN, "q1", 1)
     item = translate_click(click, ASKING)
     assert isinstance(item, InboxItem)
-    assert (item.sort, item.target, item.text) == ("answer", "q1", "Yes")
+    assert (item.sort, item.target, item.text) == ("answer", "q1", "2")
     assert isinstance(translate_click(click, BUSY), Told)
     assert isinstance(translate_click(click, Scene("asking", "q2", "7")), Told)
 

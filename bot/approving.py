@@ -1,0 +1,126 @@
+"""An approval as a person reads it: exactly what would run, why it is gated, who may decide, until when; pure.
+
+What is shown comes from the call itself and from the gate, as they stand in the log, and not from the model's words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agentic.core.events import Asked, Envelope, Gated, OutboxItem
+from agentic.core.evolving import evolve
+from agentic.core.execution import Execution
+from bot.asking import Standing, closing_line
+from bot.fences import FENCE
+from bot.refusals import LEVELS
+from bot.render import LIMIT, Attached, Rendered, length, plain
+from bot.revealing import boxed, hides, revealed
+
+FILE = "what-would-run.txt"
+_HIDDEN = "⚠️ It holds characters that cannot be seen or that reorder text; they are written out as ⟨U+…⟩."
+_FENCED = f"⚠️ It holds {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has it as it is."
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a person is to approve."""
+
+    tool: str = ""
+    arguments: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    why: str = ""
+    asked: Asked | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that would run, '' where the tool takes none."""
+        command = self.arguments.get("command", "")
+        return command if isinstance(command, str) else ""
+
+    @property
+    def others(self) -> dict[str, JsonValue]:
+        """The other arguments that were given."""
+        return {
+            n: v for n, v in self.arguments.items() if v not in (None, "", [], {}) and n not in ("command", "reasoning")
+        }
+
+
+def sought(log: Iterable[Envelope], question: str) -> Sought:
+    """What a question of the log asks to approve."""
+    execution = Execution()
+    gates: dict[str, str] = {}
+    for envelope in log:
+        execution = evolve(execution, envelope)
+        event = envelope.event
+        if isinstance(event, Gated):
+            gates[event.call] = event.reason
+        if isinstance(event, Asked) and event.question == question:
+            call = next((one for one in execution.turn.calls if one.id == event.call), None)
+            block = call.block if call is not None else None
+            return Sought(
+                block.tool if block else "", dict(block.arguments) if block else {}, gates.get(event.call, ""), event
+            )
+    return Sought()
+
+
+def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
+    """The message, and a file with the whole where it is long; ``item`` and ``standing`` say how it stands."""
+    whole = _whole(seeks)
+    files = [Attached(FILE, revealed(whole).encode())] if FENCE in whole else []
+    head, foot = _head(item, seeks), _foot(item, seeks, standing)
+    body = _body(seeks)
+    if length(f"{head}\n{body}\n{foot}") > LIMIT:
+        files = [Attached(FILE, revealed(whole).encode())]
+        room = LIMIT - length(head) - length(foot) - 120
+        body = (
+            f"{boxed(_cut(whole, room // 2))}\n**This is only the beginning. The whole is in `{FILE}`: read it first.**"
+        )
+    return Rendered((f"{head}\n{body}\n{foot}",), tuple(files))
+
+
+def _head(item: OutboxItem, seeks: Sought) -> str:
+    why = f", because {plain(seeks.why, 300)}" if seeks.why else ""
+    if not seeks.tool:
+        return f"🔐 **This needs an approval{why}.**\n{plain(item.text, 600)}"
+    what = "run this command" if seeks.command else f"use the tool {plain(seeks.tool, 40)} with this"
+    return f"🔐 **I want to {what}, which needs an approval{why}:**"
+
+
+def _body(seeks: Sought) -> str:
+    blocks = [boxed(seeks.command, "sh")] if seeks.command else []
+    if seeks.others:
+        blocks += ["With:"] if seeks.command else []
+        blocks.append(boxed(_json(seeks.others), "json"))
+    whole = _whole(seeks)
+    blocks += [_HIDDEN] if hides(whole) else []
+    blocks += [_FENCED] if FENCE in whole else []
+    return "\n".join(blocks)
+
+
+def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
+    if standing.way != "open":
+        return closing_line(item, standing)
+    level = seeks.asked.who_may if seeks.asked is not None else "operator"
+    who = LEVELS["operator" if level in ("viewer", "executor") else level]
+    until = f" · <t:{int(item.expires.timestamp())}:R> it counts as denied" if item.expires else ""
+    return f"-# {who[0].upper()}{who[1:]} may decide · it counts once, for exactly this{until}"
+
+
+def _whole(seeks: Sought) -> str:
+    parts = [seeks.command] if seeks.command else []
+    return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
+
+
+def _json(arguments: dict[str, JsonValue]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, indent=2, sort_keys=True)
+
+
+def _cut(text: str, limit: int) -> str:
+    """So much that it fits even if half of it has to be written out."""
+    shown = text[: max(limit, 100)]
+    while length(revealed(shown)) > limit and shown:
+        shown = shown[: len(shown) // 2]
+    return shown

@@ -1,0 +1,22 @@
+"""A question as a message, made from its outbox item and its execution's log."""
+
+from __future__ import annotations
+
+from agentic.core.events import OutboxItem
+from agentic.ports import EventLog
+from bot.approving import approval, sought
+from bot.asking import Standing, question_words, read
+from bot.render import Rendered, render
+
+
+async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
+    """How far a question has come."""
+    return read([envelope async for envelope in log.read(execution)], question)
+
+
+async def question_of(log: EventLog, item: OutboxItem, standing: Standing) -> Rendered:
+    """What is asked, or would run, with what was answered so far and how it can be answered or was."""
+    if item.asked == "approval":
+        seeks = sought([envelope async for envelope in log.read(item.execution)], item.question)
+        return approval(item, seeks, standing)
+    return render(question_words(item, standing), name="question.md")
