@@ -7,7 +7,6 @@ thread when the first request comes, or by ``warm_up``; it never retries: when t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, cast
@@ -17,6 +16,7 @@ from pydantic import JsonValue
 from agentic.errors import ModelKeyRefused
 from agentic.models import characters, failures
 from agentic.models.anthropic_answer import Reading, SaidError, refusal_of
+from agentic.models.anthropic_clients import Clients
 from agentic.models.anthropic_wire import AnthropicWire
 from agentic.models.calls import by_name
 from agentic.models.events_stream import event_data
@@ -43,8 +43,7 @@ class AnthropicDirect:
         self._env = env
         self._prices = prices
         self._idle = idle_seconds
-        self._client: AsyncAnthropic | None = None
-        self._connecting = asyncio.Lock()
+        self._clients = Clients(self._connect)
         self.wire = AnthropicWire()
 
     async def answer(
@@ -61,7 +60,9 @@ class AnthropicDirect:
         body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
         reading = Reading(on_text)
         async with Patience(model, timeout, self._idle) as patience:
-            await self._ask(await self._connected(model), model, body, reading, patience)
+            self._need_key(model)
+            async with self._clients.lent() as client:
+                await self._ask(client, model, body, reading, patience)
         blocks = reading.blocks(by_name(prompt.tools))
         came = Came(blocks, reading.stop, reading.raw_usage(), reading.model)
         return finished_answer(model, prompt, came, self._prices, self.wire.call_ids(prompt.messages))
@@ -73,13 +74,11 @@ class AnthropicDirect:
     async def warm_up(self) -> None:
         """Import the SDK in a thread, so that the first request need not wait for it."""
         if self._has_key():
-            await self._connected("anthropic")
+            await self._clients.ready()
 
     async def close(self) -> None:
         """Release the connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._clients.close()
 
     async def _ask(self, client: AsyncAnthropic, model: str, body: bytes, reading: Reading, patience: Patience) -> None:
         import anthropic
@@ -118,13 +117,9 @@ class AnthropicDirect:
         if not reading.ended:
             raise NoAnswer("the stream ended before the message did")
 
-    async def _connected(self, model: str) -> AsyncAnthropic:
-        async with self._connecting:
-            if self._client is None:
-                if not self._has_key():
-                    raise ModelKeyRefused(f"There is no key for {model}. Set {KEY}.", model=model)
-                self._client = await asyncio.to_thread(self._connect)
-            return self._client
+    def _need_key(self, model: str) -> None:
+        if not self._has_key():
+            raise ModelKeyRefused(f"There is no key for {model}. Set {KEY}.", model=model)
 
     def _has_key(self) -> bool:
         return bool(self._env.get(KEY) or self._env.get(TOKEN))
