@@ -32,6 +32,9 @@ from agentic.models.tiers import TierChoice
 from agentic.ports import Sink, Store
 from agentic.stores.owners import this_process
 from agentic.world import Choice, Sandboxes
+from agentic.world.snapshots import Snapshots
+from bot.announcing import Announcing
+from bot.backstage import Backstage
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
@@ -136,25 +139,30 @@ class App:
         state = place.home / "sandboxes"
         sandboxes = Sandboxes(state, _chooser(settings, state), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
-        workshop = Workshop(sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching)
+        snapshots = Snapshots(place.home / "checkpoints", home=settings.home)
+        workshop = Workshop(
+            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots
+        )
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
+        learning = Announcing(reflexion, store, lessons)
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
+        policy = policy_from(settings, models.tiers, attended=place.attended)
         ground = Ground(
             store=store,
             clock=clock,
             runner=Loop(store, router, clock, (feed, roster, *sinks), BUILD),
             workshop=workshop,
-            learning=reflexion,
+            learning=learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
             begin=Beginning(
                 store=store,
                 lessons=reflexion,
-                policy=policy_from(settings, models.tiers, attended=place.attended),
+                policy=policy,
                 receive=workshop.receive,
                 tell=tell,
                 quotes=quotes,
@@ -162,10 +170,14 @@ class App:
             ),
             tell=tell,
         )
-        threads = Threads(ground, roster, reflexion, workshop.receive)
+        threads = Threads(ground, roster, learning, workshop.receive)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
-        bot = create_bot(threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None))
+        bot = create_bot(
+            threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None),
+            Backstage(lessons, workshop, policy, snapshots.content),
+        )  # fmt: skip
         quotes.through(bot.desk)
+        learning.through(bot.desk)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 
@@ -280,6 +292,7 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         default_level=settings.default_level,
         custom_emoji=settings.signs,
         speaking_bots=frozenset(settings.speaking_bots),
+        command_guilds=() if local else settings.command_guilds,
         guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
         secrets=secrets_of(os.environ) | _held_by(settings),
     )

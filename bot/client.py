@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Coroutine
 
 import discord
-import orjson
 from discord.ext import commands
 
 from agentic.ports import Store
+from bot.backstage import Backstage
 from bot.board import Board
-from bot.buttons import Choice, Halt, Vote
 from bot.closing import Closing
 from bot.composing import Composer, FetchFile
+from bot.controls import CONTROLS
 from bot.conversation import Conversation
 from bot.discretion import Discretion
 from bot.feed import Feed
@@ -23,11 +22,13 @@ from bot.intake import Intake
 from bot.outbox import Outbox
 from bot.posting import Desk
 from bot.preferences import Preferences
+from bot.reach import Reach
 from bot.reading import Options, Reader
+from bot.records import Records
+from bot.registration import Registration
 from bot.sending import Sender
 
-COGS = ("bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.commands")
-FINGERPRINT = "commands.fingerprint"
+COGS = ("bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.places", "bot.cogs.commands")
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +42,9 @@ class ThreadwrightBot(commands.Bot):
     """Threadwright in Discord; every part is an attribute that cogs use."""
 
     def __init__(
-        self, conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options
-    ) -> None:
+        self, conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options,
+        backstage: Backstage,
+    ) -> None:  # fmt: skip
         self.sender = Sender(wire_seconds=options.wire_seconds)
         super().__init__(
             command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,
@@ -54,22 +56,23 @@ class ThreadwrightBot(commands.Bot):
         self.preferences = Preferences(store)
         self.reader = Reader(self, options)
         self.desk = Desk(self, self.sender, Discretion(options.secrets))
-        self.intake = Intake(conversation, self.desk)
-        self.board = Board(store, self.desk, feed)
-        self.outbox = Outbox(store, self.desk, feed, self.board, Composer(store, feed, fetch_file))
-        self.synced = asyncio.Event()
-        """The commands are as Discord has them."""
+        self.intake = Intake(conversation, self.desk, store, feed)
+        self.board = Board(store, self.desk, feed, self.preferences)
+        self.outbox = Outbox(store, self.desk, feed, self.board, Composer(store, feed, fetch_file, backstage.fetch_before))
+        self.reach, self.records = Reach(self), Records(store)
+        self.backstage = backstage
+        self.registration = Registration(self.tree, store, options.command_guilds)
         self._running: list[asyncio.Task[None]] = []
 
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
         for cog in COGS:
             await self.load_extension(cog)
-        self.add_dynamic_items(Choice, Vote, Halt)
+        self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("closing", Closing(self.store, self.desk, self.feed).run())
-        self._begin("commands", self._sync())
+        self._begin("commands", self.registration.run())
 
     async def on_guild_channel_update(self, *_: object) -> None:
         """Rights may have changed: what was kept back is tried again."""
@@ -96,21 +99,6 @@ class ThreadwrightBot(commands.Bot):
         task.add_done_callback(_said_if_it_broke)
         self._running.append(task)
 
-    async def _sync(self) -> None:
-        """Register the commands with Discord, only if they are not what was registered last."""
-        payload = sorted((c.to_dict(self.tree) for c in self.tree.get_commands()), key=lambda c: str(c["name"]))
-        seal = hashlib.sha256(orjson.dumps([self.application_id, payload], option=orjson.OPT_SORT_KEYS)).hexdigest()
-        if await self.store.fact(FINGERPRINT) == seal:
-            self.synced.set()
-            return
-        try:
-            await self.tree.sync()
-        except discord.HTTPException as error:
-            log.warning("the slash commands could not be registered: %s; the prefix works", error)
-            return
-        await self.store.set_fact(FINGERPRINT, seal)
-        self.synced.set()
-
 
 def _said_if_it_broke(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
@@ -118,7 +106,8 @@ def _said_if_it_broke(task: asyncio.Task[None]) -> None:
 
 
 def create_bot(
-    conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options | None = None
-) -> ThreadwrightBot:
+    conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options | None = None,
+    backstage: Backstage | None = None,
+) -> ThreadwrightBot:  # fmt: skip
     """A bot that is ready to log in; ``feed`` must be among the sinks of what runs."""
-    return ThreadwrightBot(conversation, store, feed, fetch_file, options or Options())
+    return ThreadwrightBot(conversation, store, feed, fetch_file, options or Options(), backstage or Backstage())

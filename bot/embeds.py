@@ -13,13 +13,30 @@ _STATES = {
     "idle": "Nothing is running. Write what I should do next.",
     "busy": "Working.",
     "asking": "Waiting for an answer.",
+    "paused": "Paused. ▶ or `resume` lets it go on.",
 }
 _HELP = (
     ("Start", "Mention me in a channel with a task: I open a thread. In that thread every message reaches me."),
-    ("While I work", "A message guides me, `. text` queues a task for afterwards, **stop** alone or 🛑 stops me."),
-    ("When I ask", "Choose a button or write the answer."),
-    ("Afterwards", "👍 or 👎 on an answer tell me how it was, ❌ that it was wrong. The next message is a new task."),
+    (
+        "While I work",
+        "A message guides me, `. text` is a task for afterwards, `. btw text` a question beside the work.\n"
+        "🛑 stop · ⏸ pause · ▶ go on · 💬 ask me first",
+    ),
+    ("When I ask", "Choose a button or write the answer. ✅ takes what I recommend."),
+    (
+        "Afterwards",
+        "👍 👎 how it was · ❌ that was wrong · 🔄 once more · 🚀 a stronger model. The next message is a new task.",
+    ),
+    ("Commands: a task", "`status` `stop` `pause` `resume` `retry` `fork`"),
+    (
+        "Commands: what happened",
+        "`sessions` `logs` `cost` `confidence` `escalation` `checkpoints` `memory` `role` `rules`",
+    ),
+    ("Commands: files", "`workspace list` `workspace get` `workspace clean`"),
+    ("Commands: what I learned", "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire`"),
+    ("Commands: settings", "`settings show` `settings set` `settings reset`"),
 )
+"""Short, in groups; a test holds that every command stands here."""
 
 
 def status_embed(view: StatusView) -> discord.Embed:
@@ -48,6 +65,5 @@ def help_embed(prefix: str) -> discord.Embed:
     embed = discord.Embed(title="Threadwright", description="I do a task in a thread, with tools, in a sandbox.")
     for name, value in _HELP:
         embed.add_field(name=name, value=value, inline=False)
-    commands = " · ".join(f"`/{name}`" for name in ("status", "stop", "help"))
-    embed.add_field(name="Commands", value=f"{commands} (or with `{prefix}`)", inline=False)
+    embed.set_footer(text=f"With / (only you see the answer) or with {prefix}. “help NAME” tells more of one command.")
     return embed

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import aiohttp
 import discord
 
-from agentic.core.events import FileRef, Level, Started
+from agentic.core.events import FileRef, Level, QuotedMessage, Started
 from agentic.ports import EventLog
 from bot.conversation import Conversation
 from bot.inputs import House, Kind, Said, Scene, Speaker
-from bot.render import storable
-from bot.rights import level_of
+from bot.render import cut, storable
+from bot.rights import ORDER, level_of
+
+SHARED = 10
+"""So many servers are asked for a person's level when they write directly."""
+QUOTED_CHARACTERS = 2_000
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,8 @@ class Options:
     default_level: Level = "executor"
     custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
     speaking_bots: frozenset[str] = frozenset()
+    command_guilds: tuple[str, ...] = ()
+    """Ids of guilds that the slash commands are registered in; none for everywhere."""
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
     """How long one request to Discord may take before it is sent again."""
@@ -72,6 +82,8 @@ class Reader:
         in_channel = isinstance(message.channel, discord.abc.GuildChannel)
         house = self.house(message.guild)
         webhook = message.webhook_id is not None
+        direct = isinstance(message.channel, discord.DMChannel)
+        named = any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&"))
         return Said(
             id=str(message.id),
             channel=str(message.channel.id),
@@ -79,12 +91,80 @@ class Reader:
             text=storable(message.content),
             at=message.created_at,
             speaker=self.speaker(message.author, message.guild, webhook=webhook),
-            addressed=any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&")),
+            addressed=named or direct,
             kind=_kind(message),
             files=tuple(
-                FileRef(name=storable(file.filename), path=file.url, size=file.size) for file in message.attachments
+                FileRef(name=storable(file.filename), path=file.url, size=file.size) for file in self._files(message)
             ),
+            quoted=_quoted(message),
         )
+
+    def _files(self, message: discord.Message) -> list[discord.Attachment]:
+        """What is attached to it, and to what of another person it replies to or passes on."""
+        replied = _replied_to(message)
+        others = [file for snapshot in message.message_snapshots for file in snapshot.attachments]
+        if replied is not None and replied.author != self._client.user:
+            others += [*replied.attachments, *(f for s in replied.message_snapshots for f in s.attachments)]
+        return [*message.attachments, *others]
+
+    async def speaker_of(self, message: discord.Message) -> Speaker:
+        """Who said it, with the level they have now; what was fetched later does not say it by itself."""
+        if isinstance(message.channel, discord.DMChannel):
+            return await self.in_person(message.author)
+        webhook = message.webhook_id is not None
+        if isinstance(message.author, discord.Member) or webhook or message.guild is None or message.author.bot:
+            return self.speaker(message.author, message.guild, webhook=webhook)
+        found = await self.speaker_by_id(message.author.id, message.guild)
+        return found or replace(self.speaker(message.author, message.guild), level="viewer")
+
+    async def speaker_by_id(self, person: int, guild: discord.Guild | None) -> Speaker | None:
+        """Somebody of a server (or, without one, of any that is shared); None where they are not there any more."""
+        try:
+            if guild is None:
+                return await self.in_person(await self._client.fetch_user(person))
+            return self.speaker(await guild.fetch_member(person), guild)
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+            log.info("who %s is cannot be asked: %s", person, error)
+            return None
+
+    async def in_person(self, user: discord.abc.User) -> Speaker:
+        """Who it is in a direct message: their highest level in the servers they share with the bot."""
+        guilds = self._client.guilds
+        levels = [self._level(user, guild) for guild in guilds if guild.owner_id == user.id]
+        for guild in guilds[:SHARED]:
+            if levels and max(levels, key=ORDER.index) == "owner":
+                break
+            try:
+                levels.append(self._level(await guild.fetch_member(user.id), guild))
+            except discord.NotFound:
+                continue
+            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+                log.info("whether %s is a member of %s cannot be asked now: %s", user.id, guild.id, error)
+        level = max(levels, key=ORDER.index) if levels else "viewer"
+        return replace(self.speaker(user, None), level=level)
+
+
+def said_in(message: discord.Message) -> str:
+    """The words of a message, or of what it passes on."""
+    return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
+
+
+def _replied_to(message: discord.Message) -> discord.Message | None:
+    reference = message.reference if message.type is discord.MessageType.reply else None
+    return reference.resolved if reference is not None and isinstance(reference.resolved, discord.Message) else None
+
+
+def _quoted(message: discord.Message) -> tuple[QuotedMessage, ...]:
+    """What it replies to, and what it passes on."""
+    found: list[tuple[str, str]] = []
+    if (replied := _replied_to(message)) is not None:
+        found.append((replied.author.display_name, said_in(replied)))
+    found += [("somebody, forwarded", snapshot.content) for snapshot in message.message_snapshots]
+    return tuple(
+        QuotedMessage(author=storable(name), text=cut(storable(text), QUOTED_CHARACTERS))
+        for name, text in found
+        if text
+    )
 
 
 def _kind(message: discord.Message) -> Kind:
@@ -107,7 +187,7 @@ async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = Fa
     if state == "unknown" or (state == "idle" and not wholly):
         return Scene(state)
     status = await conversation.status(thread)
-    return Scene(state, status.question, status.requester, status.asked)
+    return Scene(state, status.question, status.requester, status.asked, execution=status.execution)
 
 
 async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:

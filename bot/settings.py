@@ -141,6 +141,10 @@ class Settings(BaseSettings):
     speaking_bots: Names = Field(
         default=(), description="Ids of bots and webhooks that may give tasks; all others are ignored, against loops."
     )
+    command_guilds: Names = Field(
+        default=(),
+        description="Ids of servers to register the slash commands in, where changes show at once; empty: everywhere.",
+    )
     custom_emoji: Names = Field(
         default=(),
         description="Custom emoji that stand for a sign, such as 1234567890=🛑; a name alone proves nothing.",
@@ -162,6 +166,13 @@ class Settings(BaseSettings):
     def _paired(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(pair.partition("=")[0].strip().isdigit() and pair.partition("=")[2].strip() for pair in value):
             raise ValueError("each is an emoji's id, '=' and the sign it stands for")
+        return value
+
+    @field_validator("command_guilds")
+    @classmethod
+    def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(id.isdigit() for id in value):
+            raise ValueError("each is a server's id, a number of about 18 digits; developer mode lets you copy it")
         return value
 
     @field_validator("prices")

@@ -68,6 +68,10 @@ class RealWorld:
             return True
         return False
 
+    def hidden(self) -> tuple[str, ...]:
+        """The paths that exist and that ``.aiignore`` hides; of a hidden folder only the folder itself."""
+        return self._ignore.hidden()
+
     # --- commands ---------------------------------------------------------------------------------------------
 
     async def exec(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agentic.stores.memory import MemoryStore
-from bot.client import FINGERPRINT
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, Rule
+from bot.registration import FINGERPRINT
 from tests.integration.bot.talking import Scenery, running_bot
 
 
 async def registered(scenery: Scenery) -> None:
     """Wait until the commands are registered."""
-    await scenery.until(lambda: scenery.bot.synced.is_set())
+    await scenery.until(lambda: scenery.bot.registration.done.is_set())
 
 
 async def test_status_and_help_answer_privately(scenery: Scenery) -> None:

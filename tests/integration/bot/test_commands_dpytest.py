@@ -43,7 +43,7 @@ async def test_help_by_prefix_is_a_card_with_every_command(bot: ThreadwrightBot)
     await dpytest.message("!help")
     embed = dpytest.get_embed()
     assert embed.title == "Threadwright"
-    assert all(f"`/{name}`" in str(embed.to_dict()) for name in ("status", "stop", "help"))
+    assert all(f"`{name}`" in str(embed.to_dict()) for name in ("status", "stop", "workspace get"))
 
 
 async def test_status_by_prefix_says_that_a_channel_is_no_thread(bot: ThreadwrightBot) -> None:
@@ -53,15 +53,17 @@ async def test_status_by_prefix_says_that_a_channel_is_no_thread(bot: Threadwrig
     assert "no thread of mine" in (embed.description or "")
 
 
-async def test_stop_by_prefix_where_nothing_runs_says_so(bot: ThreadwrightBot) -> None:
-    await dpytest.message("!stop")
-    assert dpytest.verify().message().contains().content("Nothing is running here")
+async def test_stop_by_prefix_in_a_plain_channel_says_where_it_works(bot: ThreadwrightBot) -> None:
+    with pytest.raises(discord.ext.commands.CommandInvokeError):
+        await dpytest.message("!stop")
+    assert dpytest.verify().message().contains().content("works in a task's thread")
 
 
 async def test_stop_by_prefix_of_a_viewer_is_refused(bot: ThreadwrightBot) -> None:
     everyone = dpytest.get_config().guilds[0].default_role
     bot.options.roles[str(everyone.id)] = "viewer"  # type: ignore[index]
-    await dpytest.message("!stop", member=1)
+    with pytest.raises(discord.ext.commands.CommandInvokeError):
+        await dpytest.message("!stop", member=1)
     assert dpytest.verify().message().contains().content("may look here")
 
 

@@ -6,7 +6,7 @@ import pytest
 from discord import app_commands
 from discord.ext import commands
 
-from bot.cogs.commands import OURS, in_plain_words
+from bot.cogs.commands.failures import Used, in_plain_words
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ from bot.cogs.commands import OURS, in_plain_words
         (commands.MissingPermissions(["administrator"]), "may not use `stop`"),
         (app_commands.MissingPermissions(["administrator"]), "may not use `stop`"),
         (commands.CommandOnCooldown(commands.Cooldown(1, 9), 8.6, commands.BucketType.user), "again in 9 s"),
-        (commands.CommandInvokeError(ValueError("secret path")), OURS),
+        (commands.CommandInvokeError(ValueError("secret path")), "Something of mine broke"),
     ],
 )
 def test_a_failed_command_says_what_to_do_and_nothing_of_our_insides(error: Exception, words: str) -> None:
-    told = in_plain_words(error, "stop")
+    told = in_plain_words(error, Used("stop", "/stop"))
     assert words in told
     assert "secret path" not in told

@@ -1,0 +1,24 @@
+"""What commands show and change beyond the conversation: lessons, workspaces, the caps of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentic.core.events import Policy
+from bot.altering import FetchBefore, nothing_kept
+
+if TYPE_CHECKING:
+    from bot.workshop import Workshop
+    from reflexion.ports import LessonStore
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage:
+    """Each is None where there is none; then the commands that need it say so."""
+
+    lessons: LessonStore | None = None
+    workshop: Workshop | None = None
+    policy: Policy = field(default_factory=Policy)
+    fetch_before: FetchBefore = nothing_kept
+    """A file as it was at a checkpoint."""

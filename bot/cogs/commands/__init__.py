@@ -1,0 +1,71 @@
+"""Commands, as slash commands and with the prefix; answers are private where Discord allows it.
+
+running     status, stop, pause, resume, retry, fork
+looking     sessions, checkpoints, cost, confidence, escalation, logs, memory, role, rules
+workspace   list, get, clean
+lessons     list, show, approve, edit, retire
+settings    show, set, reset
+guiding     help
+failures    what is said when one fails, in one place
+proposing   what is proposed while somebody types;  answering  how answers are sent
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+
+from bot.cogs.commands.answering import answer
+from bot.cogs.commands.failures import OURS, Used, example_of, in_plain_words
+from bot.cogs.commands.guiding import Guiding
+from bot.cogs.commands.lessons import Lessons
+from bot.cogs.commands.looking import Looking
+from bot.cogs.commands.running import Running
+from bot.cogs.commands.settings import Settings
+from bot.cogs.commands.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bot.client import ThreadwrightBot
+    from bot.cogs.commands.answering import Context
+
+__all__ = ["OURS", "in_plain_words", "setup"]
+
+COGS = (Running, Looking, Workspace, Lessons, Settings, Guiding)
+
+
+class Failures(commands.Cog):
+    """The one handler: whatever goes wrong in a command of either kind ends here."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+        bot.tree.on_error = self._slash_failed
+
+    @commands.Cog.listener()
+    async def on_command_error(self, ctx: Context, error: commands.CommandError) -> None:
+        """Say in plain words why a command did nothing; words after a prefix that are none of ours are left alone."""
+        if isinstance(error, commands.CommandNotFound):
+            return  # in a task's thread the cog of messages answers; elsewhere it may be another bot's command
+        name = ctx.command.qualified_name if ctx.command else "command"
+        prefix = "/" if ctx.interaction is not None else self.bot.options.prefix
+        argument = ctx.current_parameter.name if ctx.current_parameter is not None else ""
+        await answer(ctx, in_plain_words(error, Used(name, example_of(name, prefix), argument)))
+
+    async def _slash_failed(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
+        """What goes wrong before a command is begun, such as one that Discord still shows and that is gone."""
+        data = interaction.data or {}
+        name = interaction.command.qualified_name if interaction.command else str(data.get("name", "command"))
+        text = in_plain_words(error, Used(name, example_of(name, "/")))
+        if interaction.response.is_done():
+            await interaction.followup.send(text, ephemeral=True)
+        else:
+            await interaction.response.send_message(text, ephemeral=True)
+
+
+async def setup(bot: ThreadwrightBot) -> None:
+    """Called by discord.py."""
+    await bot.add_cog(Failures(bot))
+    for cog in COGS:
+        await bot.add_cog(cog(bot))

@@ -1,0 +1,86 @@
+"""How commands answer: private where Discord allows it, soon, through the one scheduler, long things as a file."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import io
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+from discord.utils import MISSING
+
+from bot.render import LIMIT, clean, length
+from bot.sending import Urgency
+
+if TYPE_CHECKING:
+    from bot.client import ThreadwrightBot
+
+    Context = commands.Context[ThreadwrightBot]
+    Interaction = discord.Interaction[ThreadwrightBot]
+
+Cog = TypeVar("Cog", bound=commands.Cog)
+PROPOSED = 25
+"""Discord shows no more."""
+PROPOSING_SECONDS = 2.0
+"""After 3 s Discord says that loading failed; an empty list is better."""
+
+log = logging.getLogger(__name__)
+
+
+async def begin(ctx: Context) -> None:
+    """Acknowledge a slash command, so that what follows may take its time."""
+    if ctx.interaction is not None and not ctx.interaction.response.is_done():
+        await ctx.defer(ephemeral=True)
+
+
+async def answer(
+    ctx: Context, text: str = "", *, embed: discord.Embed = MISSING, files: Sequence[tuple[str, bytes]] = (),
+    view: discord.ui.View = MISSING,
+) -> discord.Message:  # fmt: skip
+    """Send it: to a slash command so that only its author sees it, else into the channel."""
+
+    async def send() -> discord.Message:
+        attached = [discord.File(io.BytesIO(content), name) for name, content in files] or MISSING
+        if ctx.interaction is not None:
+            return await ctx.send(text or None, embed=embed, files=attached, view=view, ephemeral=True)
+        nonce = f"told-{ctx.message.id}"[:25]
+        return await ctx.send(text or None, embed=embed, files=attached, view=view, nonce=nonce, silent=True)
+
+    return await (send() if ctx.interaction is not None else ctx.bot.sender.send(Urgency.RESULT, send))
+
+
+async def answer_at_length(ctx: Context, title: str, text: str, name: str) -> None:
+    """A text under a title; as a file where it is longer than a message."""
+    body = f"**{title}**\n{text}"
+    if length(body) <= LIMIT:
+        await answer(ctx, body)
+    else:
+        await answer(ctx, f"**{title}**", files=[(name, clean(text).encode())])
+
+
+Proposing = Callable[[Cog, "Interaction", str], Awaitable[Sequence[tuple[str, str]]]]
+"""(shown, value) of what could be meant; what does not fit to what was typed is left out afterwards."""
+Completion = Callable[[Cog, "Interaction", str], Coroutine[None, None, list[app_commands.Choice[str]]]]
+
+
+def proposed(ask: Proposing[Cog]) -> Completion[Cog]:
+    """Autocompletion that never fails and never takes long: what is not there in time is not proposed."""
+
+    @functools.wraps(ask)  # discord.py reads from the name whether it is a method
+    async def propose(cog: Cog, interaction: Interaction, current: str) -> list[app_commands.Choice[str]]:
+        try:
+            async with asyncio.timeout(PROPOSING_SECONDS):
+                found = await ask(cog, interaction, current)
+        except Exception:
+            # a list that fails is an empty list; the command itself says what is wrong
+            log.warning("nothing could be proposed for %r", current, exc_info=True)
+            return []
+        fitting = [pair for pair in found if current.strip().lower() in f"{pair[0]} {pair[1]}".lower()]
+        return [app_commands.Choice(name=shown[:100], value=value) for shown, value in fitting[:PROPOSED] if value]
+
+    return propose

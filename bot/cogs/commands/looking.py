@@ -1,0 +1,154 @@
+"""Commands that only look: sessions, checkpoints, cost, confidence, escalation, logs, memory, role, rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from discord import app_commands
+from discord.ext import commands
+
+from bot import tellings, views
+from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.proposing import threads_for
+from bot.cogs.commands.running import THREAD
+from bot.commandline.story import line_of
+from bot.reach import Stand, require
+from reflexion.redaction import redact
+
+if TYPE_CHECKING:
+    from agentic.ports import SessionRow
+    from bot.client import ThreadwrightBot
+    from bot.cogs.commands.answering import Context, Interaction
+    from bot.conversation import ThreadState
+
+SESSIONS = 20
+COUNTED = 200
+"""Costs are summed over so many threads."""
+REFLECTIONS = 3
+
+Grouping = Literal["here", "threads", "people"]
+Lines = commands.Range[int, 1, 2_000]
+
+
+class Looking(commands.Cog):
+    """What happened in a thread, from its logs."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+
+    @commands.hybrid_command(description="The threads you can see, and what each is doing")
+    async def sessions(self, ctx: Context) -> None:
+        """The threads you can see, and what each is doing."""
+        stand = await self._stand(ctx)
+        rows = await self.bot.reach.threads(stand, SESSIONS)
+        states: list[tuple[SessionRow, ThreadState]] = [(row, self.bot.conversation.state(row.thread)) for row in rows]
+        await answer(ctx, tellings.sessions(states, openly=stand.openly))
+
+    @commands.hybrid_command(description="What was kept of a thread's files, and when")
+    @app_commands.describe(thread=THREAD)
+    async def checkpoints(self, ctx: Context, thread: str = "") -> None:
+        """What was kept of a thread's files, and when."""
+        row = await self._row(ctx, thread)
+        logs = await self.bot.records.logs(row.thread)
+        saved = [each for log in logs for each in views.checkpoints(log)]
+        restored = [
+            each
+            for log in logs
+            if log
+            for each in views.restorations([*log, *await self.bot.store.read_outcome(log[0].execution)])
+        ]
+        await answer_at_length(ctx, "Checkpoints", tellings.checkpoints(saved, restored), "checkpoints.md")
+
+    @commands.hybrid_command(description="What this thread, all threads, or each person's tasks cost")
+    @app_commands.describe(of="here: this thread; threads, people: everything that you can see", thread=THREAD)
+    async def cost(self, ctx: Context, of: Grouping = "here", thread: str = "") -> None:
+        """What this thread, all threads, or each person's tasks cost."""
+        if of == "here" or thread:
+            row = await self._row(ctx, thread)
+            costs = await self.bot.records.costs([row.thread])
+            await answer_at_length(ctx, "Cost of this thread", tellings.cost_of_thread(costs), "cost.md")
+            return
+        stand = await self._stand(ctx)
+        rows = await self.bot.reach.threads(stand, COUNTED)
+        costs = await self.bot.records.costs([row.thread for row in rows])
+        if of == "people":
+            await answer_at_length(ctx, "Cost by person", tellings.cost_by_person(costs), "cost.md")
+        else:
+            names = {row.thread: row.title for row in rows}
+            await answer_at_length(ctx, "Cost by thread", tellings.cost_by_thread(costs, names), "cost.md")
+
+    @commands.hybrid_command(description="How sure the agent is, and how that went turn by turn")
+    @app_commands.describe(thread=THREAD)
+    async def confidence(self, ctx: Context, thread: str = "") -> None:
+        """How sure the agent is, and how that went turn by turn."""
+        row = await self._row(ctx, thread)
+        trends = await self.bot.records.trends(row.thread)
+        await answer_at_length(ctx, "Confidence", tellings.confidence(trends), "confidence.md")
+
+    @commands.hybrid_command(description="When a stronger model took over, and why")
+    @app_commands.describe(thread=THREAD)
+    async def escalation(self, ctx: Context, thread: str = "") -> None:
+        """When a stronger model took over, and why."""
+        row = await self._row(ctx, thread)
+        newest = await self.bot.records.newest(row.thread)
+        found = [(log[0].execution, views.rises(log)) for log in await self.bot.records.logs(row.thread) if log]
+        status = await self.bot.conversation.status(row.thread)
+        text = tellings.escalation(found, status, tellings.tiers_of(newest) or self.bot.backstage.policy.tiers)
+        await answer_at_length(ctx, "Escalation", text, "escalation.md")
+
+    @commands.hybrid_command(description="The newest lines of a thread's log")
+    @app_commands.describe(lines="How many lines", thread=THREAD)
+    async def logs(self, ctx: Context, lines: Lines = 25, thread: str = "") -> None:
+        """The newest lines of a thread's log."""
+        row = await self._row(ctx, thread)
+        told = [
+            f"{each.at:%H:%M:%S} {each.seq:>4} {said}"
+            for log in await self.bot.records.logs(row.thread)
+            if log
+            for each in (*log, *await self.bot.store.read_outcome(log[0].execution))
+            if (said := redact(line_of(each)))
+        ]
+        await answer_at_length(ctx, tellings.title_of_log(len(told), lines), tellings.log(told[-lines:]), "log.md")
+
+    @commands.hybrid_command(description="What the agent noted for itself in a thread, its to-do list, what it learned")
+    @app_commands.describe(thread=THREAD)
+    async def memory(self, ctx: Context, thread: str = "") -> None:
+        """What the agent noted for itself in a thread, its to-do list, what it learned."""
+        row = await self._row(ctx, thread)
+        logs = await self.bot.records.logs(row.thread)
+        notes = list(dict.fromkeys(note for log in logs for note in views.notes(log)))
+        todo = views.todo(logs[-1]) if logs else []
+        store = self.bot.backstage.lessons
+        learned = await store.reflections(row.guild, row.thread, REFLECTIONS) if store else ()
+        await answer_at_length(ctx, "Memory of this thread", tellings.memory(notes, todo, learned), "memory.md")
+
+    @commands.hybrid_command(description="Which role the agent has in a thread")
+    @app_commands.describe(thread=THREAD)
+    async def role(self, ctx: Context, thread: str = "") -> None:
+        """Which role the agent has in a thread."""
+        row = await self._row(ctx, thread)
+        await answer(ctx, tellings.role(await self.bot.records.newest(row.thread)))
+
+    @commands.hybrid_command(description="Which rules and caps the agent follows here")
+    async def rules(self, ctx: Context) -> None:
+        """Which rules and caps the agent follows here."""
+        await self._stand(ctx)
+        await answer(ctx, tellings.rules(self.bot.backstage.policy))
+
+    async def _stand(self, ctx: Context) -> Stand:
+        await begin(ctx)
+        stand = await self.bot.reach.stand(
+            ctx.interaction or ctx.message, ctx.command.qualified_name if ctx.command else ""
+        )
+        require(stand, "see")
+        return stand
+
+    async def _row(self, ctx: Context, thread: str) -> SessionRow:
+        return await self.bot.reach.thread(await self._stand(ctx), thread)
+
+    async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        return await threads_for(self.bot, interaction)
+
+    for _command in (checkpoints, cost, confidence, escalation, logs, memory, role):
+        _command.autocomplete("thread")(proposed(_threads))
+    del _command

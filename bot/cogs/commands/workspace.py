@@ -1,0 +1,179 @@
+"""Commands on a thread's workspace: list, get, clean."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import discord
+from discord.ext import commands
+
+from agentic.errors import AgenticError
+from agentic.world.names import safe_name
+from bot import shelf
+from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
+from bot.reach import OutOfReach, Stand, require
+from bot.render import fenced, inline
+
+if TYPE_CHECKING:
+    from agentic.ports import SessionRow
+    from agentic.world import RealWorld
+    from bot.client import ThreadwrightBot
+    from bot.cogs.commands.answering import Context, Interaction
+
+NO_WORKSPACES = "There are no workspaces here."
+RUNNING = "Something runs here. Stop it first (🛑), then clean."
+EMPTY = "The workspace is empty already."
+CONFIRM = "Delete everything in this thread's workspace ({what})? That cannot be undone.{kept}"
+KEPT = "\n-# `.aiignore` and what it hides stay."
+CLEANED = "The workspace is empty now ({what} deleted)."
+NOT_NOW = "Nothing was deleted."
+NOT_YOU = "Only who asked for it can confirm it. Use `/workspace clean` yourself."
+CONFIRM_SECONDS = 120.0
+FRESH_SECONDS = 5.0
+"""So long a list of paths is proposed again while somebody types."""
+LARGEST = 10 * 1024 * 1024
+"""What an app may upload to a direct message."""
+SHORT = 100
+
+
+class Workspace(commands.Cog):
+    """The files of the thread it is used in."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+        self._listed: dict[str, tuple[float, shelf.Shelf]] = {}
+
+    @commands.hybrid_group(fallback="list", description="The files of this thread's workspace")
+    async def workspace(self, ctx: Context, *, path: str = ".") -> None:
+        """The files of this thread's workspace."""
+        if ctx.subcommand_passed is not None:
+            raise UnknownSubcommand(ctx.subcommand_passed, ("list", *self.workspace.all_commands))
+        await self._list(ctx, path)
+
+    @workspace.command(name="list", with_app_command=False)
+    async def _list_by_prefix(self, ctx: Context, *, path: str = ".") -> None:
+        """The files of this thread's workspace."""
+        await self._list(ctx, path)
+
+    @workspace.command(description="Send a file of the workspace here")
+    async def get(self, ctx: Context, *, path: str) -> None:
+        """Send a file of the workspace here."""
+        stand, row = await self._row(ctx)
+        require(stand, "see")
+        cap = min(ctx.guild.filesize_limit, shelf_cap()) if ctx.guild else LARGEST
+        name, content = await shelf.fetch(self._world(row), path, cap)
+        await answer(ctx, f"{inline(path, SHORT)}, {shelf.bytes_of(len(content))}", files=[(safe_name(name), content)])
+
+    @workspace.command(description="Delete every file of the workspace, after you confirm it")
+    async def clean(self, ctx: Context) -> None:
+        """Delete every file of the workspace, after you confirm it."""
+        stand, row = await self._row(ctx)
+        await self._check_clean(stand, row)
+        world = self._world(row)
+        there = await shelf.look(world)
+        if not [name for name, _ in there.files if name != shelf.IGNORE] and not there.more:
+            await answer(ctx, EMPTY)
+            return
+        view = Confirmation(self, stand, row)
+        kept = KEPT if world.hidden() or any(name == shelf.IGNORE for name, _ in there.files) else ""
+        more = " and more" if there.more else ""
+        view.message = await answer(ctx, CONFIRM.format(what=shelf.summed(there.files) + more, kept=kept), view=view)
+
+    async def perform(self, interaction: Interaction, row: SessionRow) -> str:
+        """Clean, by the rights that who clicked has now; returns what is told."""
+        await self._check_clean(await self.bot.reach.stand(interaction), row)
+        world = self._world(row)
+        there = await shelf.look(world)
+        problem = await shelf.clear(world)
+        self._listed.pop(row.thread, None)
+        files = [one for one in there.files if one[0] != shelf.IGNORE]
+        return f"Not all of it: {problem}." if problem else CLEANED.format(what=shelf.summed(files))
+
+    async def _check_clean(self, stand: Stand, row: SessionRow) -> None:
+        require(stand, "undo", own=await self.bot.reach.owns(stand, row.thread))
+        if self.bot.conversation.state(row.thread) not in ("idle", "unknown"):
+            raise OutOfReach(RUNNING)
+
+    async def _list(self, ctx: Context, path: str) -> None:
+        stand, row = await self._row(ctx)
+        require(stand, "see")
+        found = await shelf.look(self._world(row), path)
+        title = "Workspace" if path == "." else f"Workspace, {inline(path, SHORT)}"
+        if found.files:
+            title += f": {shelf.summed(found.files)}"
+        text = fenced(shelf.told(found)) if found.files else shelf.told(found)
+        await answer_at_length(ctx, title, f"{text}\n{shelf.PASSED_OVER}" if found.files else text, "workspace.txt")
+
+    async def _row(self, ctx: Context) -> tuple[Stand, SessionRow]:
+        await begin(ctx)
+        stand = await self.bot.reach.stand(
+            ctx.interaction or ctx.message, ctx.command.qualified_name if ctx.command else ""
+        )
+        return stand, await self.bot.reach.thread(stand)
+
+    def _world(self, row: SessionRow) -> RealWorld:
+        if self.bot.backstage.workshop is None:
+            raise OutOfReach(NO_WORKSPACES)
+        return self.bot.backstage.workshop.world(row.thread)
+
+    @get.autocomplete("path")
+    @proposed
+    async def _paths(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        stand = await self.bot.reach.stand(interaction)
+        require(stand, "see")
+        row = await self.bot.reach.thread(stand)
+        at, there = self._listed.get(row.thread, (-FRESH_SECONDS, shelf.Shelf(())))
+        if time.monotonic() - at >= FRESH_SECONDS:
+            there = await shelf.look(self._world(row))
+            self._listed = {row.thread: (time.monotonic(), there)}
+        return [(f"{name} ({shelf.bytes_of(size)})", name) for name, size in there.files if len(name) <= SHORT]
+
+
+def shelf_cap() -> int:
+    """The largest file that is sent; what the agent may show has the same bound."""
+    from bot.composing import FILE_BYTES
+
+    return FILE_BYTES
+
+
+class Confirmation(discord.ui.View):
+    """Two buttons for the one who asked; what they do is checked again when it is done."""
+
+    def __init__(self, cog: Workspace, stand: Stand, row: SessionRow) -> None:
+        super().__init__(timeout=CONFIRM_SECONDS)
+        self.message: discord.Message | None = None
+        self._cog, self._stand, self._row = cog, stand, row
+
+    async def interaction_check(self, interaction: discord.Interaction) -> bool:
+        """Nobody else's click counts."""
+        if str(interaction.user.id) == self._stand.speaker.id:
+            return True
+        await interaction.response.send_message(NOT_YOU, ephemeral=True)
+        return False
+
+    @discord.ui.button(label="Delete everything", style=discord.ButtonStyle.danger)
+    async def confirm(self, interaction: Interaction, button: discord.ui.Button[Confirmation]) -> None:
+        """Do it."""
+        self.stop()
+        await interaction.response.defer()
+        try:
+            said = await self._cog.perform(interaction, self._row)
+        except (OutOfReach, AgenticError) as refused:
+            said = in_plain_words(refused, Used("workspace clean", "/workspace clean"))
+        await interaction.edit_original_response(content=said, view=None)
+
+    @discord.ui.button(label="Keep", style=discord.ButtonStyle.secondary)
+    async def keep(self, interaction: Interaction, button: discord.ui.Button[Confirmation]) -> None:
+        """Leave everything as it is."""
+        self.stop()
+        await interaction.response.edit_message(content=NOT_NOW, view=None)
+
+    async def on_timeout(self) -> None:
+        """Nobody clicked: the buttons go, and nothing happens."""
+        if self.message is not None:
+            try:
+                await self.message.edit(content=NOT_NOW, view=None)
+            except discord.HTTPException:
+                return

@@ -1,0 +1,200 @@
+"""What commands answer with, in words; pure.  Foreign text is shown and never obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from statistics import mean
+
+from agentic.core.events import Envelope, Policy, Started, Tier, Triaged, WorkspaceRestored
+from agentic.ports import SessionRow
+from bot.conversation import StatusView, ThreadState
+from bot.render import fenced, inline, plain
+from bot.views import Checkpoint, Cost, Rise, Trend, band, by_person, by_thread, session_trend, sparkline
+from bot.wording import duration, money
+from reflexion.lessons import Reflection
+
+NO_EXECUTION = "Nothing has run here yet."
+NO_SESSIONS = "I work in no thread that you can see. Mention me with a task, and I open one."
+_STATES: Mapping[ThreadState, str] = {
+    "idle": "· idle", "busy": "▶ working", "asking": "💬 waits for an answer", "paused": "⏸ paused", "unknown": "·",
+}  # fmt: skip
+_TODO = {"open": "☐", "doing": "▶", "done": "☑"}
+TASK = 60
+SCORES_SHOWN = 12
+
+
+def sessions(rows: Sequence[tuple[SessionRow, ThreadState]], *, openly: bool) -> str:
+    """A line a thread, last used first."""
+    if not rows:
+        return NO_SESSIONS
+    lines = [
+        f"<#{row.thread}> {_STATES[state]}" + (f" · used {stamp(row.accessed)}" if row.accessed else "")
+        for row, state in rows
+    ]
+    where = "of this channel" if openly else "that you can see"
+    return "\n".join([f"**Threads {where}**", *lines])
+
+
+def checkpoints(saved: Sequence[Checkpoint], restored: Sequence[tuple[datetime, WorkspaceRestored]]) -> str:
+    """What was kept, and what was put back."""
+    lines = [
+        f"⚠ {stamp(each.at)} turn {each.turn}: could not be kept ({plain(each.problem)})"
+        if each.problem
+        else f"● {stamp(each.at)} turn {each.turn}, after step {each.through_seq}: {inline(each.manifest[:12])}"
+        for each in saved
+    ]
+    lines += [f"↩ {stamp(at)} put back {inline(each.manifest[:12])}{_lost(each)}" for at, each in restored]
+    if not lines:
+        return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
+    return "\n".join([*lines, "-# Going on from one of them, here or in a new thread, is not there yet; `undo` is."])
+
+
+def _lost(restored: WorkspaceRestored) -> str:
+    return f" ({plain(restored.lost)})" if restored.lost else ""
+
+
+def cost_of_thread(costs: Sequence[Cost]) -> str:
+    """An execution a line, and the sum."""
+    if not costs:
+        return NO_EXECUTION
+    lines = [
+        f"{money(cost.usd)} · {cost.tokens:,} tokens · {cost.turns} turns · {inline(cost.task, TASK)}"
+        f" by {plain(cost.requester.name, 40)}"
+        for cost in costs
+    ]
+    models: dict[str, float] = {}
+    for model, usd in (pair for cost in costs for pair in cost.models):
+        models[model] = models.get(model, 0.0) + usd
+    lines.append(f"**{money(sum(cost.usd for cost in costs))}** in {_times(len(costs), 'execution')}")
+    if models:
+        lines.append("-# " + " · ".join(f"{plain(model, 60)} {money(usd)}" for model, usd in models.items()))
+    return "\n".join(lines)
+
+
+def cost_by_person(costs: Iterable[Cost]) -> str:
+    """The dearest first."""
+    rows = by_person(costs)
+    lines = [f"{money(usd)} · {_times(count, 'execution')} · {plain(person.name, 60)}" for person, count, usd in rows]
+    return _summed(lines, sum(row[2] for row in rows))
+
+
+def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
+    """The dearest first."""
+    rows = by_thread(costs)
+    lines = [
+        f"{money(usd)} · {_times(count, 'execution')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
+        for thread, count, usd in rows
+    ]
+    return _summed(lines, sum(row[2] for row in rows))
+
+
+def _summed(lines: list[str], usd: float) -> str:
+    if not lines:
+        return NO_EXECUTION
+    return "\n".join([*lines, f"**{money(usd)}** in the threads that you can see"])
+
+
+def confidence(trends: Sequence[Trend]) -> str:
+    """How sure it is now, the turns of each of the last executions as bars, and the thread's own line."""
+    seen = [each for each in trends if each.scores or each.final is not None]
+    if not seen:
+        return "Nothing is known yet: it is said after the first turn."
+    last = seen[-1]
+    now = last.final if last.final is not None and last.reason == "done" else (last.scores[-1] if last.scores else 0)
+    lines = [f"**{now}** of 100, {band(now)}"]
+    if len(last.scores) > 1:
+        change = last.scores[-1] - round(mean(last.scores[:-1][-3:]))
+        lines[0] += f" · {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
+    for each in seen[-5:]:
+        numbers = " ".join(map(str, each.scores[-SCORES_SHOWN:]))
+        lines.append(f"{inline(each.task, TASK)} {each.reason or 'running'}{_judged(each)}")
+        lines.append(fenced(f"100 {sparkline(each.scores)} 0\n{numbers}") if each.scores else "-# no turn ended")
+    if len(whole := session_trend(seen)) > 1:
+        lines.append(f"This thread, execution by execution: `{sparkline(whole)}` now {whole[-1]}")
+    return "\n".join(lines)
+
+
+def _judged(one: Trend) -> str:
+    votes = "".join("👍" if vote == "up" else "👎" for vote in one.votes)
+    scored = f" · scored {one.evaluated}" if one.evaluated is not None else ""
+    return f"{scored} {votes}".rstrip()
+
+
+def tiers_of(envelopes: Sequence[Envelope]) -> tuple[Tier, ...]:
+    """The tiers an execution began with."""
+    started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
+    return started.policy.tiers if started else ()
+
+
+def escalation(found: Sequence[tuple[str, Sequence[Rise]]], status: StatusView, tiers: Sequence[Tier]) -> str:
+    """Each change of tier with its reason, where it stands now, and which tiers there are."""
+    lines = [
+        f"▲ {stamp(rise.at)} turn {rise.turn}: tier {rise.from_tier} → {rise.to_tier}, because {plain(rise.trigger)}"
+        for _, rises in found
+        for rise in rises
+    ]
+    lines = lines or ["It never moved to a stronger model here."]
+    if status.model:
+        lines.append(f"Now: tier {status.tier}, {plain(status.model, 80)}.")
+    lines += [f"-# tier {tier.number}: {plain(', '.join(tier.models), 150)}" for tier in tiers]
+    lines.append("-# It moves up when it fails or is unsure again and again; asking for it by 🚀 is not there yet.")
+    return "\n".join(lines)
+
+
+def title_of_log(there: int, lines: int) -> str:
+    """How much of the log is shown."""
+    return f"Log: the newest {min(lines, there)} of {there} lines" if there > lines else f"Log: {_times(there, 'line')}"
+
+
+def log(lines: Sequence[str]) -> str:
+    """The lines as they are; the time is UTC."""
+    return fenced("\n".join(lines)) if lines else NO_EXECUTION
+
+
+def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Sequence[Reflection]) -> str:
+    """Notes, to-do list and reflections."""
+    lines = [f"• {plain(note, 300)}" for note in notes]
+    if todo:
+        lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
+    if learned:
+        lines += ["**Learned from attempts that failed**"]
+        lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
+    return "\n".join(lines) or "It has noted nothing here yet."
+
+
+def role(envelopes: Sequence[Envelope]) -> str:
+    """The role of the newest execution, and what there is to choose."""
+    events = [each.event for each in envelopes]
+    triaged = next((event for event in events if isinstance(event, Triaged)), None)
+    started = next((event for event in events if isinstance(event, Started)), None)
+    if started is None:
+        return NO_EXECUTION
+    named = (triaged.role if triaged else "") or started.role or "general"
+    how = "" if triaged is None else f", a {triaged.complexity} {'talk' if triaged.talk else 'task'}"
+    tools = ", ".join(tool.name for tool in started.tools)
+    return (
+        f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n"
+        "-# Choosing a role (planner, coder, reviewer …) is not there yet: write in the task what it should pay heed to."
+    )
+
+
+def rules(policy: Policy) -> str:
+    """The caps that end a task, and where further rules can stand."""
+    return (
+        f"A task ends at {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens, or "
+        f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
+        f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes is a no. What `.aiignore` in the workspace "
+        "names is neither read nor changed.\n"
+        "-# Rule files for a server, channel or thread are not there yet. Until then write rules into the task; what "
+        "stands in an AGENTS.md is read as information, and never widens a right."
+    )
+
+
+def stamp(at: datetime) -> str:
+    """When, as each reader's own clock says it."""
+    return f"<t:{int(at.timestamp())}:R>"
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

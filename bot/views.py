@@ -1,0 +1,231 @@
+"""What the logs say, for people: costs, confidence, escalations, checkpoints, notes, the log itself; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentic.core.events import (
+    CheckpointSaved,
+    CommitCreated,
+    Envelope,
+    Escalated,
+    Evaluated,
+    FeedbackGiven,
+    Finished,
+    ModelAnswered,
+    ModelRequested,
+    Noted,
+    Person,
+    PolicyChanged,
+    Started,
+    TodoChanged,
+    TurnEnded,
+    WorkspaceRestored,
+)
+from agentic.core.evolving import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one execution used up; ``models`` are dollars by the model that was asked."""
+
+    execution: str
+    thread: str
+    task: str
+    requester: Person
+    at: datetime
+    usd: float
+    tokens: int
+    turns: int
+    models: tuple[tuple[str, float], ...] = ()
+    finished: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """A change to a stronger tier, and what caused it."""
+
+    at: datetime
+    turn: int
+    from_tier: int
+    to_tier: int
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The workspace as it was kept at a point of the log; ``problem`` says why it was not."""
+
+    execution: str
+    at: datetime
+    turn: int
+    through_seq: int
+    manifest: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How sure one execution was: the score after each turn, then what it said at its end."""
+
+    execution: str
+    task: str
+    scores: tuple[int, ...]
+    final: int | None = None
+    reason: str = ""
+    """How it ended, '' while it runs."""
+    evaluated: int | None = None
+    """The score that the evaluator gave the whole execution."""
+    votes: tuple[str, ...] = ()
+    """The last vote of each person."""
+
+
+def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
+    """What an execution cost; None for a log without a beginning."""
+    first = envelopes[0].event if envelopes else None
+    if not isinstance(first, Started):
+        return None
+    execution = fold(list(envelopes))
+    asked = {e.event.request: e.event.model for e in envelopes if isinstance(e.event, ModelRequested)}
+    spent: dict[str, float] = {}
+    for each in (e.event for e in envelopes):
+        if isinstance(each, ModelAnswered):
+            model = asked.get(each.request) or each.served_by or "unknown"
+            spent[model] = spent.get(model, 0.0) + each.usd
+    return Cost(
+        envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at, execution.spent.usd,
+        execution.spent.tokens, execution.turn.number, tuple(sorted(spent.items(), key=lambda pair: -pair[1])),
+        execution.finished.reason if execution.finished else "",
+    )  # fmt: skip
+
+
+def by_person(costs: Iterable[Cost]) -> list[tuple[Person, int, float]]:
+    """(person, executions, dollars), the dearest first."""
+    people: dict[str, tuple[Person, int, float]] = {}
+    for cost in costs:
+        _, count, usd = people.get(cost.requester.id, (cost.requester, 0, 0.0))
+        people[cost.requester.id] = (cost.requester, count + 1, usd + cost.usd)
+    return sorted(people.values(), key=lambda row: -row[2])
+
+
+def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
+    """(thread, executions, dollars), the dearest first."""
+    threads: dict[str, tuple[int, float]] = {}
+    for cost in costs:
+        count, usd = threads.get(cost.thread, (0, 0.0))
+        threads[cost.thread] = (count + 1, usd + cost.usd)
+    return sorted(((thread, *row) for thread, row in threads.items()), key=lambda row: -row[2])
+
+
+def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
+    """The changes of tier, in order."""
+    found: list[Rise] = []
+    turn = 0
+    for each in envelopes:
+        turn = _turn(each, turn)
+        if isinstance(each.event, Escalated):
+            event = each.event
+            found.append(Rise(each.at, turn, event.from_tier, event.to_tier, event.trigger))
+    return found
+
+
+def checkpoints(envelopes: Iterable[Envelope]) -> list[Checkpoint]:
+    """What was kept of the workspace, in order."""
+    found: list[Checkpoint] = []
+    turn = 0
+    for each in envelopes:
+        turn = _turn(each, turn)
+        if isinstance(each.event, CheckpointSaved):
+            event = each.event
+            found.append(
+                Checkpoint(each.execution, each.at, turn, event.through_seq, event.manifest, problem=event.problem)
+            )
+    return found
+
+
+def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Trend:
+    """How sure it was, turn by turn, and what became of it."""
+    started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
+    finished = next((e.event for e in envelopes if isinstance(e.event, Finished)), None)
+    votes: dict[str, str] = {}
+    evaluated = None
+    for each in (e.event for e in outcome):
+        if isinstance(each, FeedbackGiven):
+            votes[each.by.id] = each.vote
+        elif isinstance(each, Evaluated):
+            evaluated = each.score
+    return Trend(
+        execution=envelopes[0].execution if envelopes else "",
+        task=started.task if started else "",
+        scores=tuple(e.event.confidence.shown for e in envelopes if isinstance(e.event, TurnEnded)),
+        final=finished.confidence if finished else None,
+        reason=finished.reason if finished else "",
+        evaluated=evaluated,
+        votes=tuple(vote for vote in votes.values() if vote != "none"),
+    )
+
+
+def session_trend(outcomes: Iterable[Trend]) -> list[int]:
+    """A thread's confidence after each execution that ended.
+
+    It starts at 80, ends each execution at the mean with its final score, and votes move it by +15 and −20 within 10-100.
+    """
+    value, seen = 80, list[int]()
+    for each in outcomes:
+        if each.final is None:
+            continue
+        value = round((value + each.final) / 2)
+        for vote in each.votes:
+            value = max(10, min(100, value + (15 if vote == "up" else -20)))
+        seen.append(value)
+    return seen
+
+
+def notes(envelopes: Iterable[Envelope]) -> list[str]:
+    """What the agent noted for itself, in order, each once."""
+    return list(dict.fromkeys(e.event.text for e in envelopes if isinstance(e.event, Noted)))
+
+
+def todo(envelopes: Iterable[Envelope]) -> list[tuple[str, str]]:
+    """(state, text) of the agent's to-do list as it is now."""
+    changed = [e.event for e in envelopes if isinstance(e.event, TodoChanged)]
+    return [(item.state, item.text) for item in changed[-1].items] if changed else []
+
+
+def extensions(envelopes: Iterable[Envelope]) -> list[PolicyChanged]:
+    """What people added to the caps."""
+    return [e.event for e in envelopes if isinstance(e.event, PolicyChanged)]
+
+
+def restorations(envelopes: Iterable[Envelope]) -> list[tuple[datetime, WorkspaceRestored]]:
+    """When files of the workspace were put back."""
+    return [(e.at, e.event) for e in envelopes if isinstance(e.event, WorkspaceRestored)]
+
+
+def offers(envelopes: Iterable[Envelope]) -> list[CommitCreated]:
+    """Branches that were offered."""
+    return [e.event for e in envelopes if isinstance(e.event, CommitCreated)]
+
+
+def _turn(envelope: Envelope, before: int) -> int:
+    event = envelope.event
+    return event.turn if isinstance(event, ModelRequested) and event.purpose == "turn" else before
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[int], width: int = 40) -> str:
+    """Numbers 0-100 as a line of bars, the newest ``width`` of them."""
+    return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])
+
+
+def band(score: int) -> str:
+    """The word for a score."""
+    if score > 70:
+        return "high"
+    if score >= 50:
+        return "moderate"
+    return "low" if score >= 30 else "critical"
