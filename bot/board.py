@@ -1,9 +1,11 @@
 """The one progress message of each execution, edited in place.
 
 Edits of one message are at least ``EDIT_SECONDS`` apart, further apart while many threads are busy, and coalesced:
-what is shown is always the newest.  A message that somebody deleted is posted anew; one that comes near an hour of age is
-closed and continued in a new one, because Discord limits edits of older messages.  Before an answer or a question is
-posted, the message above it is brought up to date at once, so that it never says "running" over an answer.
+what is shown is what is newest when the edit's turn has come.  How much it tells is the channel's choice
+(``bot/preferences.py``), also while it runs.  A message that somebody deleted is posted anew; one that comes near an
+hour of age is closed and continued in a new one, because Discord limits edits of older messages.  Before an answer or
+a question is posted, the message above it is brought up to date at once, so that it never says "running" over an
+answer.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from agentic.errors import StoreError
 from agentic.ports import Store
 from bot.feed import Feed, folded
 from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
+from bot.preferences import Preferences, Verbosity
+from bot.progress import Progress
 from bot.sending import Sender
 from bot.wording import progress_text
 
@@ -28,6 +32,10 @@ LOOK_SECONDS = 0.1
 """A model streams a hundred pieces a second; to look at each would cost more than to show them."""
 SETTLE_SECONDS = 0.8
 """How long an answer waits for the progress above it; with limits on edits it goes first."""
+TICK_SECONDS = 5.0
+"""How often the time that a step has taken is brought up to date, and a changed choice of verbosity noticed."""
+TICKS_AT_MOST = 60
+"""With more threads than that, time alone is no reason to edit."""
 CONTINUED = "-# ⬇ continued below"
 _FACT = "progress:"
 
@@ -47,21 +55,27 @@ class Shown:
     """When, by the event loop's clock, it may be edited again."""
     hurried: asyncio.Event = field(default_factory=asyncio.Event)
     """The next edit waits no longer."""
+    place: tuple[str, str] | None = None
+    """Its channel and guild, once they were looked up."""
+    verbosity: Verbosity = "normal"
 
 
 class Board:
     """Keeps progress messages up to date for as long as ``run`` runs."""
 
     def __init__(
-        self, store: Store, desk: Desk, feed: Feed, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+        self, store: Store, desk: Desk, feed: Feed, preferences: Preferences | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:  # fmt: skip
         self._store, self._desk, self._feed, self.now = store, desk, feed, now
+        self._preferences = preferences or Preferences(store)
         self._shown: dict[str, Shown] = {}
         self._pending: set[str] = set()
         self._keepers: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Show what changes, until cancelled."""
+        ticking = asyncio.create_task(self._tick(), name="progress, tick by tick")
         try:
             while True:
                 await self._feed.changed.wait()
@@ -69,6 +83,7 @@ class Board:
                     self._note(execution)
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
+            ticking.cancel()
             for keeper in self._keepers.values():
                 keeper.cancel()
 
@@ -96,6 +111,32 @@ class Board:
                 return execution, shown.turn
         return None
 
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            for execution, shown in list(self._shown.items()):
+                progress = self._feed.progress(execution)
+                timed = progress is not None and progress.running and len(self._shown) <= TICKS_AT_MOST
+                if timed or await self._chosen(shown) != shown.verbosity:
+                    self._note(execution)
+
+    async def chosen(self, thread: str, place: tuple[str, str] | None = None) -> Verbosity:
+        """How much is to be told in a thread."""
+        channel, guild = place or await self._place(thread) or ("", "")
+        return (await self._preferences.of(thread, channel, guild)).verbosity
+
+    async def _place(self, thread: str) -> tuple[str, str] | None:
+        session = await self._store.session(thread)
+        return (session.channel, session.guild) if session is not None else None
+
+    async def _chosen(self, shown: Shown) -> Verbosity:
+        """The same; what cannot be read now stays as it is."""
+        try:
+            shown.place = shown.place or await self._place(shown.thread)
+            return await self.chosen(shown.thread, shown.place)
+        except StoreError:
+            return shown.verbosity
+
     def _note(self, execution: str) -> None:
         self._pending.add(execution)
         if execution not in self._keepers:
@@ -112,9 +153,14 @@ class Board:
             self._pending.discard(execution)
             try:
                 await self._show(execution, shown)
-            except (Held, Unfit, StoreError) as error:
+                shown.due = self._soon()
+            except Held as held:
+                log.info("the progress of %s is not shown now: %s", execution, held)
+                self._pending.add(execution)
+                shown.due = self._soon() + held.seconds
+            except (Unfit, StoreError) as error:
                 log.info("the progress of %s is not shown now: %s", execution, error)
-            shown.due = self._soon()
+                shown.due = self._soon()
 
     async def _ready(self, execution: str) -> Shown | None:
         """The message and the read model, from the store where the execution began before this process."""
@@ -123,6 +169,8 @@ class Board:
                 self._feed.load(await folded(self._store, execution))
             if execution not in self._shown:
                 await self._recall(execution)
+            if (progress := self._feed.progress(execution)) is not None and progress.side:
+                self._feed.forget(execution)
         except StoreError as error:
             log.info("the progress of %s cannot be read now: %s", execution, error)
             return None
@@ -132,16 +180,24 @@ class Board:
         progress = self._feed.progress(execution)
         if progress is None:
             return
-        text = progress_text(progress, self._feed.tail(execution))
+        shown.verbosity = await self._chosen(shown)
+
+        def text() -> str:
+            return progress_text(progress, self._feed.tail(execution), shown.verbosity, self.now())
+
         if self._age(shown) > ROLL_SECONDS and progress.finished is None:
-            await self._roll(execution, shown, text)
-        elif text != shown.text:
+            await self._roll(execution, shown, text())
+        elif text() != shown.text:
             try:
-                await self._desk.edit(shown.thread, shown.message, lambda: text)
+                shown.text = await self._desk.edit(shown.thread, shown.message, text)
             except Gone:
-                await self._again(execution, shown, text)
-        shown.text, shown.turn = text, progress.turn
-        if progress.finished is not None:
+                await self._again(execution, shown, text())
+        shown.turn = progress.turn
+        self._let_go(execution, shown, progress)
+
+    def _let_go(self, execution: str, shown: Shown, progress: Progress) -> None:
+        """What has ended is shown once more, with its end, and then never again."""
+        if progress.finished is not None and shown.text == progress_text(progress, "", shown.verbosity):
             self._shown.pop(execution, None)
             self._feed.forget(execution)
 
@@ -157,7 +213,7 @@ class Board:
         generation = shown.generation + 1
         nonce = nonce_of(f"progress.{execution}", 0, generation)
         shown.message = await self._desk.post(Post(shown.thread, text, nonce))
-        shown.generation = generation
+        shown.generation, shown.text = generation, text
         await self._remember(execution)
 
     async def _remember(self, execution: str) -> None:
@@ -178,7 +234,7 @@ class Board:
         return (self.now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()
 
     def _soon(self) -> float:
-        return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._keepers))
+        return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._shown))
 
 
 async def _due(shown: Shown) -> None:

@@ -10,27 +10,42 @@ from pathlib import PurePosixPath
 from agentic.core.events import OutboxItem
 from agentic.errors import AgenticError
 from agentic.ports import Store
+from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
+from bot.asking import Standing
+from bot.card import DIFF_FILE, card, plainly, undoable
+from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
+from bot.preferences import Verbosity
 from bot.progress import Progress
-from bot.render import Attached, Rendered, inline, render
-from bot.wording import answer_text, footer, progress_text, question_text
+from bot.questions import question_of
+from bot.render import ANSWER_FILE, Attached, Rendered, beginning, inline, render
+from bot.wording import footer, progress_text
 
 FILES_AT_MOST = 8
 FILE_BYTES = 8 * 1024 * 1024
 ALL_BYTES = 20 * 1024 * 1024
 FETCH_SECONDS = 20.0
 
+Chosen = Callable[[str], Awaitable[Verbosity]]
+"""thread -> how much its progress is to tell."""
+
 log = logging.getLogger(__name__)
 
-FetchFile = Callable[[str, str], Awaitable[bytes | None]]
-"""(thread, path in its workspace) -> content, None where there is no such file."""
+
+async def normally(thread: str) -> Verbosity:
+    """Where nobody can choose."""
+    return "normal"
 
 
 class Composer:
     """Renders at delivery, when the whole log is known."""
 
-    def __init__(self, store: Store, feed: Feed, fetch_file: FetchFile) -> None:
-        self._store, self._feed, self._fetch_file = store, feed, fetch_file
+    def __init__(
+        self, store: Store, feed: Feed, fetch_file: FetchFile, fetch_before: FetchBefore = nothing_kept,
+        chosen: Chosen = normally,
+    ) -> None:  # fmt: skip
+        self._store, self._feed, self._fetch_file, self._chosen = store, feed, fetch_file, chosen
+        self._changes = Changes(fetch_before, fetch_file)
 
     async def compose(self, item: OutboxItem) -> Rendered:
         """The messages and files an item becomes."""
@@ -38,9 +53,10 @@ class Composer:
             case "answer":
                 return await self._answer(item)
             case "question":
-                return render(question_text(item.text, item.options), name="question.md")
+                return await question_of(self._store, item, Standing())
             case "progress":
-                return Rendered((progress_text(await self._progress(item.execution)),))
+                verbosity = await self._chosen(item.thread)
+                return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))
             case _:
                 files, problems = await self._files(item)
                 rendered = render(item.text, footer=problems, name="message.md")
@@ -55,10 +71,16 @@ class Composer:
 
     async def _answer(self, item: OutboxItem) -> Rendered:
         progress = await self._progress(item.execution)
+        differences = await self._changes.of(progress)
         files, problems = await self._files(item)
-        foot = "\n".join(filter(None, (problems, footer(progress))))
-        rendered = render(answer_text(item.text, progress), footer=foot)
-        return Rendered(rendered.parts, (*rendered.files, *files)[:10])
+        diff = () if inline_diff(differences) else _diff(whole_diff(differences))
+        foot = "\n".join(filter(None, (problems, footer(progress) if not plainly(progress) else "")))
+        whole = card(item.text, progress, differences)
+        rendered = render(whole, footer=foot, name=ANSWER_FILE)
+        if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened
+            short = render(card(beginning(item.text), progress, differences), footer=foot, name="card.md")
+            rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
+        return Rendered(rendered.parts, (*rendered.files, *diff, *files)[:10], undo=undoable(progress))
 
     async def _progress(self, execution: str) -> Progress:
         known = self._feed.progress(execution)
@@ -89,6 +111,10 @@ class Composer:
         except (AgenticError, OSError) as error:
             log.warning("thread %s: %s is not attached: %s", thread, path, error)
             return None
+
+
+def _diff(content: bytes) -> tuple[Attached, ...]:
+    return (Attached(DIFF_FILE, content[:FILE_BYTES]),) if content else ()
 
 
 def _name(path: str, taken: list[Attached]) -> str:

@@ -175,6 +175,7 @@ class Outbox:
                 files=rendered.files if index == last else (),
                 item=item if index == last else None,
                 reply_to=_answered(item) if index == 0 else "",
+                undo=rendered.undo,
             )
             messages.append(await self._desk.post(post, urgency))
         return messages

@@ -21,6 +21,7 @@ from discord.utils import MISSING
 
 from agentic.core.events import OutboxItem
 from agentic.core.identity import digest
+from bot.asking import Standing
 from bot.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.discretion import Discretion
 from bot.render import LIMIT, Attached, cut
@@ -34,7 +35,7 @@ PLAIN_TITLE = "A task"
 LOOK_BACK = 50
 """Messages of a thread that are read back for the key of an item whose fate is unknown."""
 _UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
-_ARCHIVED, _THREAD_EXISTS = 50083, 160004
+_ARCHIVED, _THREAD_EXISTS, _TOO_OLD = 50083, 160004, 30046
 _REASONS = {
     _UNKNOWN_CHANNEL: ("the thread is gone", 600.0),
     50001: ("the bot may not see it; let it view the channel", 60.0),
@@ -56,7 +57,7 @@ class Held(Exception):
 
 
 class Gone(Exception):
-    """The message is no more."""
+    """The message is no more, or is too old to be edited again."""
 
 
 class Unfit(Exception):
@@ -79,6 +80,8 @@ class Post:
     files: tuple[Attached, ...] = ()
     item: OutboxItem | None = None
     reply_to: str = ""
+    undo: bool = False
+    """Its buttons include one that puts back what was changed."""
 
 
 class Desk:
@@ -105,7 +108,7 @@ class Desk:
 
     async def _create(self, post: Post) -> str:
         channel = self._channel(post.channel)
-        view = (buttons_of(post.item) if post.item is not None else None) or MISSING
+        view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
         content = self._shown(post.content)
         files = [
             discord.File(io.BytesIO(self._discretion.content(file.content)), self._discretion.text(file.name))
@@ -149,10 +152,19 @@ class Desk:
         """What replaces a secret may be longer than it was."""
         return cut(self._discretion.text(text), LIMIT)
 
-    async def close_buttons(self, item: OutboxItem, message: str, chosen: str) -> None:
-        """Grey out the buttons of a question.  Raises ``Gone`` and ``Held``."""
+    async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
+        """Bring a question's last message up to date; closed, its buttons are greyed out.  Raises ``Gone`` and ``Held``.
+
+        ``content`` is None where only the buttons change.
+        """
         target = self._channel(item.thread).get_partial_message(int(message))
-        await self._judged(Urgency.EDIT, lambda: target.edit(view=closed_buttons_of(item, chosen)), item.thread, "edit")
+        arrange = buttons_of if standing.way == "open" else closed_buttons_of
+        text = MISSING if content is None else self._shown(content)
+
+        async def show() -> None:
+            await target.edit(content=text, view=arrange(item, standing.answers))
+
+        await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
     async def react(self, channel: str, message: str, emoji: str) -> None:
         """Add a reaction; where that is not possible it is left out, and said in the log."""
@@ -249,7 +261,7 @@ def _reference(post: Post) -> discord.MessageReference:
 
 
 def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:
-    if error.code == _UNKNOWN_MESSAGE:
+    if error.code in (_UNKNOWN_MESSAGE, _TOO_OLD):
         return Gone()
     if error.code in (_ARCHIVED, _THREAD_EXISTS):
         return Held("the thread is archived" if error.code == _ARCHIVED else "it exists", 60.0, error.code)

@@ -15,12 +15,17 @@ from pydantic import JsonValue
 
 from agentic.core.events import (
     Asked,
+    CheckpointSaved,
+    ChosenLesson,
     Decided,
     Envelope,
     Escalated,
     Event,
+    FileChange,
     FileRef,
     Finished,
+    InputReceived,
+    Intervened,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -37,8 +42,8 @@ from agentic.core.events import (
 UpdateKind = Literal[
     "turn_start", "turn_complete", "tool_execution", "checkpoint", "escalation", "clarification_request"
 ]  # fmt: skip
-STEPS_KEPT = 12
-FILES_KEPT = 40
+STEPS_KEPT = 40
+FILES_KEPT = 200
 _SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
 _UPDATES: dict[str, UpdateKind] = {
     "model_requested": "turn_start",
@@ -54,6 +59,8 @@ _UPDATES: dict[str, UpdateKind] = {
     "asked": "clarification_request",
     "decided": "clarification_request",
 }
+MACHINE = "0"
+"""Who pauses a thread that is locked, or in which the bot may not speak: no person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,32 @@ class Step:
     outcome: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
+    began: datetime | None = None
+    expected: str = ""
+    """What the agent expected of it."""
+    came: str = ""
+    """The last line of what came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something between the calls that only a detailed account shows."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of one file in all: ``before`` and ``after`` are hashes, '' where it did not exist."""
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def kind(self) -> Literal["added", "modified", "deleted"]:
+        """What a person would call it."""
+        return "added" if not self.before else "modified" if self.after else "deleted"
 
 
 @dataclass(slots=True)
@@ -84,8 +117,8 @@ class Progress:
     tier: int = 0
     model: str = ""
     thinking: bool = False
-    steps: dict[str, Step] = field(default_factory=dict[str, Step])
-    """The latest calls, by id."""
+    account: dict[str, Step | Remark] = field(default_factory=dict[str, "Step | Remark"])
+    """The latest calls, by id, and what was between them."""
     todo: tuple[Todo, ...] = ()
     said: str = ""
     """The model's last text."""
@@ -93,16 +126,36 @@ class Progress:
     skipped: tuple[FileRef, ...] = ()
     """Attachments that were not taken, each with the reason."""
     asked: str = ""
+    approval: bool = False
+    """What is asked is whether something may be done."""
+    paused: str | None = None
+    """Why it is paused; None while it is not."""
+    talk: bool = False
+    side: bool = False
     usd: float = 0.0
     confidence: int | None = None
-    files: dict[str, None] = field(default_factory=dict[str, None])
+    touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
+    checkpoint: str = ""
+    """The workspace as it was before the first change."""
+    checkpoint_problem: str = ""
+    lessons: tuple[ChosenLesson, ...] = ()
     finished: Finished | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The latest calls."""
+        return tuple(each for each in self.account.values() if isinstance(each, Step))
+
+    @property
+    def changed(self) -> tuple[Changed, ...]:
+        """Files that are not as they were."""
+        return tuple(change for change in self.touched.values() if change.before != change.after)
 
     @property
     def running(self) -> tuple[Step, ...]:
         """The calls without a result."""
-        return tuple(step for step in self.steps.values() if not step.outcome)
+        return tuple(step for step in self.steps if not step.outcome)
 
     @property
     def seconds(self) -> float:
@@ -121,6 +174,7 @@ class Progress:
                 self._act(event)
             case TurnEnded() as event:
                 self.confidence = event.confidence.shown
+                self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
             case event:
                 self._turn_to(event)
 
@@ -138,45 +192,85 @@ class Progress:
 
     def _act(self, event: ToolStarted | ToolFinished) -> None:
         if isinstance(event, ToolStarted):
-            self.steps[event.call] = Step(event.call, event.tool, _subject(event.arguments))
-            if len(self.steps) > STEPS_KEPT:
-                del self.steps[next(iter(self.steps))]
+            self._enter(
+                event.call,
+                Step(
+                    event.call,
+                    event.tool,
+                    _subject(event.arguments),
+                    began=self.latest,
+                    expected=event.expectation[:200],
+                ),
+            )
             return
-        step = self.steps.get(event.call)
-        if step is not None:
-            ended = replace(step, outcome=event.outcome, exit_code=event.exit_code, seconds=event.seconds)
-            self.steps[event.call] = ended
+        step = self.account.get(event.call)
+        if isinstance(step, Step):
+            self.account[event.call] = replace(
+                step, outcome=event.outcome, exit_code=event.exit_code, seconds=event.seconds, came=_last(event.preview)
+            )
         for change in event.changes:
-            if change.kind != "deleted" and len(self.files) < FILES_KEPT:
-                self.files[change.path] = None
+            self._change(change)
+
+    def _change(self, change: FileChange) -> None:
+        first = self.touched.get(change.path)
+        if first is not None or len(self.touched) < FILES_KEPT:
+            before = first.before if first is not None else _before(change)
+            self.touched[change.path] = Changed(change.path, before, _after(change))
+
+    def _enter(self, name: str, what: Step | Remark) -> None:
+        self.account[name] = what
+        if len(self.account) > STEPS_KEPT:
+            del self.account[next(iter(self.account))]
+
+    def _remark(self, text: str) -> None:
+        self._enter(f"#{self.seq}", Remark(text))
 
     def _turn_to(self, event: Event) -> None:
         match event:
             case Started():
-                self.thread, self.role, self.sandbox = event.thread, event.role, event.sandbox
-                self.started, self.tier = self.latest, event.policy.starting_tier
-                self.skipped = tuple(file for file in event.files if file.skipped)
+                self._start(event)
             case Triaged():
-                self.role = event.role or self.role
+                self.role, self.talk = event.role or self.role, event.talk
             case TodoChanged():
                 self.todo = event.items
             case Asked():
-                self.asked, self.thinking = event.text or "?", False
+                self.asked, self.thinking, self.approval = event.text or "?", False, event.sort == "approval"
+            case Decided():
+                self.asked = ""
+            case InputReceived(sort="pause"):
+                self.paused = event.text if event.author.id == MACHINE else ""
+            case InputReceived(sort="resume"):
+                self.paused = None
             case Escalated():
                 self.tier = event.to_tier
                 self.note = f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}"
+            case Intervened():
+                self._remark(event.text)
+            case CheckpointSaved():
+                self._saved(event)
             case Finished():
-                self.finished, self.thinking, self.asked, self.note = event, False, "", ""
-            case Decided():
-                self.asked = ""
+                self.finished, self.thinking, self.asked, self.note, self.paused = event, False, "", "", None
             case _:
                 pass
+
+    def _start(self, event: Started) -> None:
+        self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
+        self.started, self.tier = self.latest, event.policy.starting_tier
+        self.skipped = tuple(file for file in event.files if file.skipped)
+        self.lessons = event.lessons
+
+    def _saved(self, event: CheckpointSaved) -> None:
+        if not self.touched:
+            self.checkpoint, self.checkpoint_problem = event.manifest, event.problem
+        self._remark(f"no checkpoint: {event.problem}" if event.problem else "saved a checkpoint")
 
 
 def update_of(event: Event) -> UpdateKind | None:
     """The kind of update a person gets by an event, None where nothing is to be seen of it."""
     if isinstance(event, ModelRequested) and event.purpose != "turn":
         return None
+    if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
+        return "clarification_request"
     return _UPDATES.get(event.kind)
 
 
@@ -186,3 +280,17 @@ def _subject(arguments: dict[str, JsonValue]) -> str:
         if isinstance(value, str) and value.strip():
             return value[:300]
     return ""
+
+
+def _last(preview: str) -> str:
+    lines = preview[-600:].split("\n")
+    return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
+
+
+def _before(change: FileChange) -> str:
+    """A hash, or what stands for one where nobody knows it: only an added file was not there before."""
+    return "" if change.kind == "added" else change.sha_before or "?"
+
+
+def _after(change: FileChange) -> str:
+    return "" if change.kind == "deleted" else change.sha_after or "??"

@@ -18,6 +18,9 @@ LIMIT = 2_000
 """Characters Discord takes in one message."""
 MESSAGES_AT_MOST = 3
 """Longer text becomes a file."""
+ANSWER_FILE = "answer.md"
+BEGINNING = 1_200
+"""Characters that are shown of what became a file."""
 
 _OSC = re.compile(r"\x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|$)|\x9d.*?(?:\x07|\x9c|$)", re.DOTALL)
 _CSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
@@ -98,9 +101,11 @@ class Rendered:
 
     parts: tuple[str, ...]
     files: tuple[Attached, ...] = ()
+    undo: bool = False
+    """A button that puts back what was changed belongs under the last of them."""
 
 
-def render(text: str, *, footer: str = "", name: str = "answer.md", messages: int = MESSAGES_AT_MOST) -> Rendered:
+def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:
     """Text as at most ``messages`` messages; what does not fit, and wide tables, become files.  Never empty."""
     body, wide = with_tables(clean(text).strip("\n"))
     files = tuple(Attached(f"table-{number}.md", table.encode()) for number, table in enumerate(wide, 1))
@@ -112,9 +117,13 @@ def render(text: str, *, footer: str = "", name: str = "answer.md", messages: in
     return Rendered(_with_ending(parts, ending), files)
 
 
+def beginning(text: str, name: str = ANSWER_FILE, limit: int = BEGINNING) -> str:
+    """The first lines of a text that became a file, and a word on where the whole is."""
+    return split(clean(text).strip("\n"), limit)[0] + f"\n\n*This is the beginning; the whole is in `{name}`.*"
+
+
 def _shortened(body: str, name: str, ending: str) -> list[str]:
-    note = f"*This is the beginning; the whole is in `{name}`.*"
-    return [split(body, LIMIT - length(note) - length(ending) - 3)[0] + "\n\n" + note]
+    return [beginning(body, name, LIMIT - length(ending) - length(name) - 60)]
 
 
 def _with_ending(parts: list[str], ending: str) -> tuple[str, ...]:

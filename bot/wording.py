@@ -1,35 +1,19 @@
-"""The words of the progress message, of the final answer and of questions; pure."""
+"""The words of the progress message and of questions; pure.  Those of the final answer stand in ``bot/card.py``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
-from agentic.core.events import Claim, Option, Reason, Todo
-from bot.progress import Progress, Step
+from agentic.core.events import Reason, Todo
+from bot.phrasing import headline, phrase
+from bot.preferences import Verbosity
+from bot.progress import Progress, Remark, Step
 from bot.render import LIMIT, cut, inline, length, plain
 
-_VERBS = {
-    "shell": ("Running", "Ran"),
-    "python": ("Running Python", "Ran Python"),
-    "read": ("Reading", "Read"),
-    "write": ("Writing", "Wrote"),
-    "edit": ("Editing", "Edited"),
-    "multi_edit": ("Editing", "Edited"),
-    "list": ("Looking into", "Looked into"),
-    "glob": ("Looking for files", "Looked for files"),
-    "grep": ("Searching for", "Searched for"),
-    "read_output": ("Reading an output again", "Read an output again"),
-    "job": ("Looking after a background command", "Looked after a background command"),
-    "todo": ("Updating the to-do list", "Updated the to-do list"),
-    "note": ("Taking a note", "Took a note"),
-    "report": ("Reporting", "Reported"),
-    "ask_user": ("Asking", "Asked"),
-    "finish": ("Wrapping up", "Wrapped up"),
-}
-_WITHOUT_SUBJECT = frozenset(("python", "read_output", "job", "todo", "note", "report", "ask_user", "finish"))
 _OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘"}
-_ENDS: dict[Reason, str] = {
+ENDS: dict[Reason, str] = {
     "done": "✅ **Done**",
     "stopped": "🛑 **Stopped**",
     "failed": "❌ **Failed**",
@@ -38,27 +22,40 @@ _ENDS: dict[Reason, str] = {
     "budget": "⏳ **Limit reached**",
     "cancelled": "◼ **Cancelled**",
 }
-_TODO = {"open": "☐", "doing": "▶", "done": "☑"}
-_VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ contradicted:"}
+_TODO = {"open": "☐", "doing": "▶", "done": "✔"}
 STEPS_SHOWN = 5
 TODO_SHOWN = 8
 TAIL_SHOWN = 300
-WITHOUT_FINISH = "This answer was given without calling finish."
-"""What the core notes of an answer that claims nothing; for people it is said differently."""
-NO_EVIDENCE = "◻ I gave no evidence for this answer."
+SHOWN_AFTER = 3.0
+"""So many seconds a step runs before its time is shown."""
 
 
-def progress_text(progress: Progress, tail: str = "") -> str:
-    """The progress message: the current step, the to-do list, recent steps, what is being said, a footer."""
-    head = _heading(progress)
-    lines = [*_steps(progress), *_todo(progress.todo)]
-    lines += [f"⚠ {inline(file.name)} was left out: {plain(file.skipped)}" for file in progress.skipped[:5]]
+def progress_text(
+    progress: Progress, tail: str = "", verbosity: Verbosity = "normal", now: datetime | None = None
+) -> str:
+    """The progress message: what it does now, the to-do list, recent steps, what is being said, a footer.
+
+    ``quiet`` is one line that hardly changes; ``detailed`` has every call with what was expected and what came of it,
+    the confidence of each turn, and what the agent was reminded of.
+    """
+    if verbosity == "quiet":
+        return _calm(progress)
+    account = _account(progress) if verbosity == "detailed" else _steps(progress)
+    after = [f"⚠ {inline(file.name)} was left out: {plain(file.skipped)}" for file in progress.skipped[:5]]
+    after += _todo(progress.todo)
     if progress.note:
-        lines.append(f"⚠ {plain(progress.note)}")
+        after.append(f"⚠ {plain(progress.note)}")
     said = "" if progress.finished else (tail or progress.said)
     if said:
-        lines += _tail(said)
-    return _fitted(head, lines, footer(progress, whole=False))
+        after += _tail(said)
+    return _fitted(_heading(progress, now), account, after, footer(progress, whole=False))
+
+
+def _calm(progress: Progress) -> str:
+    if progress.finished is None and progress.paused is None and not progress.asked:
+        since = f" · since <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
+        return f"⏳ **Working**{since} · 🛑 stops me"
+    return _heading(progress, None)
 
 
 def _tail(said: str) -> list[str]:
@@ -71,42 +68,61 @@ def _tail(said: str) -> list[str]:
     return [f"> {shown}" for line in text.splitlines() if (shown := plain(line, TAIL_SHOWN))]
 
 
-def _fitted(head: str, lines: list[str], foot: str) -> str:
-    while lines and length("\n".join([head, *lines, foot])) > LIMIT:
-        lines = lines[:-1]
-    return cut("\n".join([head, *lines, foot]), LIMIT)
+def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
+    """What fits into a message: the oldest steps go first, then what stands last."""
+    while account and length("\n".join([head, *account, *after, foot])) > LIMIT:
+        account = account[1:]
+    while after and length("\n".join([head, *after, foot])) > LIMIT:
+        after = after[:-1]
+    return cut("\n".join([head, *account, *after, foot]), LIMIT)
 
 
-def _heading(progress: Progress) -> str:
+def _heading(progress: Progress, now: datetime | None) -> str:
     if progress.finished is not None:
-        return f"{_ENDS[progress.finished.reason]} · {_turns(progress.turn)} · {duration(progress.seconds)}"
+        return f"{ENDS[progress.finished.reason]} · {turns(progress.turn)} · {duration(progress.seconds)}"
     since = f" · started <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
     turn = f" · turn {progress.turn}" if progress.turn else ""
-    return f"{_now(progress)}{turn}{since}"
+    return f"{_now(progress, now)}{turn}{since}"
 
 
-def _now(progress: Progress) -> str:
-    if progress.asked:
-        return "💬 **Waiting for your answer**"
+def _now(progress: Progress, now: datetime | None) -> str:
     running = progress.running
+    if progress.paused is not None:
+        why = f": {plain(progress.paused)}" if progress.paused else ""
+        return f"⏸ **{'Pausing after this step' if running else 'Paused'}**{why} · ▶ goes on"
+    if progress.asked:
+        return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
-        return f"🔧 **{_phrase(step, 0)}**{more}"
+        return f"🔧 {headline(step)}{more}{_so_far(step, now)}"
     return "💭 **Thinking**" if progress.thinking or progress.turn else "👀 **Starting**"
 
 
+def _so_far(step: Step, now: datetime | None) -> str:
+    """How long a step runs; in steps of five seconds, so that time alone is seldom a reason to edit."""
+    seconds = (now - step.began).total_seconds() if now is not None and step.began is not None else 0.0
+    return f" · {duration(seconds // 5 * 5 if seconds >= 10 else round(seconds))}" if seconds >= SHOWN_AFTER else ""
+
+
 def _steps(progress: Progress) -> list[str]:
-    ended = [step for step in progress.steps.values() if step.outcome]
-    shown = ended if progress.finished else ended[-STEPS_SHOWN:]
-    return [f"-# {_OUTCOMES.get(step.outcome, '✖')} {_phrase(step, 1)}{_detail(step)}" for step in shown]
+    ended = [step for step in progress.steps if step.outcome]
+    return [_step(step) for step in ended[-STEPS_SHOWN:]]
 
 
-def _phrase(step: Step, tense: int) -> str:
-    verbs = _VERBS.get(step.tool)
-    phrase = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool, 40)}"
-    if step.tool in _WITHOUT_SUBJECT or not step.subject:
-        return phrase
-    return f"{phrase} {inline(step.subject, 70)}"
+def _step(step: Step) -> str:
+    return f"-# {_OUTCOMES.get(step.outcome, '✖')} {phrase(step, ended=True)}{_detail(step)}"
+
+
+def _account(progress: Progress) -> list[str]:
+    lines: list[str] = []
+    for each in progress.account.values():
+        if isinstance(each, Remark):
+            lines.append(f"-# · {plain(each.text, 160)}")
+        elif each.outcome:
+            lines.append(_step(each))
+            lines += [f"-# ↳ expected: {plain(each.expected, 120)}"] if each.expected else []
+            lines += [f"-# ↳ {inline(each.came, 100)}"] if each.came else []
+    return lines
 
 
 def _detail(step: Step) -> str:
@@ -117,7 +133,7 @@ def _detail(step: Step) -> str:
         parts.append("outcome unknown" if step.outcome == "unknown" else step.outcome)
     if step.seconds >= 1:
         parts.append(duration(step.seconds))
-    return f" ({', '.join(parts)})" if parts else ""
+    return "".join(f" · {part}" for part in parts)
 
 
 def _todo(items: tuple[Todo, ...]) -> list[str]:
@@ -131,7 +147,7 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
     if progress.model:
         parts.append(f"tier {progress.tier} {plain(progress.model, 60)}")
     if whole:
-        parts += [_turns(progress.turn), duration(progress.seconds)]
+        parts += [turns(progress.turn), duration(progress.seconds)]
     parts.append(money(progress.usd))
     if confidence := _confidence(progress):
         parts.append(f"confidence {confidence}")
@@ -146,45 +162,6 @@ def _confidence(progress: Progress) -> int:
     if end is not None:
         return end.confidence if end.reason == "done" else 0
     return (progress.confidence or 0) if progress.turn else 0
-
-
-def answer_text(text: str, progress: Progress | None) -> str:
-    """The final answer with how it is known and which files changed."""
-    if progress is None or progress.finished is None:
-        return text
-    finished = progress.finished
-    parts = [text.strip() or "*(It ended without an answer.)*"]
-    if finished.reason != "done":
-        parts.insert(0, _ENDS[finished.reason])
-    if finished.claims:
-        parts.append("\n".join(["**How I know**", *map(_claim, finished.claims)]))
-    if progress.files:
-        parts.append(f"**Files changed:** {names(progress.files)}")
-    return "\n\n".join(parts)
-
-
-def _claim(claim: Claim) -> str:
-    if claim.text == WITHOUT_FINISH:
-        return NO_EVIDENCE
-    evidence = ""
-    if claim.command:
-        ended = "" if claim.exit_code is None else f" → exit {claim.exit_code}"
-        evidence = f" — {inline(claim.command)}{ended}"
-    elif claim.file:
-        evidence = f" — {inline(claim.file)}"
-    note = f" ({plain(claim.note)})" if claim.note else ""
-    return f"{_VERDICTS[claim.verdict]} {plain(claim.text, 300)}{evidence}{note}"
-
-
-def question_text(text: str, options: tuple[Option, ...]) -> str:
-    """A question with its options and the hint that words do, too."""
-    lines = [text.strip(), ""]
-    for number, option in enumerate(options, 1):
-        advice = " (recommended)" if number == 1 and len(options) > 1 else ""
-        about = f" – {plain(option.description)}" if option.description else ""
-        lines.append(f"**{number}.** {plain(option.label)}{advice}{about}")
-    lines.append("-# Choose below, or write your answer here." if options else "-# Write your answer here.")
-    return "\n".join(lines)
 
 
 def names(files: Iterable[str], shown: int = 8) -> str:
@@ -213,5 +190,6 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60:02} min"
 
 
-def _turns(turns: int) -> str:
-    return f"{turns} turn" if turns == 1 else f"{turns} turns"
+def turns(number: int) -> str:
+    """Turns, counted in words."""
+    return f"{number} turn" if number == 1 else f"{number} turns"

@@ -24,7 +24,7 @@ from typing import TypeVar
 from agentic.errors import AgenticError
 from agentic.ports import Saved
 from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
-from agentic.world.snapshots.packs import ContentLost, OpenPack
+from agentic.world.snapshots.packs import ContentLost, OpenPack, content
 from agentic.world.snapshots.restoring import Restored, Wanted, restore
 from agentic.world.snapshots.walking import CalledOff, TooMuch, Walk
 
@@ -70,6 +70,16 @@ class Snapshots:
     async def load(self, thread: str, manifest: str) -> Manifest:
         """What stood where.  Raises ``SnapshotLost``."""
         return await asyncio.to_thread(self._load, thread, manifest)
+
+    async def content(self, thread: str, manifest: str, path: str, at_most: int = 1 << 20) -> bytes | None:
+        """A file as it was; None where it was no file, is too large or its content is damaged.  Raises ``SnapshotLost``."""
+        entry = (await self.load(thread, manifest)).entries.get(path)
+        if entry is None or entry.kind != "file" or entry.size > at_most:
+            return None
+        try:
+            return await asyncio.to_thread(lambda: b"".join(content(self._packs(thread), entry)))
+        except ContentLost:
+            return None
 
     async def restore(self, thread: str, workspace: Path, wanted: Wanted, now: Manifest) -> Restored:
         """Bring paths into the wanted state; ``now`` is what stands there.  Raises ``SnapshotLost`` and ``OSError``."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentic.core.events import (
     Asked,
     CheckpointSaved,
+    ChosenLesson,
     Claim,
     Confidence,
     ConfidenceParts,
@@ -20,11 +21,12 @@ from agentic.core.events import (
     FileChange,
     FileRef,
     Finished,
+    InputReceived,
+    Intervened,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
     Noted,
-    Option,
     Person,
     Policy,
     Reason,
@@ -34,11 +36,14 @@ from agentic.core.events import (
     TodoChanged,
     ToolFinished,
     ToolStarted,
+    Triaged,
     TurnEnded,
 )
-from bot.progress import STEPS_KEPT, Progress, update_of
+from bot.card import WITHOUT_FINISH, card, learned, plainly, undoable
+from bot.differences import difference
+from bot.progress import STEPS_KEPT, Changed, Progress, update_of
 from bot.render import LIMIT, length
-from bot.wording import WITHOUT_FINISH, answer_text, duration, footer, money, progress_text, question_text
+from bot.wording import duration, footer, money, progress_text
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Person(id="7", name="Ann")
@@ -74,20 +79,53 @@ def test_the_turn_is_shown_without_its_limit() -> None:
 
 def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> None:
     progress = after(STARTED, REQUESTED, called(1, command="pytest -q"))
-    assert "**Running `pytest -q`**" in progress_text(progress)
+    assert "🔧 **Running the tests** (`pytest -q`) · turn 3" in progress_text(progress)
     progress = after(STARTED, REQUESTED, called(1, command="pytest -q"), ended(1, outcome="failed", exit_code=1))
-    assert "-# ✖ Ran `pytest -q` (exit 1)" in progress_text(progress)
-    assert "Using frobnicate" in progress_text(after(STARTED, called(1, tool="frobnicate")))
+    assert "-# ✖ Ran the tests (`pytest -q`) · exit 1" in progress_text(progress)
+    assert "**Using frobnicate**" in progress_text(after(STARTED, called(1, tool="frobnicate")))
+    assert "🔧 **Editing** `src/range.py`" in progress_text(after(STARTED, called(1, tool="edit", path="src/range.py")))
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("cd app && npm test", "Running the tests"),
+        ("PYTHONPATH=. timeout 60 python -m pytest -x", "Running the tests"),
+        ("/workspace/.venv/bin/pytest", "Running the tests"),
+        ("make check", "Running the tests"),
+        ("cargo build --release", "Building"),
+        ("pip install -r requirements.txt", "Installing packages"),
+        ("ruff check .", "Checking the style"),
+        ("npx tsc --noEmit", "Checking the types"),
+        ("git diff HEAD~1", "Looking at the changes"),
+        ("grep -rn pytest .", "Searching"),
+        ("ls -la", "Looking around"),
+        ("python solve.py", "Running"),
+        ("echo pytest", "Running"),
+        ("rm -rf build", "Running"),
+    ],
+)
+def test_what_a_command_is_for_is_said_where_it_can_be_told(command: str, words: str) -> None:
+    assert f"🔧 **{words}**" in progress_text(after(STARTED, called(1, command=command)))
+
+
+def test_a_step_that_takes_long_says_how_long() -> None:
+    progress = after(STARTED, called(1, command="pytest"))
+    began = progress.latest
+    assert began is not None
+    shown = [progress_text(progress, now=began + timedelta(seconds=s)).split("\n")[0] for s in (1, 4, 12, 14, 77)]
+    times = [line.partition("`) · ")[2].partition(" ·")[0] for line in shown]
+    assert times == ["started <t:1767312000:R>", "4.0 s", "10 s", "10 s", "1 min 15 s"]
 
 
 def test_what_runs_together_is_counted() -> None:
-    assert "**Reading `a.py`** and 1 more" in progress_text(
+    assert "**Reading** `a.py` and 1 more" in progress_text(
         after(STARTED, called(1, tool="read", path="a.py"), called(2, tool="read", path="b.py"))
     )
 
 
 def test_an_unknown_outcome_is_called_so() -> None:
-    assert "❔ Ran `rm x` (outcome unknown)" in progress_text(
+    assert "❔ Ran `rm x` · outcome unknown" in progress_text(
         after(STARTED, called(1, command="rm x"), ended(1, outcome="unknown"))
     )
 
@@ -95,7 +133,7 @@ def test_an_unknown_outcome_is_called_so() -> None:
 def test_the_to_do_list_shows_what_is_open_and_done() -> None:
     items = tuple(Todo(text=f"step {n}", state="done" if n < 2 else "open") for n in range(11))
     text = progress_text(after(STARTED, TodoChanged(items=items)))
-    assert "☑ step 1" in text
+    assert "✔ step 1" in text
     assert "☐ step 2" in text
     assert "… and 3 more" in text
 
@@ -126,10 +164,59 @@ def test_the_footer_has_role_model_cost_confidence_and_sandbox_and_at_the_end_tu
     )
 
 
+def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None:
+    pause = InputReceived(inbox="1", sort="pause", author=ANN, text="pause")
+    assert "⏸ **Paused** · ▶ goes on" in progress_text(after(STARTED, REQUESTED, pause))
+    assert "⏸ **Pausing after this step**" in progress_text(after(STARTED, called(1), pause))
+    machine = pause.model_copy(update={"author": Person(id="0", name="Threadwright"), "text": "the thread is locked"})
+    assert "⏸ **Paused**: the thread is locked" in progress_text(after(STARTED, machine))
+    resume = InputReceived(inbox="2", sort="resume", author=ANN)
+    assert "Paused" not in progress_text(after(STARTED, REQUESTED, pause, resume))
+    assert "💬 **Waiting for your answer**" in progress_text(after(STARTED, Asked(question="q", text="Which?")))
+    assert "🔐 **Waiting for your approval**" in progress_text(after(STARTED, Asked(question="q", sort="approval")))
+
+
+def test_quiet_is_one_calm_line_until_something_is_wanted() -> None:
+    calls = (called(1, command="pytest"), ended(1), called(2, command="ls"))
+    calm = progress_text(after(STARTED, REQUESTED, *calls), "I think", "quiet")
+    assert calm == "⏳ **Working** · since <t:1767312000:R> · 🛑 stops me"
+    assert calm == progress_text(after(STARTED), "", "quiet"), "it does not change while it works"
+    assert "Waiting for your answer" in progress_text(after(STARTED, Asked(question="q", text="?")), "", "quiet")
+    assert progress_text(after(STARTED, Finished(reason="done", answer="ok")), "", "quiet").startswith("✅ **Done**")
+
+
+def test_detailed_has_every_call_with_what_was_expected_and_what_came_of_it() -> None:
+    start = called(1, command="pytest").model_copy(update={"expectation": "all of them pass"})
+    turned = TurnEnded(turn=3, confidence=Confidence(shown=64, heuristic=64, parts=PARTS))
+    events = (
+        STARTED, REQUESTED, start, ended(1, outcome="failed", exit_code=1, preview="..F\n1 failed, 2 passed\n"), turned,
+        Intervened(rule="snapshot", text="Done so far: the tests were run."), CheckpointSaved(manifest="m", through_seq=1),
+    )  # fmt: skip
+    lines = progress_text(after(*events), "", "detailed").split("\n")
+    assert lines[1:7] == [
+        "-# ✖ Ran the tests (`pytest`) · exit 1",
+        "-# ↳ expected: all of them pass",
+        "-# ↳ `1 failed, 2 passed`",
+        "-# · turn 3 ended with confidence 64",
+        "-# · Done so far: the tests were run.",
+        "-# · saved a checkpoint",
+    ]
+    assert "expected" not in progress_text(after(*events))
+
+
+@given(st.lists(st.text(max_size=300), min_size=20, max_size=50))
+def test_a_detailed_account_that_is_too_long_keeps_the_newest(texts: list[str]) -> None:
+    calls = [e for n, text in enumerate(texts) for e in (called(n, command=text), ended(n, preview=text))]
+    text = progress_text(after(STARTED, REQUESTED, *calls, called(99, command="the last")), "", "detailed")
+    assert 0 < length(text) <= LIMIT
+    assert "the last" in text.splitlines()[0]
+    assert "python-coder" in text.splitlines()[-1]
+
+
 @pytest.mark.parametrize("reason", ["stopped", "failed", "stuck", "limit", "budget", "cancelled"])
 def test_an_end_that_is_no_success_says_so_first(reason: Reason) -> None:
     progress = after(STARTED, Finished(reason=reason, answer="Text."))
-    head, body, *_ = answer_text("Text.", progress).split("\n\n")
+    head, body, *_ = card("Text.", progress).split("\n\n")
     assert body == "Text."
     assert head in progress_text(progress)
     assert "Done" not in head
@@ -138,25 +225,91 @@ def test_an_end_that_is_no_success_says_so_first(reason: Reason) -> None:
 def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
     claims = (
         Claim(text="tests pass", command="pytest", exit_code=0, verdict="proven"),
-        Claim(text="built", file="dist/a.whl", verdict="contradicted", note="no such file"),
+        Claim(text="built", file="dist/a.whl", sha="0123456789abcdef", verdict="contradicted", note="no such file"),
         Claim(text="it is fast"),
     )
-    change = FileChange(path="a.py", kind="modified")
-    gone = FileChange(path="b.py", kind="deleted")
+    changes = [
+        FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2"),
+        FileChange(path="b.py", kind="deleted", sha_before="3"),
+    ]
+    lessons = (ChosenLesson(id="l", kind="pitfall", text="Off by one at the end of a range"),)
     progress = after(
-        STARTED, called(1), ended(1, changes=(change, gone)), Finished(reason="done", answer="", claims=claims)
-    )
-    text = answer_text("Fixed.", progress)
-    assert text.splitlines() == [
+        STARTED.model_copy(update={"lessons": lessons}), called(1), ended(1, changes=changes),
+        Finished(reason="done", answer="", claims=claims),
+    )  # fmt: skip
+    differences = [
+        difference(progress.changed[0], b"one\ntwo\n", b"one\nTWO\n"),
+        difference(progress.changed[1], b"gone\n", b""),
+    ]
+    assert card("Fixed.", progress, differences).splitlines() == [
         "Fixed.",
         "",
-        "**How I know**",
-        "✔ tests pass — `pytest` → exit 0",
-        "✖ contradicted: built — `dist/a.whl` (no such file)",
-        "◻ unproven: it is fast",
+        "**What I changed**",
+        "- `a.py` +1 −1",
+        "- `b.py` deleted −1",
+        "```diff",
+        " one",
+        "-two",
+        "+TWO",
+        "```",
         "",
-        "**Files changed:** `a.py`",
+        "**How I know**",
+        "- ✔ tests pass — `pytest` → exit 0",
+        "- ✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
+        "- ◻ unproven: it is fast",
+        "",
+        "-# used: Off by one at the end of a range",
     ]
+
+
+def test_nothing_is_said_of_what_is_empty_and_talk_is_the_answer_alone() -> None:
+    end = Finished(reason="done", answer="42.")
+    assert card("42.", after(STARTED, end)) == "42."
+    claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
+    talk = after(STARTED, Triaged(talk=True), end.model_copy(update={"claims": (claim,)}))
+    assert plainly(talk)
+    assert card("42.", talk) == "42."
+    assert not plainly(after(STARTED, Triaged(talk=True), Finished(reason="failed", answer="")))
+
+
+def test_a_file_that_is_as_it_was_is_no_change_and_a_new_one_that_was_deleted_neither() -> None:
+    there = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")
+    back = FileChange(path="a.py", kind="modified", sha_before="2", sha_after="1")
+    new, gone = FileChange(path="t", kind="added", sha_after="9"), FileChange(path="t", kind="deleted", sha_before="9")
+    progress = after(STARTED, called(1), ended(1, changes=[there, new]), called(2), ended(2, changes=[back, gone]))
+    assert progress.changed == ()
+    one = after(STARTED, called(1), ended(1, changes=[there, new]))
+    assert [(change.path, change.kind) for change in one.changed] == [("a.py", "modified"), ("t", "added")]
+
+
+def test_undo_is_offered_where_something_changed_and_a_checkpoint_was_saved_before() -> None:
+    saved, failed = (
+        CheckpointSaved(manifest="m", through_seq=1),
+        CheckpointSaved(manifest="", through_seq=1, problem="full"),
+    )
+    change = ended(1, changes=[FileChange(path="a.py", kind="added", sha_after="1")])
+    end = Finished(reason="done", answer="ok")
+    assert undoable(after(STARTED, saved, called(1), change, end))
+    assert not undoable(after(STARTED, called(1), change, end))
+    assert not undoable(after(STARTED, saved, called(1), ended(1), end))
+    assert not undoable(after(STARTED, failed, called(1), change, end))
+    assert "-# Undo is not possible: full" in card("ok", after(STARTED, failed, called(1), change, end))
+    later = after(STARTED, saved, called(1), change, failed, end)
+    assert undoable(later), "what could not be saved at the end does not matter for going back to the beginning"
+
+
+def test_what_was_learned_stands_above_the_footer_once() -> None:
+    with_it = learned("Done.\n\n-# used: x\n-# coder · 3 turns", "Ranges\nexclude *the* end")
+    assert with_it == "Done.\n\n-# used: x\n-# learned: Ranges exclude \\*the\\* end\n-# coder · 3 turns"
+    assert learned(with_it, "more") is None
+    assert learned("Talk.", "x") == "Talk.\n-# learned: x"
+
+
+def test_a_difference_is_told_without_content_where_there_is_none_to_compare() -> None:
+    change = Changed("a.bin", "1", "2")
+    for before, after_ in ((None, b"x"), (b"x", None), (b"\xff\0", b"x")):
+        found = difference(change, before, after_)
+        assert (found.added, found.removed, found.lines) == (None, None, ())
 
 
 def test_an_end_that_is_no_success_shows_no_confidence_and_zero_is_none() -> None:
@@ -172,7 +325,7 @@ def test_a_limit_of_time_or_money_has_one_neutral_heading_and_one_turn_is_one_tu
 
 def test_an_answer_without_evidence_says_so_in_plain_words() -> None:
     claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
-    text = answer_text("42.", after(STARTED, Finished(reason="done", answer="42.", claims=(claim,))))
+    text = card("42.", after(STARTED, Finished(reason="done", answer="42.", claims=(claim,))))
     assert text.endswith("◻ I gave no evidence for this answer.")
     assert "finish" not in text
 
@@ -182,14 +335,6 @@ def test_what_is_being_said_begins_at_a_word_and_keeps_its_lines() -> None:
     quoted = [line for line in progress_text(after(STARTED, REQUESTED), said).splitlines() if line.startswith("> ")]
     assert quoted[0].startswith("> …first ")
     assert quoted[1:] == ["> one line", "> another line"]
-
-
-def test_a_question_recommends_its_first_option_and_takes_words_too() -> None:
-    text = question_text("Which?", (Option(id="1", label="A", description="why"), Option(id="2", label="B")))
-    assert "**1.** A (recommended) – why" in text
-    assert "**2.** B" in text
-    assert "write your answer" in text
-    assert "Choose" not in question_text("Which?", ())
 
 
 @pytest.mark.parametrize(

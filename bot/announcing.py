@@ -1,0 +1,100 @@
+"""What was learned from an execution is said on its card, once, when it is known: a silent edit of the answer.
+
+It stands around what learns (``Reflexion``), which knows nothing of Discord.  That a card does not say what was learned
+is no loss: it is in the store, and the next task of the thread gets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Literal, Protocol
+
+from agentic.core.events import Evaluated, Person, Reflected
+from agentic.errors import AgenticError
+from agentic.ports import Store
+from bot.card import learned
+from bot.learning import Feedback, Learning
+from bot.posting import Desk, Gone, Held, Unfit
+from bot.render import LIMIT, length
+from reflexion.errors import ReflexionError
+from reflexion.ports import LessonStore
+
+LOOKED_AT = 20
+"""So many of a thread's latest reflections are looked through for one."""
+LOOKS, PAUSE = 40, 0.5
+"""How often, and how many seconds apart, it is looked whether the answer has been posted."""
+
+log = logging.getLogger(__name__)
+
+
+class Learner(Learning, Feedback, Protocol):
+    """What learns, both ways."""
+
+
+class Announcing:
+    """Learns through another, and says on the card what came of it."""
+
+    def __init__(self, learner: Learner, store: Store, lessons: LessonStore) -> None:
+        self._learner, self._store, self._lessons = learner, store, lessons
+        self._desk: Desk | None = None
+
+    def through(self, desk: Desk) -> None:
+        """Edit by this desk from now on."""
+        self._desk = desk
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score an execution that ended and learn from it."""
+        evaluated = await self._learner.after(execution)
+        await self._announce(execution)
+        return evaluated
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+    ) -> Evaluated:
+        """Take in a vote and learn from it."""
+        evaluated = await self._learner.feedback(execution, person, vote, target)
+        await self._announce(execution)
+        return evaluated
+
+    async def _announce(self, execution: str) -> None:
+        try:
+            lesson = await self._lesson(execution)
+            if lesson and self._desk is not None:
+                await self._write(self._desk, execution, lesson)
+        except (AgenticError, ReflexionError, Held, Gone, Unfit) as error:
+            log.info("the card of %s does not say what was learned: %s", execution, error or "it was deleted")
+
+    async def _lesson(self, execution: str) -> str:
+        """The key insight of the execution's reflection; '' where there is none."""
+        outcome = await self._store.read_outcome(execution)
+        kept = [
+            each.event.reflection for each in outcome if isinstance(each.event, Reflected) and each.event.reflection
+        ]
+        row = await self._store.execution(execution)
+        session = await self._store.session(row.thread) if kept and row is not None else None
+        if session is None:
+            return ""
+        known = await self._lessons.reflections(session.guild, session.thread, LOOKED_AT)
+        return next((each.insight.key_insight for each in known if each.id == kept[-1]), "")
+
+    async def _write(self, desk: Desk, execution: str, lesson: str) -> None:
+        thread, message = await self._card(execution)
+        if not message:
+            return
+        with_it = learned(await desk.read(thread, message), lesson)
+        if with_it is not None and length(with_it) <= LIMIT:
+            await desk.edit(thread, message, lambda: with_it)
+
+    async def _card(self, execution: str) -> tuple[str, str]:
+        """(thread, last message) of the answer, once it was posted."""
+        row = await self._store.execution(execution)
+        key = f"{execution}.{row.head}.0" if row is not None else ""
+        for _ in range(LOOKS):
+            item = await self._store.outbox_row(key) if key else None
+            if item is None or item.item.sort != "answer":
+                break
+            if item.delivered:
+                return item.item.thread, item.delivered[-1]
+            await asyncio.sleep(PAUSE)
+        return "", ""

@@ -1,0 +1,101 @@
+"""The final answer as people read it: the answer, what was changed, how it is known, what can be undone; pure.
+
+It is text, not an embed: embeds are suppressed in everything the bot posts, so that no link in a model's words is
+fetched by anybody, and that would take ours away too.  Small print stands in Discord's subtext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.events import Claim
+from bot.differences import Difference, change_line, inline_diff
+from bot.progress import Progress
+from bot.render import inline, one_line, plain
+from bot.wording import ENDS
+
+WITHOUT_FINISH = "This answer was given without calling finish."
+"""What the core notes of an answer that claims nothing; for people it is said differently."""
+NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
+DIFF_FILE = "changes.diff"
+LEARNED = "-# learned: "
+FILES_SHOWN = 8
+CLAIMS_SHOWN = 8
+LESSONS_SHOWN = 3
+_VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
+
+
+def card(text: str, progress: Progress | None, differences: Sequence[Difference] = ()) -> str:
+    """The final answer with its sections; talk is the answer alone."""
+    if progress is None or progress.finished is None or plainly(progress):
+        return text
+    parts = [text.strip() or "*(It ended without an answer.)*"]
+    if progress.finished.reason != "done":
+        parts.insert(0, ENDS[progress.finished.reason])
+    parts += _changes(differences)
+    parts += _claims(progress.finished.claims)
+    parts += ["\n".join(lines)] if (lines := _small(progress)) else []
+    return "\n\n".join(parts)
+
+
+def plainly(progress: Progress) -> bool:
+    """Whether it was talk, which is answered without a card."""
+    end = progress.finished
+    return end is not None and end.reason == "done" and (progress.side or (progress.talk and not progress.touched))
+
+
+def undoable(progress: Progress) -> bool:
+    """Whether the changes can be put back by a click."""
+    return bool(progress.changed and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
+
+
+def learned(content: str, lesson: str) -> str | None:
+    """A card that stands in Discord, with what was learned afterwards above its footer; None where it is there."""
+    if LEARNED in content:
+        return None
+    *before, foot = content.split("\n")
+    line = f"{LEARNED}{plain(lesson, 160)}"
+    return "\n".join([*before, line, foot] if foot.startswith("-# ") else [*before, foot, line])
+
+
+def _changes(differences: Sequence[Difference]) -> list[str]:
+    if not differences:
+        return []
+    lines = ["**What I changed**", *(f"- {change_line(each)}" for each in differences[:FILES_SHOWN])]
+    if len(differences) > FILES_SHOWN:
+        lines.append(f"-# … and {len(differences) - FILES_SHOWN} more files")
+    diff = inline_diff(differences)
+    return ["\n".join([*lines, diff] if diff else lines)]
+
+
+def _claims(claims: Sequence[Claim]) -> list[str]:
+    if not claims:
+        return []
+    if all(claim.text == WITHOUT_FINISH for claim in claims):
+        return [NO_EVIDENCE]
+    lines = ["**How I know**", *(f"- {_claim(claim)}" for claim in claims[:CLAIMS_SHOWN])]
+    if len(claims) > CLAIMS_SHOWN:
+        lines.append(f"-# … and {len(claims) - CLAIMS_SHOWN} more claims")
+    return ["\n".join(lines)]
+
+
+def _claim(claim: Claim) -> str:
+    evidence = ""
+    if claim.command:
+        ended = "" if claim.exit_code is None else f" → exit {claim.exit_code}"
+        evidence = f" — {inline(claim.command)}{ended}"
+    elif claim.file:
+        seal = f" · sha256 {plain(claim.sha[:8])}" if claim.sha else ""
+        evidence = f" — {inline(claim.file)}{seal}"
+    note = f" ({plain(claim.note)})" if claim.note else ""
+    return f"{_VERDICTS[claim.verdict]} {plain(claim.text, 300)}{evidence}{note}"
+
+
+def _small(progress: Progress) -> list[str]:
+    lines: list[str] = []
+    if progress.changed and progress.checkpoint_problem:
+        lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
+    if progress.lessons:
+        shown = " · ".join(plain(one_line(lesson.text, 80), 100) for lesson in progress.lessons[:LESSONS_SHOWN])
+        lines.append(f"-# used: {shown}")
+    return lines
