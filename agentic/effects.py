@@ -1,4 +1,4 @@
-"""What effects come to, as events: the pure part of the shell.
+"""What effects come to, as events.
 
 An answer, a failure and an observation each become the events that the log keeps; the loop appends them and asks
 ``decide`` again.
@@ -6,21 +6,24 @@ An answer, a failure and an observation each become the events that the log keep
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 
 from agentic.core.events import (
     Asked,
     BlobRef,
     Event,
+    Gated,
     ModelAnswered,
     ModelFailed,
     Option,
+    Part,
     ToolFinished,
     ToolStarted,
 )
 from agentic.core.execution import Call, Execution
-from agentic.errors import ModelError, SandboxUnavailable
-from agentic.ports import Answer, Observation, Prepared
+from agentic.errors import AgenticError, ModelError, SandboxUnavailable
+from agentic.ports import Answer, Observation, Prepared, Question, Saved, Toolbox
 
 Blob = tuple[BlobRef, bytes]
 
@@ -62,8 +65,30 @@ def not_begun(call: str, error: SandboxUnavailable) -> ToolFinished:
     return ToolFinished(call=call, outcome="failed", preview=f"Not begun, there is no sandbox: {error}")
 
 
+async def saved(toolbox: Toolbox, seconds: float) -> Saved:
+    """The workspace before the first change; what fails or takes too long leaves the work without a way back."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await toolbox.checkpoint()
+    except TimeoutError:
+        return Saved(problem=f"saving the workspace took longer than {seconds:g} s")
+    except AgenticError as error:
+        return Saved(problem=str(error))
+
+
+def gated(call: Call, prepared: Prepared, state: str) -> Gated:
+    """A call that a person must approve as it is now."""
+    return Gated(
+        call=call.id,
+        args_sha=prepared.args_sha,
+        reason=prepared.gate,
+        who_may=prepared.who_may,
+        state_sha=state,
+    )
+
+
 def intent(call: Call, prepared: Prepared, batch: str) -> ToolStarted:
-    """The intent of a call."""
+    """The intent of a call; what is begun again keeps the approval it began under."""
     return ToolStarted(
         call=call.id,
         provider_id=call.block.provider_id,
@@ -73,6 +98,7 @@ def intent(call: Call, prepared: Prepared, batch: str) -> ToolStarted:
         args_sha=prepared.args_sha,
         batch=batch,
         key=prepared.key,
+        approval=call.approval or (call.intent.approval if call.intent is not None else ""),
         expectation=prepared.expectation,
     )
 
@@ -81,10 +107,7 @@ def observed(call: str, question: str, observation: Observation, seconds: float)
     """The events of an observation, and the blobs they name; ``question`` is the id to give where it asks a person."""
     events: list[Event] = list(observation.events)
     if observation.question is not None:
-        options = tuple(
-            Option(id=str(number), label=label) for number, label in _numbered(observation.question.options)
-        )
-        events.append(Asked(question=question, text=observation.question.text, options=options, call=call))
+        events.append(asked(call, question, observation.question))
         return events, []
     blobs: list[Blob] = []
     if observation.output is not None:
@@ -113,5 +136,14 @@ def blob(content: bytes, media: str = "text/plain") -> Blob:
     return BlobRef(sha=hashlib.sha256(content).hexdigest(), size=len(content), media=media), content
 
 
-def _numbered(labels: tuple[str, ...]) -> list[tuple[int, str]]:
-    return list(enumerate(labels, start=1))
+def asked(call: str, question: str, put: Question) -> Asked:
+    """A tool's question, or its several questions, numbered from 1."""
+    parts = tuple(
+        Part(id=str(number), text=part.text, options=_options(part.options))
+        for number, part in enumerate(put.parts, start=1)
+    )
+    return Asked(question=question, text=put.text, options=_options(put.options), parts=parts, call=call)
+
+
+def _options(labels: tuple[str, ...]) -> tuple[Option, ...]:
+    return tuple(Option(id=str(number), label=label) for number, label in enumerate(labels, start=1))

@@ -8,43 +8,40 @@ Two commits a turn are usual: the answer with the intents, and the results with 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from agentic import effects
+from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think, Timer, UseTools, Wait
+from agentic.core.approvals import covers
+from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
-from agentic.core.decide import Ask, Cancel, Finish, Record, Think, UseTools, Wait, decide
+from agentic.core.decide import decide
 from agentic.core.events import (
     CancelRequested,
+    CheckpointSaved,
     DeadlinePassed,
     Finished,
-    InboxItem,
-    InputReceived,
     ModelRequested,
     OwnerChanged,
     Perceived,
-    Sort,
     Started,
     ToolFinished,
 )
 from agentic.core.execution import Call, Execution
-from agentic.core.failing import Timer
 from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.prompt import build_prompt
-from agentic.errors import ModelError, SandboxError, SandboxUnavailable
-from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
+from agentic.draining import received, taken_from
+from agentic.ending import ACKNOWLEDGE_SECONDS, late_to_end, settled
+from agentic.errors import ModelError, SandboxUnavailable
+from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Saved, Sink, Store, Toolbox
 from agentic.recording import Recorder
 from agentic.segments import SegmentKeeper
 
-TAKEN: frozenset[Sort] = frozenset(("guidance", "answer", "stop", "feedback", "correction", "edited", "deleted"))
-"""Sorts of inbox items that concern the running execution; others begin a new one and stay where they are."""
 PERCEIVE_SECONDS = 5.0
-ACKNOWLEDGE_SECONDS = 3.0
-"""So long a cancelled effect may take to say that it ended; then its sandbox is ended."""
-SETTLE_SECONDS = 4.0
-"""So long the end of everything in the sandbox may take; with the line above, less than a lease has left."""
+CHECKPOINT_SECONDS = 120.0
+"""So long saving the workspace may take; then the work begins without a way back, which is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +87,7 @@ class _Running:
         self._bell: asyncio.Task[bool] | None = None
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
+        self._saving: asyncio.Task[Saved] | None = None
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
 
@@ -113,6 +111,8 @@ class _Running:
                     await self._think(action)
                 case UseTools(calls):
                     await self._use_tools(calls)
+                case Checkpoint(timers):
+                    await self._checkpoint(timers)
                 case Cancel():
                     await self._cancel(action)
                 case Wait(timers):
@@ -126,15 +126,9 @@ class _Running:
 
     async def end_effects(self) -> None:
         """Nothing that this run began goes on after it."""
-        own = (self._bell, self._looking, self._insisting)
-        left = [task for task in (*own, *self._effects.values()) if task and not task.done()]
-        for task in left:
-            task.cancel()
-        if not left:
-            return
-        _, late = await asyncio.wait(left, timeout=ACKNOWLEDGE_SECONDS)
-        if late:
-            await self._settle()
+        own = (self._bell, self._looking, self._insisting, self._saving)
+        if await late_to_end((*own, *self._effects.values())):
+            await settled(self._toolbox)
 
     # --- steps ------------------------------------------------------------------------------------------------
 
@@ -152,35 +146,14 @@ class _Running:
     async def _drain(self) -> None:
         self._doorbell.clear()
         await self._recorder.commit()
-        pending = await self._loop.store.pending(self._lease.thread)
-        stopped = next((place for place, item in enumerate(pending) if item.sort == "stop"), 0)
-        for place, item in enumerate(pending):
-            if not self._takes_in(item, dropped=place < stopped):
-                continue
-            received = InputReceived(
-                inbox=item.id,
-                sort="queue" if item.sort == "task" else item.sort,
-                author=item.author,
-                message=item.message,
-                text=item.text,
-                files=item.files,
-                target=item.target,
-            )
-            self._recorder.note(received, taken=item.id)
+        match decide(self._execution):
+            case Wait(timers):
+                self._note_passed(timers)  # what is over is over before what was said since is read
+            case _:
+                pass
+        for item in taken_from(self._execution, await self._loop.store.pending(self._lease.thread)):
+            self._recorder.note(received(item), taken=item.id)
         await self._recorder.commit()
-
-    def _takes_in(self, item: InboxItem, *, dropped: bool) -> bool:
-        """What concerns this execution, and the queue that a stop drops; the rest stays where it is."""
-        started = self._execution.started
-        if item.sort == "stop" or (dropped and item.sort in ("task", "queue")):
-            return True
-        if item.sort not in TAKEN or self._execution.stopping is not None:
-            return False
-        if item.sort in ("feedback", "correction"):
-            return item.target.partition("/")[0] in ("", self._execution.id)
-        if item.sort == "edited" and started is not None:
-            return item.message in ("", started.inbox)
-        return True
 
     async def _think(self, action: Think) -> None:
         perceived = await self._perceive()
@@ -228,16 +201,42 @@ class _Running:
     async def _use_tools(self, calls: tuple[Call, ...]) -> None:
         batch = batch_id(self._execution.id, self._execution.seq + 1)
         begun: list[tuple[Call, Prepared]] = []
+        created = created_files(self._execution.deeds)
         for call in calls:
-            prepared = self._toolbox.prepare(call.block.tool, call.block.arguments)
+            prepared = self._toolbox.prepare(call.block.tool, call.block.arguments, created)
             if isinstance(prepared, Refused):
                 self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
+                continue
+            state = await self._state_of(call, prepared) if prepared.gate else ""
+            if state is None:
+                break  # what came in meanwhile is decided on first
+            if prepared.gate and not covers(call, prepared.args_sha, state):
+                self._recorder.note(effects.gated(call, prepared, state))
             else:
                 self._recorder.note(effects.intent(call, prepared, batch))
                 begun.append((call, prepared))
         await self._recorder.commit()
         for call, prepared in begun:
             self._start(call.id, self._use_tool(call, prepared))
+
+    async def _state_of(self, call: Call, prepared: Prepared) -> str | None:
+        """What a gated call would touch, as it is now; None where the bell rang meanwhile."""
+        looking = asyncio.create_task(self._toolbox.state_of(call.block.tool, prepared.arguments))
+        try:
+            await asyncio.wait((looking, self._listen()), return_when=asyncio.FIRST_COMPLETED)
+            return None if self._doorbell.is_set() else looking.result()
+        finally:
+            await late_to_end((looking,))
+
+    async def _checkpoint(self, timers: tuple[Timer, ...]) -> None:
+        """Saving runs beside the loop, so that a stop, a pause and the cap on time take hold meanwhile."""
+        if self._saving is None:
+            self._saving = asyncio.create_task(effects.saved(self._toolbox, CHECKPOINT_SECONDS))
+        await self._wait(timers)
+        if self._saving.done():
+            saved, self._saving = self._saving.result(), None
+            through = self._execution.seq
+            self._recorder.note(CheckpointSaved(manifest=saved.manifest, through_seq=through, problem=saved.problem))
 
     async def _cancel(self, action: Cancel) -> None:
         self._recorder.note(CancelRequested(refs=action.refs, reason=action.reason))
@@ -253,30 +252,28 @@ class _Running:
         _, late = await asyncio.wait(ending.values(), timeout=ACKNOWLEDGE_SECONDS)
         if not late:
             return
-        await self._settle()
+        await settled(self._toolbox)
         await asyncio.wait(late, timeout=1.0)
         for ref, task in ending.items():
             if not task.done() and self._effects.pop(ref, None) is not None:
                 self._recorder.note(effects.unacknowledged(self._execution, ref))
                 self._ended_since = True
 
-    async def _settle(self) -> None:
-        """End what runs in the sandbox; one that cannot be told to is left to its own heartbeat."""
-        with contextlib.suppress(TimeoutError, SandboxError):
-            async with asyncio.timeout(SETTLE_SECONDS):
-                await self._toolbox.settle()
-
     async def _wait(self, timers: tuple[Timer, ...]) -> None:
         await self._recorder.commit()
         if not self._ended_since and not self._doorbell.is_set():
             due = min(timers, key=lambda timer: timer.at, default=None)
-            waiting = [self._listen(), *self._effects.values()]
-            if self._insisting is not None and not self._insisting.done():
-                waiting.append(self._insisting)
-            await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
-            if due is not None and self._seconds_to(due) == 0:
-                self._recorder.note(DeadlinePassed(ref=due.ref))
+            waiting: list[asyncio.Task[Any]] = [self._listen(), *self._effects.values()]
+            waiting += [task for task in (self._insisting, self._saving) if task is not None and not task.done()]
+            if self._saving is None or not self._saving.done():
+                await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
+            self._note_passed(timers)
         self._ended_since = False
+
+    def _note_passed(self, timers: tuple[Timer, ...]) -> None:
+        due = min(timers, key=lambda timer: timer.at, default=None)
+        if due is not None and self._seconds_to(due) == 0:
+            self._recorder.note(DeadlinePassed(ref=due.ref))
 
     def _seconds_to(self, timer: Timer | None) -> float | None:
         if timer is None:
@@ -285,8 +282,9 @@ class _Running:
 
     async def _finish(self, finished: Finished) -> None:
         """Where the task is not done, nothing that was left in the background goes on either."""
+        await late_to_end((self._saving,))
         if finished.reason != "done":
-            await self._settle()
+            await settled(self._toolbox)
         self._recorder.note(finished)
 
     # --- effects ----------------------------------------------------------------------------------------------

@@ -16,9 +16,11 @@ from pydantic import JsonValue
 from agentic.core.conversation import *
 from agentic.core.events import (
     Block,
+    CommitCreated,
     Effect,
     Envelope,
     FileChange,
+    Level,
     Noted,
     Outcome,
     Reported,
@@ -103,6 +105,10 @@ class Prepared:
     key: str = ""
     expectation: str = ""
     timeout: float = 120.0
+    gate: str = ""
+    """Why a person must approve it first, as the end of "It …"; '' where nobody must."""
+    who_may: Level = "operator"
+    """The least level that may approve it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +118,16 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | TodoChanged
-"""What a cognitive tool may record beside its result."""
+CognitiveEvent = Noted | Reported | TodoChanged | CommitCreated
+"""What a tool may record beside its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPart:
+    """One of several questions that are asked together."""
+
+    text: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,8 @@ class Question:
 
     text: str
     options: tuple[str, ...] = ()
+    parts: tuple[QuestionPart, ...] = ()
+    """Several questions; then ``text`` introduces them and ``options`` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +180,14 @@ class Perception:
     environment: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a checkpoint came to: its manifest, or the ``problem`` that leaves the work without one."""
+
+    manifest: str = ""
+    problem: str = ""
+
+
 class Toolbox(Protocol):
     """The tools of one agent, bound to its world."""
 
@@ -172,8 +196,27 @@ class Toolbox(Protocol):
         """The tools, in a stable order."""
         ...
 
-    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
-        """Validate a call; pure, never raises for what a model wrote."""
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        """Validate a call, and say whether a person must approve it; pure, never raises for what a model wrote.
+
+        ``created`` are files of the workspace that this execution made itself: they are its own to delete.
+        """
+        ...
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        """A cheap hash of what a gated call would touch, '' where there is nothing to look at.
+
+        An approval counts only while it stays the same.  Never raises ``AgenticError``; answers within seconds.
+        """
+        ...
+
+    async def checkpoint(self) -> Saved:
+        """Save the workspace as it is, before this execution changes anything; what fails is a ``problem``, not an error.
+
+        Cancelling it leaves nothing half-saved behind.
+        """
         ...
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:

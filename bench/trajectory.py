@@ -15,7 +15,7 @@ from agentic.core.conversation import ToolSpec
 from agentic.core.events import BlobRef, Envelope, Person, Policy, Started, Tier, ToolRef
 from agentic.loop import Loop
 from agentic.models.scripted import ScriptedModel, answer
-from agentic.ports import Answer, Completion, Observation, Perception, Prepared, Refused
+from agentic.ports import Answer, Completion, Observation, Perception, Prepared, Refused, Saved
 from agentic.stores.memory import MemoryStore
 
 THREAD = "1200000000000000001"
@@ -47,7 +47,9 @@ class InProcess:
             ToolSpec("finish", "Finish.", {"type": "object"}, "unkeyed", "read", cognitive=True),
         )
 
-    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
         return Prepared(arguments, args_sha="0" * 64, effect="unkeyed")
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
@@ -55,6 +57,12 @@ class InProcess:
             return Observation("ok", "Finished.", completion=Completion("done"))
         output = "".join(self._random.choices(string.ascii_letters + " \n", k=OUTPUT_CHARACTERS))
         return Observation("ok", output, exit_code=0)
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        return ""
+
+    async def checkpoint(self) -> Saved:
+        return Saved("before")
 
     async def perceive(self) -> Perception:
         return Perception()

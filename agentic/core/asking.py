@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.actions import Timer
+from agentic.core.answering import option_of
+from agentic.core.approvals import verdict
 from agentic.core.closing import at_limit
 from agentic.core.closing import stuck as ended_stuck
-from agentic.core.events import Asked, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
+from agentic.core.events import Asked, Decided, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
+from agentic.core.peopled import DENY, MACHINE
 
 STOP = "stop"
 FREE = "text"
@@ -45,12 +49,44 @@ def stuck(execution: Execution, trigger: str) -> Asked:
 def choice_of(question: Asked, answer: InputReceived) -> tuple[str, str]:
     """The option an answer names by id, label or number, with its label; else 'text' and what was said."""
     said = answer.text.strip()
-    for number, option in enumerate(question.options, start=1):
-        if said.casefold() in (option.id.casefold(), option.label.casefold(), str(number)):
-            return option.id, option.label
+    option = option_of(question.options, said)
+    if option is not None:
+        return option.id, option.label
     if not question.call and _STOPS.match(said):
         return STOP, said
     return FREE, said
+
+
+def decision(execution: Execution, question: Asked, answer: InputReceived) -> Decided:
+    """What an answer decides."""
+    choice, text = choice_of(question, answer)
+    if question.sort == "approval":
+        choice, text = verdict(answer.text, answer.author.name)
+    if question.parts:
+        choice, text = FREE, answer.text
+    return Decided(
+        question=question.question, by=answer.author, choice=choice, text=text, answers=dict(execution.partial)
+    )
+
+
+def too_late(question: Asked) -> Decided:
+    """What nobody approved in time is denied."""
+    return Decided(question=question.question, by=MACHINE, choice=DENY, text="nobody approved it in time")
+
+
+def expiry(question: Asked) -> tuple[Timer, ...]:
+    """When the time for deciding it is over; none where it stays open without end."""
+    return (Timer(question.question, question.expires),) if question.expires is not None else ()
+
+
+def answer_of(question: Asked | None, decided: Decided) -> str:
+    """The result of a call that asked, in words for the model."""
+    name = decided.by.name
+    if question is not None and question.parts:
+        lines = (f"{part.text}\n-> {decided.answers.get(part.id) or '(nothing)'}" for part in question.parts)
+        return f"{name} answered:\n" + "\n".join(lines)
+    said = decided.text or (decided.choice if decided.choice != FREE else "(nothing)")
+    return f"{name} answered: {said}"
 
 
 def granted(execution: Execution) -> tuple[Event, ...]:

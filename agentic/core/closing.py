@@ -20,6 +20,13 @@ def stopped(execution: Execution) -> Finished:
     return _end(execution, "stopped", f"Stopped by {who}. Nothing of it runs any more.")
 
 
+def withdrawn(execution: Execution) -> Finished:
+    """The end of a task whose message was deleted before anything had been done."""
+    return _end(
+        execution, "cancelled", "The message with this task was deleted before I had done anything, so I dropped it."
+    )
+
+
 def out_of_minutes(execution: Execution) -> Finished:
     """The end at the wall-time cap."""
     minutes = execution.policy.max_minutes + execution.caps.minutes

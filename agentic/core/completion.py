@@ -77,6 +77,14 @@ def changed_files(deeds: Deeds) -> tuple[str, ...]:
     return tuple(sorted(path for path, kind in last.items() if kind != "deleted"))
 
 
+def created_files(deeds: Deeds) -> frozenset[str]:
+    """Files that did not exist before this execution made them: its own, whatever became of them since."""
+    first: dict[str, str] = {}
+    for change in deeds.changes:
+        first.setdefault(change.path, change.kind)
+    return frozenset(path for path, kind in first.items() if kind == "added")
+
+
 def _of_call(call: Call) -> Completion:
     arguments: Mapping[str, object] = call.intent.arguments if call.intent else call.block.arguments
     try:

@@ -8,82 +8,14 @@ something new, an intent of an earlier owner is settled before anything is begun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from agentic.core import approvals as approving
 from agentic.core import asking, closing, completion, confidence, escalation, failing
-from agentic.core.events import (
-    Asked,
-    Decided,
-    Escalated,
-    Event,
-    Finished,
-    Intervened,
-    ModelFailed,
-    ToolFinished,
-    TurnEnded,
-)
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
+from agentic.core.events import Escalated, Finished, Intervened, ModelFailed, ToolFinished, TurnEnded
 from agentic.core.execution import Call, Execution
-from agentic.core.failing import Timer
 from agentic.core.interventions import INTERVENTIONS
 from agentic.core.triage import triage
-
-
-@dataclass(frozen=True, slots=True)
-class Think:
-    """Ask a model for the next turn; ``attempt`` counts requests for the same turn from 1."""
-
-    turn: int
-    tier: int
-    model: str
-    attempt: int
-    max_tokens: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class UseTools:
-    """Begin these calls together: an intent each, then the effects."""
-
-    calls: tuple[Call, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Put a question to the person."""
-
-    asked: Asked
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """End the effects with these ids; each of them still gets its result."""
-
-    refs: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Append facts and do nothing else."""
-
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Until an effect ends, a person acts, or a timer runs out."""
-
-    timers: tuple[Timer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """End the execution; what still runs in the sandbox is ended first unless the task is done."""
-
-    finished: Finished
-
-
-Action = Think | UseTools | Ask | Cancel | Record | Wait | Finish
 
 
 def decide(execution: Execution) -> Action:
@@ -107,6 +39,13 @@ def stopping(execution: Execution) -> Action | None:
     return _close(execution, closing.stopped(execution), f"stopped by {execution.stopping.author.name}")
 
 
+def withdrawn(execution: Execution) -> Action | None:
+    """The task's message was deleted before anything had been done: nothing is."""
+    if execution.withdrawn is None:
+        return None
+    return _close(execution, closing.withdrawn(execution), "its message was deleted")
+
+
 def out_of_time(execution: Execution) -> Action | None:
     """The wall-time cap ends the execution, also in the middle of an effect."""
     if not execution.spent.minutes_passed:
@@ -122,9 +61,26 @@ def older_fence(execution: Execution) -> Action | None:
     left = [call for call in execution.open_calls if call.intent and not call.asked and call.fence != execution.fence]
     reads = tuple(call for call in left if call.intent and call.intent.effect == "read")
     keyed = tuple(call for call in left if call.intent and call.intent.effect == "keyed")
+    if execution.paused is not None and (reads or keyed):
+        return Wait()
     if reads or keyed:
         return UseTools(reads[: execution.policy.parallel_reads] or keyed[:1])
     return Record(tuple(closing.unknown(call) for call in left)) if left else None
+
+
+def paused(execution: Execution) -> Action | None:
+    """What runs ends by itself, and nothing new begins; only the time for an approval goes on."""
+    if execution.paused is None:
+        return None
+    waits = execution.question if not execution.expired else None
+    return Wait(asking.expiry(waits) if waits is not None else ())
+
+
+def deadlines(execution: Execution) -> Action | None:
+    """What nobody decided in time is decided: an approval is denied."""
+    if execution.question is None or not execution.expired:
+        return None
+    return Record((asking.too_late(execution.question),))
 
 
 def in_flight(execution: Execution) -> Action | None:
@@ -141,18 +97,39 @@ def budget(execution: Execution) -> Action | None:
     return _close(execution, closing.out_of_budget(execution), "the budget is used up")
 
 
+def approvals(execution: Execution) -> Action | None:
+    """The next call must be approved by a person: ask; what was denied, or what nobody can approve, gets its result."""
+    call = next(iter(execution.open_calls), None)
+    if call is None or not call.held_back or execution.question is not None:
+        return None
+    denied = approving.denial(execution, call)
+    return Record((denied,)) if denied is not None else Ask(approving.approval(execution, call))
+
+
+def checkpoint(execution: Execution) -> Action | None:
+    """Before the first change of an execution its workspace is saved, so that all of it can be undone."""
+    call = next(iter(execution.open_calls), None)
+    if execution.checkpoint is not None or call is None or call.asked or call.held_back:
+        return None
+    if closing.refused(execution, call) is not None or not _changes(execution, call):
+        return None
+    return Checkpoint(failing.standing_timers(execution))
+
+
 def open_calls(execution: Execution) -> Action | None:
     """Calls run in the order given; reads that stand next to each other run together."""
     calls = execution.open_calls
     if not calls or calls[0].asked:
         return _answered_call(execution, calls[0]) if calls else None
+    if calls[0].held_back:
+        return None
     refused = closing.refused(execution, calls[0])
     if refused is not None:
         return Record((refused,))
     effects = {tool.name: tool.effect for tool in execution.started.tools} if execution.started else {}
     batch: list[Call] = []
     for call in calls[: execution.policy.parallel_reads]:
-        if effects.get(call.block.tool) != "read" or call.block.problem:
+        if effects.get(call.block.tool) != "read" or call.block.problem or call.held_back:
             break
         batch.append(call)
     return UseTools(tuple(batch) or calls[:1])
@@ -168,14 +145,13 @@ def end_of_turn(execution: Execution) -> Action | None:
 
 
 def waiting(execution: Execution) -> Action | None:
-    """A question is open: wait for the person, without end."""
+    """A question is open: wait for the person, without end unless it says when."""
     question, answer = execution.question, execution.answer
     if question is None:
         return None
     if answer is None:
-        return Wait()
-    choice, text = asking.choice_of(question, answer)
-    return Record((Decided(question=question.question, by=answer.author, choice=choice, text=text),))
+        return Wait(asking.expiry(question))
+    return Record((asking.decision(execution, question, answer),))
 
 
 def decided(execution: Execution) -> Action | None:
@@ -216,7 +192,7 @@ def limit(execution: Execution) -> Action | None:
     """At the turn limit the person is asked to extend it; it is never extended by itself."""
     if execution.turn.number < execution.turn_limit or not execution.turn.ended:
         return None
-    if execution.policy.attended:
+    if execution.attended:
         return Ask(asking.extension(execution))
     return Finish(closing.at_limit(execution))
 
@@ -229,7 +205,7 @@ def escalate(execution: Execution) -> Action | None:
     higher = escalation.next_tier(execution)
     if higher is not None:
         return Record((Escalated(from_tier=execution.tier, to_tier=higher, trigger=trigger),))
-    if execution.policy.attended:
+    if execution.attended:
         return Ask(asking.stuck(execution, trigger))
     return Finish(closing.stuck(execution, trigger))
 
@@ -263,10 +239,15 @@ Rule = Callable[[Execution], Action | None]
 RULES: tuple[Rule, ...] = (
     finished,
     stopping,
+    withdrawn,
     out_of_time,
     older_fence,
+    paused,
+    deadlines,
     in_flight,
     budget,
+    approvals,
+    checkpoint,
     open_calls,
     end_of_turn,
     waiting,
@@ -299,5 +280,12 @@ def _answered_call(execution: Execution, call: Call) -> Action | None:
     decision = execution.decided
     if decision is None or decision.question != call.asked:
         return None
-    preview = decision.text or (decision.choice if decision.choice != asking.FREE else "(nothing)")
-    return Record((ToolFinished(call=call.id, outcome="ok", preview=f"{decision.by.name} answered: {preview}"),))
+    preview = asking.answer_of(execution.decided_on, decision)
+    return Record((ToolFinished(call=call.id, outcome="ok", preview=preview),))
+
+
+def _changes(execution: Execution, call: Call) -> bool:
+    """Whether the call may change the world: no read, and not only the agent's own mind."""
+    tools = execution.started.tools if execution.started else ()
+    tool = next((known for known in tools if known.name == call.block.tool), None)
+    return tool is not None and tool.effect != "read" and tool.permission != "read" and not tool.cognitive

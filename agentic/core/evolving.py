@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from agentic.core import confidence
-from agentic.core.conversation import Message, ToolCall
+from agentic.core.conversation import Message
 from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
 from agentic.core.events import (
-    CallBlock,
     CancelRequested,
+    CheckpointSaved,
+    CommitCreated,
     Compacted,
     DeadlinePassed,
     Envelope,
@@ -23,27 +23,22 @@ from agentic.core.events import (
     Event,
     Finished,
     Intervened,
-    ModelAnswered,
-    ModelFailed,
-    ModelRequested,
     Noted,
     OwnerChanged,
     Perceived,
-    ReasoningBlock,
     Reported,
     Started,
-    TextBlock,
     TodoChanged,
     ToolFinished,
     ToolStarted,
     Triaged,
     TurnEnded,
 )
-from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
+from agentic.core.execution import Execution, Failure, Told
 from agentic.core.frozen import changed
-from agentic.core.identity import call_id
-from agentic.core.peopled import asked, decided, input_received, policy_changed
-from agentic.core.telling import first_message, pending_message
+from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
+from agentic.core.requesting import model_answered, model_failed, model_requested
+from agentic.core.telling import first_message
 
 MINUTES = "minutes"
 """The deadline of the whole execution."""
@@ -64,7 +59,7 @@ def evolve(execution: Execution, envelope: Envelope) -> Execution:
     event = envelope.event
     step = _STEPS.get(event.kind)
     if step is not None:
-        execution = step(execution, event, envelope)
+        execution = rested(step(execution, event, envelope), envelope.at)
     return changed(
         execution,
         id=envelope.execution,
@@ -88,8 +83,10 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
 
 
 def _owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope) -> Execution:
-    """The time between two owners is nobody's work: no cap counts it."""
-    if execution.at is None or execution.question is not None:
+    """The time between two owners is nobody's work: no cap counts it.  An approval not used yet is asked for anew."""
+    calls = tuple(changed(call, approval="") for call in execution.turn.calls)
+    execution = changed(execution, turn=changed(execution.turn, calls=calls))
+    if execution.at is None or execution.resting_since is not None:
         return execution
     gone = max((envelope.at - execution.at).total_seconds(), 0.0)
     return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + gone))
@@ -109,65 +106,6 @@ def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Ex
             environment=event.environment or before.environment,
         )
     return changed(execution, mind=changed(execution.mind, perceived=event))
-
-
-def _model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
-    pending = pending_message(execution)
-    history = (*execution.history, pending) if pending else execution.history
-    request = Request(
-        id=event.request,
-        seq=envelope.seq,
-        fence=envelope.fence,
-        turn=event.turn,
-        tier=event.tier,
-        model=event.model,
-        reserved_usd=event.reserved_usd,
-    )
-    turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
-    return changed(execution, request=request, history=history, told=Told(), turn=turn, decided=None)
-
-
-def _model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
-    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
-    blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
-    calls = tuple(Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks))
-    reasoning = tuple(
-        (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
-    )
-    history = execution.history
-    if text or calls:
-        made = tuple(ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks)
-        history = (*history, Message("assistant", text=text, calls=made, reasoning=reasoning))
-    judged = execution.judged
-    judged = changed(
-        judged,
-        empty_answers=0 if text or calls else judged.empty_answers + 1,
-        textual_answers=0 if calls else judged.textual_answers + bool(text and event.stop != "length"),
-        truncated_answers=judged.truncated_answers + 1 if event.stop == "length" else 0,
-        reported_this_turn=False,
-    )
-    spent = execution.spent
-    spent = changed(spent, tokens=spent.tokens + event.usage.total, usd=spent.usd + event.usd)
-    execution = changed(
-        execution,
-        request=None,
-        failure=Failure(),
-        mind=changed(execution.mind, perceived=None),
-        history=history,
-        spent=spent,
-        judged=judged,
-        turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
-    )
-    stated = confidence.stated_in(text)
-    return execution if stated is None else take_report(execution, stated)
-
-
-def _model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
-    spent = execution.spent
-    if event.failure in ("lost", "cancelled", "timed_out") and execution.request is not None:
-        spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
-    count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
-    return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))
 
 
 def _tool_started(execution: Execution, event: ToolStarted, envelope: Envelope) -> Execution:
@@ -224,6 +162,8 @@ def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> E
 def _deadline_passed(execution: Execution, event: DeadlinePassed, envelope: Envelope) -> Execution:
     if event.ref == MINUTES:
         return changed(execution, spent=changed(execution.spent, minutes_passed=True))
+    if execution.question is not None and event.ref == execution.question.question:
+        return changed(execution, expired=True)
     return changed(execution, failure=changed(execution.failure, waited=True))
 
 
@@ -273,6 +213,15 @@ def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) 
     return changed(execution, turn=changed(execution.turn, changed=execution.turn.changed or done_now > done_before))
 
 
+def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: Envelope) -> Execution:
+    return changed(execution, checkpoint=execution.checkpoint or event)
+
+
+def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelope) -> Execution:
+    execution = changed(execution, mind=changed(execution.mind, offers=(*execution.mind.offers, event)))
+    return changed(execution, turn=changed(execution.turn, changed=True))
+
+
 def _finished(execution: Execution, event: Finished, envelope: Envelope) -> Execution:
     return changed(execution, finished=event, question=None)
 
@@ -288,9 +237,9 @@ _STEPS = cast(
         "input_received": input_received,
         "policy_changed": policy_changed,
         "perceived": _perceived,
-        "model_requested": _model_requested,
-        "model_answered": _model_answered,
-        "model_failed": _model_failed,
+        "model_requested": model_requested,
+        "model_answered": model_answered,
+        "model_failed": model_failed,
         "tool_started": _tool_started,
         "tool_finished": _tool_finished,
         "cancel_requested": _cancel_requested,
@@ -304,6 +253,9 @@ _STEPS = cast(
         "noted": _noted,
         "reported": _reported,
         "todo_changed": _todo_changed,
+        "gated": gated,
+        "checkpoint_saved": _checkpoint_saved,
+        "commit_created": _commit_created,
         "finished": _finished,
     },
 )

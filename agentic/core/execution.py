@@ -6,21 +6,25 @@ function that makes a new state; the rules (decide.py) only read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentic.core.conversation import Message
 from agentic.core.events import (
     Asked,
     CallBlock,
+    CheckpointSaved,
+    CommitCreated,
     Compacted,
     Confidence,
     Decided,
     FileChange,
     Finished,
+    Gated,
     InputReceived,
     ModelFailed,
     Perceived,
+    Person,
     Policy,
     Reported,
     Started,
@@ -43,7 +47,18 @@ class Call:
     """The fence under which the intent was written; the call is in flight while that is the current one."""
     asked: str = ""
     """The question it put to a person."""
+    gated: Gated | None = None
+    """Why a person must approve it, for which arguments and which state of the world."""
+    approval: str = ""
+    """The question by which a person approved it, until it is begun or its owner dies."""
+    denied: str = ""
+    """How it was denied, in words for the model."""
     result: ToolFinished | None = None
+
+    @property
+    def held_back(self) -> bool:
+        """It may not begin: a person must approve it and has not."""
+        return self.gated is not None and not self.approval
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Spent:
-    """What was used up; ``waiting`` are seconds spent waiting for people, which no cap counts."""
+    """What was used up; ``waiting`` are seconds in which people were asked or held it, which no cap counts."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -152,6 +167,8 @@ class Mind:
     notes: tuple[str, ...] = ()
     perceived: Perceived | None = None
     compacted: Compacted | None = None
+    offers: tuple[CommitCreated, ...] = ()
+    """Branches that were offered to be merged."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +197,24 @@ class Execution:
     history: tuple[Message, ...] = ()
     told: Told = Told()
     question: Asked | None = None
-    asked_at: datetime | None = None
+    partial: dict[str, str] = field(default_factory=dict[str, str])
+    """Answers to parts of the open question, by the part's id."""
     answer: InputReceived | None = None
     """A person's answer to the open question, not yet decided on."""
+    expired: bool = False
+    """The time for deciding the open question is over."""
     decided: Decided | None = None
     """What was decided on the last question, until a rule has acted on it; the question is ``decided_on``."""
     decided_on: Asked | None = None
     stopping: InputReceived | None = None
+    withdrawn: InputReceived | None = None
+    """The message with the task was deleted before anything had been done."""
+    paused: InputReceived | None = None
+    """Who holds it; nothing new begins until it is resumed."""
+    resting_since: datetime | None = None
+    """Since when a person is asked or holds it; no cap counts that time."""
+    checkpoint: CheckpointSaved | None = None
+    """The workspace as it was before the first change; with a ``problem`` where it could not be saved."""
     cancelled: frozenset[str] = frozenset()
     spent: Spent = Spent()
     caps: Caps = Caps()
@@ -212,9 +240,24 @@ class Execution:
         return self.started.task if self.started else ""
 
     @property
+    def requester(self) -> Person:
+        """Who asked for it."""
+        return self.started.requester if self.started else _NOBODY
+
+    @property
     def talk(self) -> bool:
         """It is answered without tools."""
         return self.triage is not None and self.triage.talk
+
+    @property
+    def side(self) -> bool:
+        """It answers a side question beside the execution that is its parent."""
+        return self.started is not None and self.started.side
+
+    @property
+    def attended(self) -> bool:
+        """Somebody can answer a question or approve a call."""
+        return self.policy.attended and not self.side
 
     @property
     def turn_limit(self) -> int:
@@ -248,3 +291,4 @@ class Execution:
 
 
 _DEFAULT = Policy()
+_NOBODY = Person(id="", name="nobody", level="viewer")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
+from agentic.core.actions import Timer
 from agentic.core.closing import unseen
 from agentic.core.completion import changed_files
 from agentic.core.events import FailureClass, Finished
@@ -32,17 +32,9 @@ _ADVICE: dict[FailureClass, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """When ``at`` has come, ``DeadlinePassed(ref)`` is appended."""
-
-    ref: str
-    at: datetime
-
-
 def standing_timers(execution: Execution) -> tuple[Timer, ...]:
-    """The cap on wall time, which does not run while a person is asked."""
-    if execution.started_at is None or execution.question is not None or execution.spent.minutes_passed:
+    """The cap on wall time, which does not run while a person is asked or holds it."""
+    if execution.started_at is None or execution.resting_since is not None or execution.spent.minutes_passed:
         return ()
     seconds = 60 * (execution.policy.max_minutes + execution.caps.minutes) + execution.spent.waiting
     return (Timer(MINUTES, execution.started_at + timedelta(seconds=seconds)),)

@@ -33,3 +33,8 @@ def batch_id(execution: str, seq: int) -> str:
 def question_id(execution: str, seq: int) -> str:
     """The question that stands at ``seq`` in the log."""
     return "q" + digest("question", execution, seq, length=11)
+
+
+def side_target(execution: str) -> str:
+    """The target of a stop that concerns only this execution, which answers a side question."""
+    return f"side/{execution}"

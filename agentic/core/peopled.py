@@ -1,25 +1,66 @@
-"""The part of the fold that people cause: what they say, what they are asked, what they decide."""
+"""The part of the fold that people cause: what they say, what they are asked, what they decide, what they hold."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
-from agentic.core.events import Asked, Decided, Envelope, InputReceived, PolicyChanged
+from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
 from agentic.core.execution import Execution, Told
 from agentic.core.frozen import changed
 from agentic.core.telling import guidance
 
+ALLOW = "allow"
+"""The choice that lets a gated call run, once."""
+DENY = "deny"
+MACHINE = Person(id="0", name="Threadwright", level="operator")
+"""Who acts where no person does: a time that is over, a thread that is locked."""
+
 
 def input_received(execution: Execution, event: InputReceived, envelope: Envelope) -> Execution:
-    """A stop, an answer, a correction or guidance of a person."""
+    """A stop, a pause, an answer, a correction or guidance of a person."""
     if event.sort == "stop":
         return changed(execution, stopping=execution.stopping or event)
-    if event.sort == "answer" and event.target and not _asks(execution, event.target):
-        return execution
-    if execution.question is not None and execution.answer is None and event.sort in ("answer", "guidance"):
-        return changed(execution, answer=event)
+    if event.sort in ("pause", "resume"):
+        return _held(execution, event)
+    if event.sort == "deleted":
+        return _deleted(execution, event)
+    if event.sort == "answer" and event.target and refusal(execution, event):
+        return _turned_down(execution, event)
+    if _answers(execution, event):
+        return _answered(execution, event)
     if event.sort == "correction":
         judged = changed(execution.judged, corrections=execution.judged.corrections + 1)
         execution = changed(execution, judged=judged)
+    return _told(execution, event)
+
+
+def _answers(execution: Execution, event: InputReceived) -> bool:
+    if execution.question is None or execution.answer is not None or event.sort not in ("answer", "guidance"):
+        return False
+    return not refusal(execution, event)
+
+
+def _turned_down(execution: Execution, event: InputReceived) -> Execution:
+    """A choice that does not count changes nothing; words about what was asked reach the model all the same."""
+    for question in (execution.question, execution.decided_on):
+        if question is not None and question.question == event.target.partition("#")[0]:
+            options = (*question.options, *(option for part in question.parts for option in part.options))
+            return execution if option_of(options, event.text) else _told(execution, event)
+    return execution
+
+
+def _answered(execution: Execution, event: InputReceived) -> Execution:
+    """The question has its answer when every part of it has."""
+    question = execution.question
+    assert question is not None
+    partial = in_parts(question, execution.partial, event)
+    complete = all(part.id in partial for part in question.parts)
+    return changed(execution, partial=partial, answer=event if complete else None)
+
+
+def _told(execution: Execution, event: InputReceived) -> Execution:
     text = guidance(event)
     if not text:
         return execution
@@ -27,8 +68,37 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
     return changed(execution, told=Told(texts=(*told.texts, text), unseen=told.unseen + 1))
 
 
-def _asks(execution: Execution, question: str) -> bool:
-    return execution.question is not None and execution.question.question == question
+def _held(execution: Execution, event: InputReceived) -> Execution:
+    """A pause of a person stands over one of the machine, and only a person lifts it."""
+    holder = execution.paused
+    if event.sort == "pause":
+        keep = holder is not None and (holder.author.id != MACHINE.id or event.author.id == MACHINE.id)
+        return execution if keep else changed(execution, paused=event)
+    if holder is not None and event.author.id == MACHINE.id and holder.author.id != MACHINE.id:
+        return execution
+    return changed(execution, paused=None)
+
+
+def _deleted(execution: Execution, event: InputReceived) -> Execution:
+    """The task's message is gone: where nothing has been done the task is too, else the model is told."""
+    started = execution.started
+    if started is None or event.message not in ("", started.inbox):
+        return execution
+    if execution.turn.number < 2 and not execution.turn.answered:
+        return changed(execution, withdrawn=event)
+    text = guidance(event)
+    return changed(execution, told=changed(execution.told, texts=(*execution.told.texts, text)))
+
+
+def rested(execution: Execution, at: datetime) -> Execution:
+    """The time in which a person is asked, or holds it, is nobody's work: no cap counts it."""
+    rests, since = execution.question is not None or execution.paused is not None, execution.resting_since
+    if rests == (since is not None):
+        return execution
+    if since is None:
+        return changed(execution, resting_since=at)
+    waiting = execution.spent.waiting + max((at - since).total_seconds(), 0.0)
+    return changed(execution, resting_since=None, spent=changed(execution.spent, waiting=waiting))
 
 
 def policy_changed(execution: Execution, event: PolicyChanged, envelope: Envelope) -> Execution:
@@ -45,25 +115,33 @@ def policy_changed(execution: Execution, event: PolicyChanged, envelope: Envelop
     return changed(execution, caps=caps, spent=spent, decided=None)
 
 
+def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
+    """A call waits for an approval; one that was given for another state of the world counts no more."""
+    return change_call(execution, event.call, gated=event, approval="", denied="")
+
+
 def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:
     """A question is open."""
-    if event.call:
+    if event.call and event.sort != "approval":
         execution = change_call(execution, event.call, asked=event.question)
-    return changed(execution, question=event, asked_at=envelope.at, answer=None, decided=None)
+    return changed(execution, question=event, partial={}, answer=None, expired=False, decided=None)
 
 
 def decided(execution: Execution, event: Decided, envelope: Envelope) -> Execution:
     """The question is closed; what the rules count begins anew."""
-    waited = (envelope.at - execution.asked_at).total_seconds() if execution.asked_at else 0.0
-    spent = changed(execution.spent, waiting=execution.spent.waiting + max(waited, 0.0))
+    question = execution.question
+    if question is not None and question.sort == "approval":
+        allowed = event.choice == ALLOW
+        denied = "" if allowed else event.text or f"{event.by.name} denied it"
+        execution = change_call(execution, question.call, approval=question.question if allowed else "", denied=denied)
     judged = changed(execution.judged, errors_since=(), stuck_since=False, empty_answers=0)
     return changed(
         execution,
         question=None,
-        asked_at=None,
+        partial={},
         answer=None,
+        expired=False,
         decided=event,
-        decided_on=execution.question,
-        spent=spent,
+        decided_on=question,
         judged=judged,
     )

@@ -15,7 +15,7 @@ from agentic.prompts import identity
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
     """The next request.  The execution's history must already hold what the request adds to it."""
     if execution.talk:
-        return Prompt(system=identity.TALK, tools=(), messages=execution.history)
+        return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=execution.history)
     return Prompt(
         system=system_text(execution.started),
         tools=tools,

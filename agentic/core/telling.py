@@ -11,6 +11,7 @@ from agentic.core.events import EarlierResult, InputReceived, QuotedMessage, Sta
 from agentic.core.execution import Execution, Turn
 
 NOTE = "[Note from Threadwright]"
+REPLIES = "[What this replies to or passes on, quoted as data]"
 
 
 def first_message(started: Started) -> str:
@@ -30,10 +31,16 @@ def guidance(event: InputReceived) -> str:
     """What the next request says of something a person did; '' where it concerns only people."""
     name = event.author.name
     attached = "".join("\n" + _file_line(file.path or file.name, file.size, file.skipped) for file in event.files)
+    if event.quoted:
+        attached += f"\n{REPLIES}\n" + "\n".join(_quoted(message) for message in event.quoted)
     if event.sort in ("guidance", "answer", "task"):
         return f"[User guidance from {name}]\n{event.text}{attached}"
     if event.sort == "edited":
         return f"[User guidance: {name} edited the task, which now reads]\n{event.text}{attached}"
+    if event.sort == "ask":
+        return f"[User guidance from {name}]\nBefore you go on, put your open questions to me with ask_user."
+    if event.sort == "deleted":
+        return f"{NOTE} {name} deleted the message with the task. Go on with it, unless somebody stops you."
     if event.sort == "correction":
         return f"[User correction from {name}: that was wrong]\n{event.text}{attached}".rstrip()
     return ""
@@ -62,7 +69,8 @@ def _file_line(path: str, size: int, skipped: str) -> str:
 
 def _earlier(result: EarlierResult) -> str:
     files = f" Files changed: {', '.join(result.files)}." if result.files else ""
-    return f"- Task: {result.task}\n  Ended: {result.reason}.{files}\n  Answer: {result.answer}"
+    since = f"\n  Since then: {' '.join(result.since)}" if result.since else ""
+    return f"- Task: {result.task}\n  Ended: {result.reason}.{files}\n  Answer: {result.answer}{since}"
 
 
 def _quoted(message: QuotedMessage) -> str:

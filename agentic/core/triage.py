@@ -20,6 +20,8 @@ _TALK = re.compile(
 def triage(started: Started) -> Triaged:
     """The first reading of a task."""
     text = started.task.strip()
+    if started.side:
+        return Triaged(talk=True, role=started.role, complexity="simple")
     if not started.files and _TALK.match(text):
         return Triaged(talk=True, role=started.role, complexity="simple")
     return Triaged(talk=False, role=started.role, complexity=started.complexity)

@@ -121,6 +121,8 @@ class EarlierResult(Frozen):
     reason: Reason
     answer: str
     files: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
+    """What people did about it afterwards: undid it, merged or deleted its branch."""
 
 
 class ChosenLesson(Frozen):

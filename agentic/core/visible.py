@@ -6,10 +6,13 @@ and a blocking problem notify.
 
 from __future__ import annotations
 
+from agentic.core.answering import refusal
 from agentic.core.events import (
     Asked,
+    CommitCreated,
     Envelope,
     Escalated,
+    Event,
     Finished,
     InputReceived,
     OutboxItem,
@@ -19,6 +22,7 @@ from agentic.core.events import (
     ToolFinished,
 )
 from agentic.core.execution import Execution
+from agentic.core.peopled import MACHINE, input_received
 
 _RECEIPTS = {
     "stop": "Stopping.",
@@ -26,7 +30,9 @@ _RECEIPTS = {
     "answer": "Thank you, going on.",
     "edited": "I saw your edit and will take it into the next step.",
     "correction": "Noted: that was wrong. I will take it into the next step.",
+    "ask": "I will put my open questions to you before I go on.",
 }
+_DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
 
 _DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
 
@@ -42,15 +48,22 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     def made(sort: OutboxSort, text: str = "", **more: object) -> tuple[OutboxItem, ...]:
         return (item.model_copy(update={"sort": sort, "text": text, **more}),)
 
+    if before.side or (isinstance(event, Started) and event.side):
+        return _beside(before, event, item)
     if isinstance(event, Started):
         return made("progress", target=event.inbox)
     if isinstance(event, InputReceived):
         if event.sort == "queue":
             return made("notice", f"{_DROPPED}\n- {event.text[:200]}")
-        text = _RECEIPTS.get(event.sort, "")
+        text = receipt(before, event, envelope)
         return made("receipt", text, target=event.message or event.inbox) if text else ()
     if isinstance(event, Asked):
-        return made("question", event.text, question=event.question, options=event.options, notify=True)
+        return made(
+            "question", event.text, question=event.question, options=event.options, parts=event.parts,
+            asked=event.sort, expires=event.expires, notify=True,
+        )  # fmt: skip
+    if isinstance(event, CommitCreated):
+        return made("offer", event.message, question=event.offer)
     if isinstance(event, Escalated):
         return made("notice", f"Handing over to a stronger model (tier {event.to_tier}), because {event.trigger}.")
     if isinstance(event, OwnerChanged):
@@ -60,6 +73,56 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Finished):
         return made("answer", event.answer, files=event.files, notify=True)
     return ()
+
+
+def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
+    """What a person is told of something they did, '' where nothing needs to be said."""
+    after = input_received(before, event, envelope)
+    if event.sort == "pause":
+        return _of_pause(before, event)
+    if event.sort == "resume":
+        return _of_resume(before, after, event)
+    if event.sort == "deleted":
+        return _DELETED if after.told != before.told else ""
+    if (event.sort in ("answer", "guidance") and before.question is not None) or event.target:
+        return _of_answer(before, after, event)
+    return _RECEIPTS.get(event.sort, "")
+
+
+def _of_pause(before: Execution, event: InputReceived) -> str:
+    """The machine says itself why it holds a thread, where that can be read."""
+    if event.author.id == MACHINE.id:
+        return ""
+    held = before.paused is not None and before.paused.author.id != MACHINE.id
+    return "I am paused already. ▶ goes on." if held else "Paused after the current step. ▶ goes on."
+
+
+def _of_resume(before: Execution, after: Execution, event: InputReceived) -> str:
+    if before.paused is None:
+        return "" if event.author.id == MACHINE.id else "I am not paused."
+    return "Going on." if after.paused is None else ""
+
+
+def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str:
+    if event.sort not in ("answer", "guidance"):
+        return _RECEIPTS.get(event.sort, "")
+    taken = after.answer is event
+    why = "" if taken or after.partial != before.partial else refusal(before, event)
+    heard = _RECEIPTS["guidance"] if after.told != before.told else ""
+    if why:
+        return f"{why} {heard}".rstrip()
+    if heard or taken:
+        return heard or _RECEIPTS["answer"]
+    open_ = len(after.question.parts) - len(after.partial) if after.question is not None else 0
+    return f"Noted; {open_} more to answer."
+
+
+def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxItem, ...]:
+    """Of a side question only the answer is seen, as a reply to who asked."""
+    if not isinstance(event, Finished) or before.started is None:
+        return ()
+    update = {"sort": "answer", "text": event.answer, "target": before.started.inbox, "notify": True}
+    return (item.model_copy(update=update),)
 
 
 def _unknown(before: Execution, event: ToolFinished) -> str:

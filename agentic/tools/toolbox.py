@@ -80,8 +80,10 @@ class StandardToolbox(Toolbox):
         """The tools, in a stable order."""
         return self._specs
 
-    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
-        """Validate a call; pure, never raises for what a model wrote."""
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        """Validate a call, and say whether a person must approve it; pure, never raises for what a model wrote."""
         known = self._tools.get(tool)
         return known.prepare(arguments) if known else Refused(self._unknown(tool))
 
@@ -96,6 +98,10 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        """A hash of what a gated call would touch."""
+        return ""
 
     async def checkpoint(self) -> Saved:
         """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``."""

@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentic.core import counting, decide, evolving, peopled
+from agentic.core import answering, approvals, asking, counting, decide, evolving, peopled, requesting
 from tests.mutants.parts import branches
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ def mutants() -> list[tuple[str, str]]:
     found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
     steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
     found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
-    for module in (evolving, peopled, counting):
+    for module in (evolving, peopled, requesting, counting, answering, approvals, asking):
         assert module.__file__ is not None
         name = module.__name__
         found += [

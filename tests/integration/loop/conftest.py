@@ -16,7 +16,7 @@ from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import Completion, Lease, Observation, Perception, Prepared, Question, Refused
+from agentic.ports import Completion, Lease, Observation, Perception, Prepared, Question, Refused, Saved
 from agentic.stores.memory import MemoryStore
 
 YOU = Person(id="7", name="you")
@@ -56,7 +56,9 @@ class Bench:
         ToolSpec("finish", "Finish.", {"type": "object"}, "unkeyed", "read", cognitive=True),
     )
 
-    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
         if "wrong" in arguments:
             return Refused("wrong is no argument of this tool")
         effect = next(spec.effect for spec in self.specs if spec.name == tool)
@@ -79,6 +81,12 @@ class Bench:
         if prepared.arguments.get("fails"):
             return Observation("failed", f"{name} failed", exit_code=1, error="it broke")
         return Observation("ok", f"{name} seen")
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        return ""
+
+    async def checkpoint(self) -> Saved:
+        return Saved("before")
 
     async def perceive(self) -> Perception:
         return self.perception
@@ -105,7 +113,10 @@ class Stage:
             task=task,
             requester=YOU,
             policy=Policy.model_validate({"tiers": (Tier(number=2, models=("small",)),), **policy}),
-            tools=tuple(ToolRef(name=s.name, effect=s.effect) for s in self.toolbox.specs),
+            tools=tuple(
+                ToolRef(name=s.name, effect=s.effect, permission=s.permission, cognitive=s.cognitive)
+                for s in self.toolbox.specs
+            ),
             inbox="1",
         )
         async with asyncio.timeout(20):

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from agentic.core.events import (
     CallBlock,
+    CheckpointSaved,
     Envelope,
     Event,
     InputReceived,
@@ -48,7 +49,14 @@ class Log:
     """A log in the making, with the state it folds to."""
 
     def __init__(
-        self, task: str = "Fix the test.", *, triaged: bool = True, talk: bool = False, **policy: object
+        self,
+        task: str = "Fix the test.",
+        *,
+        triaged: bool = True,
+        talk: bool = False,
+        saved: bool = True,
+        side: bool = False,
+        **policy: object,
     ) -> None:
         self.envelopes: list[Envelope] = []
         self.execution = Execution(id="x1")
@@ -57,11 +65,19 @@ class Log:
         values = {"tiers": TIERS, **policy}
         self.add(
             Started(
-                thread="100", task=task, requester=YOU, policy=Policy.model_validate(values), tools=TOOLS, inbox="100"
+                thread="100",
+                task=task,
+                requester=YOU,
+                policy=Policy.model_validate(values),
+                tools=TOOLS,
+                inbox="100",
+                side=side,
             )
         )
         if triaged:
             self.add(Triaged(talk=talk))
+        if saved and triaged:
+            self.add(CheckpointSaved(manifest="m0", through_seq=2))
 
     def add(self, *events: Event) -> Execution:
         """Append events under the present fence, a second apart."""
@@ -138,14 +154,18 @@ class Log:
         self.start(index)
         return self.finish(index, outcome, **more)  # pyright: ignore[reportArgumentType]
 
-    def say(self, sort: Sort, text: str = "", target: str = "") -> Execution:
+    def say(
+        self, sort: Sort, text: str = "", target: str = "", by: Person = YOU, message: str | None = None
+    ) -> Execution:
         """Something a person did."""
         name = f"in{self.execution.seq + 1}"
-        return self.add(InputReceived(inbox=name, sort=sort, author=YOU, text=text, target=target, message=name))
+        about = name if message is None else message
+        return self.add(InputReceived(inbox=name, sort=sort, author=by, text=text, target=target, message=about))
 
     def settle(self) -> Execution:
         """Let the rules record what follows until an effect, a question or the end is due."""
-        from agentic.core.decide import Ask, Record, decide
+        from agentic.core.actions import Ask, Record
+        from agentic.core.decide import decide
 
         for _ in range(50):
             match decide(self.execution):

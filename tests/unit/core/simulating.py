@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from agentic.core.decide import Action, Ask, Cancel, Finish, Record, Think, UseTools, Wait, decide
+from agentic.core.actions import Action, Ask, Cancel, Finish, Record, Think, UseTools, Wait
+from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
     CallBlock,

@@ -103,7 +103,8 @@ def test_the_marker_beside_calls_is_premature() -> None:
 
 
 def test_a_failed_completion_is_no_success() -> None:
-    from agentic.core.decide import Finish, decide
+    from agentic.core.actions import Finish
+    from agentic.core.decide import decide
 
     log = ended([], success=False, files=["a.py"])
     log.settle()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.decide import RULES, Cancel, Finish, Record, Think, UseTools, Wait, decide
+from agentic.core.actions import Cancel, Finish, Record, Think, UseTools, Wait
+from agentic.core.decide import RULES, decide
 from agentic.core.events import (
     Asked,
     CallBlock,
@@ -28,8 +29,8 @@ def names(action: object) -> list[str]:
 
 def test_the_order_of_the_rules_is_the_one_that_holds_the_promises() -> None:
     assert [rule.__name__ for rule in RULES] == [
-        "finished", "stopping", "out_of_time", "older_fence", "in_flight", "budget", "open_calls", "end_of_turn",
-        "waiting", "decided", "untriaged", "model_failed", "completed", "limit", "escalate", "intervene",
+        "finished", "stopping", "withdrawn", "out_of_time", "older_fence", "paused", "deadlines", "in_flight",
+        "budget", "approvals", "checkpoint", "open_calls", "end_of_turn", "waiting", "decided", "untriaged", "model_failed", "completed", "limit", "escalate", "intervene",
     ]  # fmt: skip
 
 

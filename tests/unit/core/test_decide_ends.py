@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentic.core import asking
-from agentic.core.decide import Finish, Think, Wait, decide
+from agentic.core.actions import Finish, Think, Wait
+from agentic.core.decide import decide
 from agentic.core.events import (
     DeadlinePassed,
     Decided,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.decide import Finish, Think, decide
+from agentic.core.actions import Finish, Think
+from agentic.core.decide import decide
 from agentic.core.events import Asked, Intervened, OwnerChanged, Reported
 from agentic.core.evolving import EVIDENCE
 from agentic.core.triage import triage

@@ -108,4 +108,4 @@ def test_guidance_names_the_person_and_their_files() -> None:
     assert guidance(event) == "[User guidance from you]\nlook here\n- a (1 bytes)"
     edited = event.model_copy(update={"sort": "edited", "files": ()})
     assert "edited the task, which now reads]\nlook here" in guidance(edited)
-    assert guidance(event.model_copy(update={"sort": "deleted"})) == ""
+    assert guidance(event.model_copy(update={"sort": "feedback"})) == ""

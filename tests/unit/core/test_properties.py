@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.core import decide as rules
-from agentic.core.decide import Record, decide
+from agentic.core.actions import Record
+from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
     CancelRequested,

@@ -30,7 +30,7 @@ def test_what_people_do_gets_a_receipt_and_votes_are_left_to_others() -> None:
     log.say("feedback", "up")
     receipts = [item for item in shown(log) if item.sort == "receipt"]
     assert [item.text for item in receipts] == ["Stopping.", "I will take that into the next step."]
-    assert receipts[0].target == "in3"
+    assert receipts[0].target == "in4"
 
 
 def test_questions_answers_and_blocking_problems_notify_and_the_rest_is_silent() -> None:

@@ -13,16 +13,7 @@ from pydantic import JsonValue
 from agentic.core.events import Envelope, FileRef, InboxItem, OutboxItem, Person, Policy, Sort, Tier
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import (
-    Completion,
-    Observation,
-    Perception,
-    Prepared,
-    Question,
-    Refused,
-    Store,
-    ToolSpec,
-)
+from agentic.ports import Completion, Observation, Perception, Prepared, Question, Refused, Saved, Store, ToolSpec
 from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
 from bot.ground import Ground
@@ -56,7 +47,9 @@ class Bench:
             ToolSpec(name, name, schema, effect="unkeyed", permission="execute") for name in ("work", "ask", "finish")
         )
 
-    def prepare(self, tool: str, arguments: dict[str, JsonValue]) -> Prepared | Refused:
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
         return Prepared(arguments, "sha", "unkeyed")
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
@@ -73,6 +66,12 @@ class Bench:
         finally:
             self.ended.set()
         return Observation("ok", "worked", exit_code=0)
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        return ""
+
+    async def checkpoint(self) -> Saved:
+        return Saved("before")
 
     async def perceive(self) -> Perception:
         return Perception()

@@ -1,0 +1,87 @@
+"""What ``decide`` can answer: the actions, and the timers that some of them wait for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentic.core.events import Asked, Event, Finished
+from agentic.core.execution import Call
+
+__all__ = ["Action", "Ask", "Cancel", "Checkpoint", "Finish", "Record", "Think", "Timer", "UseTools", "Wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """When ``at`` has come, ``DeadlinePassed(ref)`` is appended."""
+
+    ref: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Ask a model for the next turn; ``attempt`` counts requests for the same turn from 1."""
+
+    turn: int
+    tier: int
+    model: str
+    attempt: int
+    max_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UseTools:
+    """Begin these calls together: an intent each, then the effects.
+
+    A call that a person must approve is recorded as ``Gated`` instead, unless its approval covers it as it is now.
+    """
+
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Save the workspace before the first change; where that already runs, wait for its end."""
+
+    timers: tuple[Timer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Put a question to the person."""
+
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """End the effects with these ids; each of them still gets its result."""
+
+    refs: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Append facts and do nothing else."""
+
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Until an effect ends, a person acts, or a timer runs out."""
+
+    timers: tuple[Timer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End the execution; what still runs in the sandbox is ended first unless the task is done."""
+
+    finished: Finished
+
+
+Action = Think | UseTools | Checkpoint | Ask | Cancel | Record | Wait | Finish

@@ -1,0 +1,73 @@
+"""What a person's words say to an open question: whose answer counts, which option it names, which parts it answers.
+
+Used by the fold, so that an answer is read once, when it comes in, by the question as it stood then.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentic.core.events import Asked, InputReceived, Level, Option, Person
+from agentic.core.execution import Execution
+
+LEVELS: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
+CLOSED = "This question is no longer open."
+LATE = "It is too late to decide this: nobody approved it in time, so it was denied."
+_NUMBERED = re.compile(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
+
+
+def at_least(level: Level, needed: Level) -> bool:
+    """Whether ``level`` includes ``needed``."""
+    return LEVELS.index(level) >= LEVELS.index(needed)
+
+
+def refusal(execution: Execution, event: InputReceived) -> str:
+    """Why an answer does not count, in words for who gave it; '' where it does."""
+    question = execution.question
+    if question is None or event.target.partition("#")[0] not in ("", question.question):
+        return CLOSED
+    if execution.expired:
+        return LATE
+    if not at_least(event.author.level, question.who_may):
+        who = {"viewer": "Anyone", "executor": "An executor", "operator": "An operator", "owner": "An owner"}
+        return f"{who[question.who_may]} must decide this; you cannot."
+    if question.sort == "extension" and not _own_or_operator(execution, event.author):
+        return f"Only {execution.requester.name}, who asked for this, or an operator can give it more turns."
+    return ""
+
+
+def _own_or_operator(execution: Execution, person: Person) -> bool:
+    return person.id == execution.requester.id or at_least(person.level, "operator")
+
+
+def option_of(options: tuple[Option, ...], said: str) -> Option | None:
+    """The option that is named by its id, label or number."""
+    wanted = said.strip().casefold()
+    for number, option in enumerate(options, start=1):
+        if wanted in (option.id.casefold(), option.label.casefold(), str(number)):
+            return option
+    return None
+
+
+def label_of(options: tuple[Option, ...], said: str) -> str:
+    """What was chosen, in words: the label of the option that was named, else what was said."""
+    option = option_of(options, said)
+    return option.label if option is not None else said.strip()
+
+
+def in_parts(question: Asked, known: dict[str, str], event: InputReceived) -> dict[str, str]:
+    """The answers to the parts of a question, with this one: of the part it names, or of those its words answer."""
+    part = event.target.partition("#")[2]
+    said = {part: event.text} if part else _said_of_each(question, known, event.text)
+    return known | {each.id: label_of(each.options, said[each.id]) for each in question.parts if each.id in said}
+
+
+def _said_of_each(question: Asked, known: dict[str, str], text: str) -> dict[str, str]:
+    """By number ("1: yes, 2: no"), else a line for each open part, else the whole text for all that are open."""
+    before, *pieces = _NUMBERED.split(text)
+    numbered = {int(number): said for number, said in zip(pieces[::2], pieces[1::2], strict=True)}
+    if numbered and not before.strip() and all(1 <= number <= len(question.parts) for number in numbered):
+        return {question.parts[number - 1].id: said for number, said in numbered.items()}
+    still_open = [part.id for part in question.parts if part.id not in known]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return dict(zip(still_open, lines if len(lines) == len(still_open) else [text] * len(still_open), strict=True))

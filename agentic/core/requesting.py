@@ -1,0 +1,82 @@
+"""The part of the fold that models cause: requests, their answers, their failures."""
+
+from __future__ import annotations
+
+from agentic.core import confidence
+from agentic.core.conversation import Message, ToolCall
+from agentic.core.counting import take_report
+from agentic.core.events import (
+    CallBlock,
+    Envelope,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    ReasoningBlock,
+    TextBlock,
+)
+from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
+from agentic.core.frozen import changed
+from agentic.core.identity import call_id
+from agentic.core.telling import pending_message
+
+
+def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
+    """A request carries what was told; it is in flight until it has an answer or a failure."""
+    pending = pending_message(execution)
+    history = (*execution.history, pending) if pending else execution.history
+    request = Request(
+        id=event.request,
+        seq=envelope.seq,
+        fence=envelope.fence,
+        turn=event.turn,
+        tier=event.tier,
+        model=event.model,
+        reserved_usd=event.reserved_usd,
+    )
+    turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
+    return changed(execution, request=request, history=history, told=Told(), turn=turn, decided=None)
+
+
+def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
+    """An answer is the turn, with its calls; what it cost is spent."""
+    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+    blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
+    calls = tuple(Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks))
+    reasoning = tuple(
+        (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
+    )
+    history = execution.history
+    if text or calls:
+        made = tuple(ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks)
+        history = (*history, Message("assistant", text=text, calls=made, reasoning=reasoning))
+    judged = execution.judged
+    judged = changed(
+        judged,
+        empty_answers=0 if text or calls else judged.empty_answers + 1,
+        textual_answers=0 if calls else judged.textual_answers + bool(text and event.stop != "length"),
+        truncated_answers=judged.truncated_answers + 1 if event.stop == "length" else 0,
+        reported_this_turn=False,
+    )
+    spent = execution.spent
+    spent = changed(spent, tokens=spent.tokens + event.usage.total, usd=spent.usd + event.usd)
+    execution = changed(
+        execution,
+        request=None,
+        failure=Failure(),
+        mind=changed(execution.mind, perceived=None),
+        history=history,
+        spent=spent,
+        judged=judged,
+        turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
+    )
+    stated = confidence.stated_in(text)
+    return execution if stated is None else take_report(execution, stated)
+
+
+def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
+    """A request without an answer; where nobody knows what it cost, its reservation is spent."""
+    spent = execution.spent
+    if event.failure in ("lost", "cancelled", "timed_out") and execution.request is not None:
+        spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
+    count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
+    return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))

@@ -1,0 +1,34 @@
+"""Ending what runs: every task is told to, and waited for no longer than a lease can bear."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+from agentic.errors import SandboxError
+from agentic.ports import Toolbox
+
+ACKNOWLEDGE_SECONDS = 3.0
+"""So long a cancelled effect may take to say that it ended; then its sandbox is ended."""
+SETTLE_SECONDS = 4.0
+"""So long the end of everything in the sandbox may take; with the line above, less than a lease has left."""
+
+
+async def late_to_end(tasks: Iterable[asyncio.Task[Any] | None]) -> set[asyncio.Task[Any]]:
+    """Cancels those that still run; the ones that did not say in time that they ended."""
+    left = [task for task in tasks if task is not None and not task.done()]
+    for task in left:
+        task.cancel()
+    if not left:
+        return set()
+    _, late = await asyncio.wait(left, timeout=ACKNOWLEDGE_SECONDS)
+    return late
+
+
+async def settled(toolbox: Toolbox) -> None:
+    """End what runs in the sandbox; one that cannot be told to is left to its own heartbeat."""
+    with contextlib.suppress(TimeoutError, SandboxError):
+        async with asyncio.timeout(SETTLE_SECONDS):
+            await toolbox.settle()
