@@ -33,16 +33,20 @@ from agentic.ports import Sink, Store
 from agentic.stores.owners import this_process
 from agentic.world import Choice, Sandboxes
 from agentic.world.snapshots import Snapshots
+from bot.acts import ThreadActs
 from bot.announcing import Announcing
 from bot.backstage import Backstage
+from bot.branches import Branches
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
+from bot.courtesy import Courteous, Courtesy
 from bot.discretion import secrets_of
 from bot.download import download
 from bot.feed import Feed
 from bot.ground import Ground
 from bot.modelling import models_from, prices_from
+from bot.offering import Offers
 from bot.quoting import Quoting
 from bot.reading import Options
 from bot.refetching import Refetching
@@ -52,6 +56,7 @@ from bot.slots import Slots
 from bot.starting import Beginning, policy_from
 from bot.state import DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
+from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from reflexion import Reflexion
@@ -63,6 +68,7 @@ BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
+DISCORD = str(Settings.model_fields["discord_api"].default)
 LOCAL_READY_SECONDS = 0.05
 DISCORD_READY_SECONDS = 2.0
 
@@ -143,6 +149,7 @@ class App:
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots
         )
+        offers = Offers(store)
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
         learning = Announcing(reflexion, store, lessons)
 
@@ -151,10 +158,16 @@ class App:
             feed.outbox.set()
 
         policy = policy_from(settings, models.tiers, attended=place.attended)
+
+        async def missed(thread: str) -> None:
+            await bot.catching.before_going_on()
+
+        courtesy = Courtesy()
         ground = Ground(
             store=store,
             clock=clock,
-            runner=Loop(store, router, clock, (feed, roster, *sinks), BUILD),
+            courtesy=courtesy,
+            runner=Loop(store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD),
             workshop=workshop,
             learning=learning,
             slots=Slots(settings.max_executions),
@@ -169,12 +182,16 @@ class App:
                 place=workshop.place,
             ),
             tell=tell,
+            acts=ThreadActs(
+                Undoing(store, clock, workshop, snapshots, BUILD), Branches(store, clock, workshop, offers, BUILD)
+            ),
+            missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
         bot = create_bot(
             threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content),
+            Backstage(lessons, workshop, policy, snapshots.content, offers),
         )  # fmt: skip
         quotes.through(bot.desk)
         learning.through(bot.desk)
@@ -227,7 +244,15 @@ class App:
         else:
             assert self.settings.discord_token is not None
             token = self.settings.discord_token.get_secret_value()
-        self._connection = asyncio.create_task(self.bot.start(token), name="connection")
+        self._connection = asyncio.create_task(self._start(token), name="connection")
+
+    async def _start(self, token: str) -> None:
+        elsewhere = self.settings.discord_api
+        if self.guild is None and elsewhere != DISCORD:
+            from bot.guild.attachment import attach_over_http
+
+            await attach_over_http(elsewhere)
+        await self.bot.start(token)
 
     def _raise_why(self, connection: asyncio.Task[None]) -> None:
         error = None if connection.cancelled() else connection.exception()

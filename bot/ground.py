@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.events import InboxItem, OutboxItem, Started
 from agentic.core.execution import Execution
 from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
+from bot.courtesy import Courtesy
 from bot.learning import Learning
 from bot.slots import Slots
 
@@ -39,6 +40,10 @@ class Acts(Protocol):
         """Do it, at most once in effect; returns the receipt's words.  Raises ``AgenticError``."""
         ...
 
+    async def ended(self, execution: Execution) -> None:
+        """An execution has ended, and nothing of it runs any more.  Never fails."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
@@ -54,5 +59,6 @@ class Ground:
     begin: Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
     tell: Callable[[OutboxItem], Awaitable[None]]
     acts: Acts | None = None
+    courtesy: Courtesy = field(default_factory=Courtesy)
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until what was said in a thread while nobody listened has been read; then what ran there may go on."""

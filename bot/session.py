@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Self
 
-from agentic.core.events import Asked, Decided, Envelope, Finished, InboxItem, InputReceived, OutboxItem
+from agentic.core.events import Asked, Decided, Envelope, Finished, InboxItem, InputReceived, ModelRequested, OutboxItem
 from agentic.ports import SessionRow
 from bot.conversation import Activity
 from bot.crowding import Crowd
@@ -85,6 +85,7 @@ class Session:
         self.doorbell.set()
         self.aside.set()
         if self.task is None and not self.ended:
+            self.ground.courtesy.begins(self.thread)
             self.task = asyncio.create_task(self.serve(self), name=f"session {self.thread}")
 
     def stop(self) -> None:
@@ -106,6 +107,8 @@ class Session:
         """Keep up with whether a person is being asked, with pauses, and with the end."""
         event = envelope.event
         self.crowd.saw(envelope)
+        if isinstance(event, ModelRequested):
+            self.ground.courtesy.began(self.thread)
         if isinstance(event, Asked):
             self.asked(event.question)
         elif self.question and isinstance(event, Decided | Finished):
@@ -155,6 +158,7 @@ class Session:
 
     def rests(self) -> None:
         """Nothing runs."""
+        self.ground.courtesy.began(self.thread)
         self.execution = ""
         self.paused = ""
         self.answered()
