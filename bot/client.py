@@ -10,6 +10,7 @@ import discord
 from discord.ext import commands
 
 from agentic.ports import Store
+from bot.backfill import CatchingUp
 from bot.backstage import Backstage
 from bot.board import Board
 from bot.closing import Closing
@@ -27,15 +28,20 @@ from bot.reading import Options, Reader
 from bot.records import Records
 from bot.registration import Registration
 from bot.sending import Sender
+from bot.tending import Tending
+from bot.watermarks import Lanes, Watermarks
 
-COGS = ("bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.places", "bot.cogs.commands")
+COGS = (
+    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.places",
+    "bot.cogs.commands",
+)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
 
 def intents() -> discord.Intents:
-    """Guilds, their messages with content, and reactions: nothing else."""
-    return discord.Intents(guilds=True, guild_messages=True, message_content=True, guild_reactions=True)
+    """Guilds, their messages with content, direct messages, and reactions: nothing else."""
+    return discord.Intents(guilds=True, messages=True, message_content=True, reactions=True)
 
 
 class ThreadwrightBot(commands.Bot):
@@ -58,10 +64,14 @@ class ThreadwrightBot(commands.Bot):
         self.desk = Desk(self, self.sender, Discretion(options.secrets))
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = Board(store, self.desk, feed, self.preferences)
-        self.outbox = Outbox(store, self.desk, feed, self.board, Composer(store, feed, fetch_file, backstage.fetch_before))
+        self.outbox = Outbox(
+            store, self.desk, feed, self.board, Composer(store, feed, fetch_file, backstage.fetch_before)
+        )
         self.reach, self.records = Reach(self), Records(store)
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
+        self.lanes, self.watermarks = Lanes(), Watermarks(store)
+        self.catching, self.tending = CatchingUp(self), Tending(self)
         self._running: list[asyncio.Task[None]] = []
 
     async def setup_hook(self) -> None:
@@ -71,8 +81,11 @@ class ThreadwrightBot(commands.Bot):
         self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
+        self._begin("watermarks", self.watermarks.run())
         self._begin("closing", Closing(self.store, self.desk, self.feed).run())
         self._begin("commands", self.registration.run())
+        if self.backstage.offers is not None:
+            self._begin("offers", self.backstage.offers.run(self.desk))
 
     async def on_guild_channel_update(self, *_: object) -> None:
         """Rights may have changed: what was kept back is tried again."""
@@ -88,6 +101,7 @@ class ThreadwrightBot(commands.Bot):
 
     async def close(self) -> None:
         """Stop delivering; what waits stays in the outbox."""
+        self.catching.stop()
         for task in self._running:
             task.cancel()
         if self._running:

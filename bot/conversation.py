@@ -56,6 +56,8 @@ class StatusView:
     """Id of the open question."""
     asked: Asked | None = None
     """The open question itself."""
+    paused: str = ""
+    """Id of who paused it, '' where it is not."""
     step: str = ""
     turn: int = 0
     tier: int = 0

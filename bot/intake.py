@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from agentic.core.events import InboxItem
-from agentic.errors import AgenticError
+from agentic.core.events import InboxItem, OutboxItem
+from agentic.errors import AgenticError, StoreError
+from agentic.ports import Store
 from bot.conversation import Conversation, Receipt
+from bot.feed import Feed
 from bot.inputs import Ignored, Outcome, Told
 from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
 from bot.sending import Urgency
@@ -30,8 +32,8 @@ class Place:
 class Intake:
     """The way of everything people do into the conversation."""
 
-    def __init__(self, conversation: Conversation, desk: Desk) -> None:
-        self._conversation, self._desk = conversation, desk
+    def __init__(self, conversation: Conversation, desk: Desk, store: Store, feed: Feed) -> None:
+        self._conversation, self._desk, self._store, self._feed = conversation, desk, store, feed
 
     async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
         """Deliver an inbox item and return its receipt; None where nothing was delivered."""
@@ -41,8 +43,8 @@ class Intake:
                 if receipt.text:
                     await self.tell(receipt.text, id, place)
                 return receipt if receipt.accepted else None
-            case Told(text):
-                await self.tell(text, id, place)
+            case Told(text, key):
+                await self.tell(text, key or id, place)
             case Ignored(reason):
                 log.debug("%s ignored: %s", id, reason)
             case _:
@@ -57,8 +59,17 @@ class Intake:
             return Receipt(False, "idle", not_kept(item.id, error))
 
     async def tell(self, text: str, id: str, place: Place) -> None:
-        """Answer in place, once for each thing a person did."""
-        post = Post(place.channel, text, nonce_of(f"told.{id}"), reply_to=place.reply_to)
+        """Answer in place, once for each thing a person did, also over a crash; where nothing can be kept, at once."""
+        key = f"told.{id}"
+        item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)
+        try:
+            await self._store.put_outbox([item])
+        except StoreError as error:
+            log.warning("an answer is not kept, but said: %s", error)
+        else:
+            self._feed.outbox.set()
+            return
+        post = Post(place.channel, text, nonce_of(key), reply_to=place.reply_to)
         try:
             await self._desk.post(post, Urgency.RESULT)
         except (Held, Gone, Unfit) as error:

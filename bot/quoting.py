@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import discord
 
 from agentic.core.events import QuotedMessage
 from bot.posting import Desk, Gone, Held, Unfit
+from bot.reading import said_in
 from bot.render import cut, storable
 
 MESSAGES = 50
@@ -38,7 +42,7 @@ class Quoting:
             return ()
         try:
             async with asyncio.timeout(SECONDS):
-                said = await self._desk.said_before(thread, before, MESSAGES)
+                said = await self._desk.look(thread, partial(_said, before=before))
         except (Held, Gone, Unfit, TimeoutError) as error:
             log.info("thread %s: what was said before cannot be read: %s", thread, error or "it takes too long")
             return ()
@@ -48,3 +52,16 @@ class Quoting:
             for name, text, at in said
             if at >= since
         )
+
+
+async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, datetime]]:
+    """(author, text, when) of what people said in a channel before a message, oldest first."""
+    found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
+    told = [(m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
+    return [one for one in told[::-1] if one[1]]
+
+
+def _of_the_bot(message: discord.Message) -> bool:
+    """Whether the bot itself said it."""
+    me = message.guild.me if message.guild is not None else getattr(message.channel, "me", None)
+    return me is not None and message.author.id == me.id

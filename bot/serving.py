@@ -20,6 +20,7 @@ from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind
 from bot.session import Session, starts
+from bot.siding import side_questions
 from bot.tenure import ThreadTaken, take, while_held
 from bot.troubles import in_plain_words
 
@@ -197,9 +198,13 @@ class _Serving:
             started = None
             if not isinstance(work, str):
                 started = await unless(session.halt, ground.begin(work, session.row, toolbox))
-            return await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
+            async with side_questions(session, lease, execution):
+                ended = await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
         finally:
             await self._settle(toolbox)
+        if ground.acts is not None:
+            await ground.acts.ended(ended)
+        return ended
 
     async def _settle(self, toolbox: Toolbox) -> None:
         """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""

@@ -21,6 +21,7 @@ from agentic.core.events import (
     ToolRef,
 )
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
+from bot.pasts import past_of, told_later
 from bot.settings import Settings
 
 EARLIER = 5
@@ -65,6 +66,7 @@ class Beginning:
         files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
+        recent = await self.quotes.recent(item.thread, item.message or item.id) if self.quotes else ()
         return Started(
             thread=item.thread,
             task=item.text,
@@ -82,7 +84,7 @@ class Beginning:
             ),
             files=files,
             earlier=await self._earlier(item.thread),
-            quoted=await self.quotes.recent(item.thread, item.message or item.id) if self.quotes else (),
+            quoted=(*recent, *item.quoted),
             lessons=await self.lessons.lessons_for(item.thread, session.guild, item.text),
             sandbox=await self.place() if self.place else "",
             inbox=item.id,
@@ -100,12 +102,14 @@ class Beginning:
             if isinstance(event, ToolFinished):
                 files.update(dict.fromkeys(change.path for change in event.changes))
             elif isinstance(event, Finished):
+                past = await past_of(self.store, row)
                 return EarlierResult(
                     execution=row.execution,
                     task=row.task,
                     reason=event.reason,
                     answer=event.answer[:ANSWER_CHARACTERS],
                     files=tuple(files)[:50],
+                    since=told_later(past),
                 )
         return None
 

@@ -39,6 +39,7 @@ def _view(
         requester=(session.activity != "idle" and session.requester) or began,
         question=session.question,
         asked=execution.question,
+        paused=session.paused,
         step=", ".join(call.block.tool for call in execution.calls_in_flight),
         turn=execution.turn.number,
         tier=execution.tier,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from agentic.core.events import InboxItem, Sort
 from bot.emoji import command
-from bot.gestures import commanded
+from bot.gestures import commanded, unanswerable
 from bot.inputs import House, Ignored, Kind, Outcome, Said, Scene, Told, Wanted, unheard
 from bot.refusals import IN_THE_THREAD, NOT_YOURS, VIEWER
 from bot.render import one_line
@@ -21,13 +21,17 @@ from bot.rights import may_steer
 NO_TASK = "What should I do? Write it after my name, for example: “the tests fail, fix the code”."
 UNREADABLE: Mapping[Kind, str] = {
     "voice": "I cannot listen to voice messages. Please write what I should do.",
-    "poll": "I cannot take a poll as a task. Please write what I should do.",
-    "forwarded": "A forwarded message is not an order. Say in your own words what I should do, and paste what matters.",
+    "poll": "I cannot take a poll as a task. Please write what I should do; a decision you came to, in words, is enough.",
+    "forwarded": "A forwarded message is not an order. Reply to it with what I should do, and I read it along.",
     "sticker": "I can only read text. Please write what I should do.",
 }
-FILES_ONLY = "I got {names}, but not what to do with it. Please send it again with a sentence."
-TASKS_ONLY = "files are taken with a task, not while one is running"
-SIDE = "Side questions are not built yet. Without `. btw` it reaches the running task as guidance."
+FILES_ONLY = "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
+FILES_ALONE = "(I attached these without words.)"
+EDITED = "(I edited what I wrote before; it now reads:)\n{text}"
+_SIDE = re.compile(r"\.\s*btw\b[,:]?\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
+_QUEUED = re.compile(r"\.\s+(?P<text>.+)", re.DOTALL)
+_RUNS = ("busy", "asking", "paused")
+_WITH_FILES: frozenset[Sort] = frozenset(("task", "queue", "side", "guidance", "answer"))
 
 
 def translate_message(said: Said, scene: Scene, house: House) -> Outcome:
@@ -40,11 +44,11 @@ def translate_message(said: Said, scene: Scene, house: House) -> Outcome:
         return Ignored("not addressed")
     if said.speaker.level == "viewer":
         return Told(VIEWER) if said.addressed else Ignored("a viewer")
-    if told := UNREADABLE.get(said.kind):
+    if (told := UNREADABLE.get(said.kind)) and not (said.kind == "forwarded" and said.text.strip()):
         return Told(told)
     text = without_mentions(said.text, house.mentions)
     if not text:
-        return _without_text(said)
+        return _without_text(said, scene)
     return _by_words(said, scene, text)
 
 
@@ -60,11 +64,26 @@ def translate_edit(said: Said, id: str, thread: str, task: str, house: House) ->
     )
 
 
-def _without_text(said: Said) -> Outcome:
+def translate_afterthought(said: Said, id: str, thread: str, before: str, house: House) -> Outcome:
+    """What an edit of guidance asks for that the running execution has taken in; ``before`` is how it read."""
+    if refused := unheard(said.speaker, house):
+        return refused
+    text = without_mentions(said.text, house.mentions)
+    if said.speaker.level == "viewer" or text in ("", before):
+        return Ignored("nothing that concerns the task was changed")
+    return InboxItem(
+        id=id, thread=thread, sort="guidance", author=said.speaker.person(), at=said.at, message=said.id,
+        text=EDITED.format(text=text),
+    )  # fmt: skip
+
+
+def _without_text(said: Said, scene: Scene) -> Outcome:
+    """Files alone reach what runs; where nothing does, it is asked what to do with them."""
     if not said.files:
         return Told(NO_TASK)
-    names = ", ".join(file.name for file in said.files[:3])
-    return Told(FILES_ONLY.format(names=names))
+    if said.thread and scene.state in _RUNS:
+        return _plain(said, scene, FILES_ALONE)
+    return Told(FILES_ONLY.format(names=", ".join(file.name for file in said.files[:3])))
 
 
 def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
@@ -75,11 +94,10 @@ def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
         if scene.state == "unknown":
             return Told(IN_THE_THREAD)
         return commanded(found, scene, said.speaker, _item(said, found[0], text=found[1]))
-    if said.thread and text.startswith(". btw "):
-        return Told(SIDE)
-    if said.thread and text.startswith(". "):
-        queued: Sort = "queue" if scene.state in ("busy", "asking") else "task"
-        return _item(said, queued, text=text[2:].strip())
+    if said.thread and (aside := _SIDE.fullmatch(text)):
+        return _item(said, "side" if scene.state in _RUNS else "task", text=aside["text"].strip())
+    if said.thread and (queued := _QUEUED.fullmatch(text)):
+        return _item(said, "queue" if scene.state in _RUNS else "task", text=queued["text"].strip())
     return _plain(said, scene, text)
 
 
@@ -87,19 +105,20 @@ def _plain(said: Said, scene: Scene, text: str) -> Outcome:
     if scene.state in ("unknown", "idle"):
         return _item(said, "task", text=text)
     if not may_steer(said.speaker.level, said.speaker.id, scene.requester):
-        return Told(NOT_YOURS)
+        return Told(NOT_YOURS, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
     if scene.state == "asking":
+        if why := unanswerable(scene, said.speaker.level):
+            return Told(why)
         return _item(said, "answer", text=text, target=scene.question)
     return _item(said, "guidance", text=text)
 
 
 def _item(said: Said, sort: Sort, *, text: str, target: str = "") -> InboxItem:
-    files = said.files
-    if sort not in ("task", "queue"):
-        files = tuple(file.model_copy(update={"path": "", "skipped": TASKS_ONLY}) for file in files)
     return InboxItem(
         id=said.id, thread=said.thread or said.id, sort=sort, author=said.speaker.person(), at=said.at, text=text,
-        message=said.id, files=files, target=target, channel="" if said.thread else said.channel,
+        message=said.id, files=said.files if sort in _WITH_FILES else (), target=target,
+        quoted=said.quoted if sort in _WITH_FILES and sort != "answer" else (),
+        channel="" if said.thread else said.channel,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""What happens to messages and threads of a running task after it began.
+"""What happens to messages after they were said: edited, deleted.
 
-An edit of its message reaches the agent as guidance, and never starts a second run.  A deleted thread stops it.
+An edit of a task's message reaches the agent as guidance, and never starts a second run; so does an edit of guidance.
+What still waits when its message is deleted is taken out.
 
 Discord also announces a "change" when a thread is made from a message or a link preview arrives: only other words with
 a time of editing are an edit.
@@ -9,29 +10,32 @@ a time of editing are an edit.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import discord
 from discord.ext import commands
 
-from agentic.core.events import InboxItem, Person
+from agentic.core.events import InboxItem, InputReceived, Person
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError
-from bot.inputs import Ignored, Outcome
+from bot.inputs import Ignored, Outcome, Said
 from bot.intake import Place, not_kept
 from bot.reading import when
-from bot.translate import translate_edit
+from bot.session import MACHINE
+from bot.translate import translate_afterthought, translate_edit
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
 
-NOBODY = Person(id="0", name="Discord (the thread was deleted)", level="operator")
+SOMEBODY = Person(id=MACHINE, name="Somebody", level="operator")
+_WAITING = ("guidance", "side")
 
 log = logging.getLogger(__name__)
 
 
 class Edits(commands.Cog):
-    """Takes edits of tasks in."""
+    """Takes edits and deletions in."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
@@ -40,10 +44,10 @@ class Edits(commands.Cog):
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """A message changed in some way."""
         message = payload.message
-        if message.edited_at is None or message.author == self.bot.user or message.guild is None:
+        if message.edited_at is None or message.author == self.bot.user:
             return
         id = f"e{message.id}.{int(message.edited_at.timestamp() * 1000)}"
-        place = Place(str(message.guild.id), str(message.channel.id), str(message.id))
+        place = Place(str(message.guild.id) if message.guild else "", str(message.channel.id), str(message.id))
         try:
             outcome = await self._outcome(message, id)
         except AgenticError as error:
@@ -52,29 +56,70 @@ class Edits(commands.Cog):
         await self.bot.intake.take(outcome, id, place)
 
     @commands.Cog.listener()
-    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
-        """A thread is gone: what runs in it stops, what was to be said there is dropped."""
-        thread = str(payload.thread_id)
-        if not self.bot.conversation.knows(thread):
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """A message is gone."""
+        await self.deleted(str(payload.message_id), str(payload.channel_id), str(payload.guild_id or ""))
+
+    @commands.Cog.listener()
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Many are."""
+        for message in sorted(payload.message_ids):
+            await self.deleted(str(message), str(payload.channel_id), str(payload.guild_id or ""))
+
+    async def deleted(self, message: str, channel: str, guild: str) -> None:
+        """The task of the message, or what waits of it, is told; nothing where it was neither."""
+        conversation = self.bot.conversation
+        thread = message if conversation.knows(message) else channel
+        if not conversation.knows(thread) or conversation.state(thread) == "idle":
             return
-        self.bot.outbox.gone(thread)
-        stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=NOBODY, at=when())
-        receipt = await self.bot.intake.deliver(stop, str(payload.guild_id))
-        log.warning("thread %s was deleted: %s", thread, "it is stopped" if receipt.accepted else receipt.text)
+        item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=when(), message=message)
+        try:
+            await self.bot.intake.deliver(item, guild)
+        except AgenticError as error:
+            log.error("the deletion of message %s was not kept: %s", message, error)
 
     async def _outcome(self, message: discord.Message, id: str) -> Outcome:
         said = self.bot.reader.said(message)
         conversation = self.bot.conversation
         thread = said.thread if conversation.knows(said.thread) else await conversation.thread_of_message(said.id)
-        task = await self.bot.store.execution(execution_id(thread, said.id)) if thread else None
+        if not thread:
+            return Ignored("an edit outside of tasks")
+        said = replace(said, speaker=await self.bot.reader.speaker_of(message))
+        task = await self.bot.store.execution(execution_id(thread, said.id))
         house = self.bot.reader.house(message.guild)
-        if thread and task is None:
-            waiting = [item for item in await self.bot.store.pending(thread) if item.id == said.id]
-            if waiting:
-                return translate_edit(said, id, thread, waiting[0].text, house)
-        if task is None or task.finished:
+        if task is None:
+            return await self._of_waiting(said, id, thread) or await self._of_guidance(said, id, thread)
+        if task.finished:
             return Ignored("an edit of what is no running task")
         return translate_edit(said, id, task.thread, task.task, house)
+
+    async def _of_waiting(self, said: Said, id: str, thread: str) -> Outcome | None:
+        """An edit of what still lies in the inbox: guidance is replaced in its place, a task is told of its edit."""
+        pending = await self.bot.store.pending(thread)
+        waiting = next((item for item in pending if said.id in (item.id, item.message) and item.sort != "edited"), None)
+        if waiting is None:
+            return None
+        house = self.bot.reader.house(None)
+        edited = translate_edit(said, id, thread, waiting.text, house)
+        if not isinstance(edited, InboxItem) or waiting.sort not in _WAITING:
+            return edited
+        await self.bot.store.discard([waiting.id])
+        return waiting.model_copy(update={"id": id, "text": edited.text, "message": said.id})
+
+    async def _of_guidance(self, said: Said, id: str, thread: str) -> Outcome:
+        """An edit of what the running execution has taken in."""
+        running = (await self.bot.conversation.status(thread)).execution
+        row = await self.bot.store.execution(running) if running else None
+        if row is None or row.finished:
+            return Ignored("an edit of what is no running task")
+        before: str | None = None
+        async for envelope in self.bot.store.read(running):
+            event = envelope.event
+            if isinstance(event, InputReceived) and event.message == said.id and event.sort in ("guidance", "answer"):
+                before = event.text
+        if before is None:
+            return Ignored("an edit of what was never taken in")
+        return translate_afterthought(said, id, thread, before, self.bot.reader.house(None))
 
 
 async def setup(bot: ThreadwrightBot) -> None:

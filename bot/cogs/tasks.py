@@ -1,9 +1,14 @@
-"""Messages: a mention becomes a task in a thread of its own; in a session's thread every message counts."""
+"""Messages: a mention becomes a task in a thread of its own; in a session's thread every message counts, and directly.
+
+What is said in a channel is taken in one after the other; a stop waits for nobody.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import discord
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
 NO_THREAD = "I have your task, but could not open a thread for it: {reason}. I try again by myself."
 NO_THREADS_HERE = "I cannot open a thread in this kind of channel. Mention me in a text channel."
 NO_RIGHTS = "I cannot begin: in this channel I lack the right {rights}. An administrator can grant it."
-NOT_TAKEN = "I take files with a task, not while one is running, so {names} stays out. Paste what matters."
+
+Acknowledgement = Coroutine[None, None, None]
 
 log = logging.getLogger(__name__)
 
@@ -37,45 +43,70 @@ class Tasks(commands.Cog):
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
+        self._beside: set[asyncio.Task[None]] = set()
+        bot.catching.take = self.take_late
 
     @commands.Cog.listener()
     async def on_message(self, message: discord.Message) -> None:
-        """Keep what is meant for the agent, acknowledge it, then open its thread."""
-        if message.guild is None or message.author == self.bot.user or self._is_command(message.content):
+        """Take it in after what was said before it in its channel, then acknowledge it."""
+        channel = str(message.channel.id)
+        if self._is_stop(message):
+            await _done(await self._take(message))
             return
+        async with self.bot.lanes.lane(channel):
+            await self.bot.catching.close(channel)
+            if self.bot.watermarks.known(message.id):
+                return
+            acknowledgement = await self._take(message)
+            self.bot.watermarks.taken_care_of(channel, message.id)
+        await _done(acknowledgement)
+
+    async def take_late(self, message: discord.Message) -> None:
+        """Take in what was missed when it was said; its channel's lane is held."""
+        if self._is_command(message.content):
+            await self.bot.process_commands(message)
+        elif (acknowledgement := await self._take(message)) is not None:
+            task = asyncio.create_task(acknowledgement, name=f"acknowledge {message.id}")
+            self._beside.add(task)
+            task.add_done_callback(self._beside.discard)
+        self.bot.watermarks.taken_care_of(str(message.channel.id), message.id)
+
+    async def _take(self, message: discord.Message) -> Acknowledgement | None:
+        """Keep what is meant for the agent; returns how to acknowledge it."""
+        direct = isinstance(message.channel, discord.DMChannel)
+        ours = message.author == self.bot.user or self._is_command(message.content)
+        if ours or (message.guild is None and not direct):
+            return None
         said = self.bot.reader.said(message)
-        place = Place(str(message.guild.id), said.channel, said.id)
+        place = Place(str(message.guild.id) if message.guild else "", said.channel, said.id)
         try:
-            outcome = await self._outcome(message, said)
+            said, outcome = await self._outcome(message, said)
         except AgenticError as error:
             await self.bot.intake.tell(not_kept(said.id, error), said.id, place)
-            return
+            return None
         if isinstance(outcome, Wanted):
-            await self._answer(message, said, outcome)
-            return
+            return self._answer(message, said, outcome)
         receipt = await self.bot.intake.take(outcome, said.id, place)
-        if receipt is not None and isinstance(outcome, InboxItem):
-            await self._acknowledge(outcome, said, place)
+        if receipt is None or not isinstance(outcome, InboxItem):
+            return None
+        return self._acknowledge(outcome, said, place)
 
-    async def _outcome(self, message: discord.Message, said: Said) -> Outcome:
+    async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
+        if said.addressed or self.bot.conversation.knows(said.thread):
+            said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         opinion = command(said.text) is not None
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
         meant = translate_message(said, scene, self.bot.reader.house(message.guild))
         outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
         missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
-        return Told(missing) if missing else outcome
+        return said, Told(missing) if missing else outcome
 
     async def _acknowledge(self, item: InboxItem, said: Said, place: Place) -> None:
         """👀 does not wait for the thread, nor the thread for 👀."""
-        acts = [self.bot.desk.react(said.channel, said.id, EYES)] if item.sort in ("task", "queue") else []
+        acts = [self.bot.desk.react(said.channel, said.id, EYES)] if item.sort in ("task", "queue", "side") else []
         if item.channel:
             acts.append(self._open_thread(item, place))
         await asyncio.gather(*acts)
-        skipped = [file.name for file in item.files if file.skipped]
-        if skipped:
-            names = ", ".join(skipped[:3])
-            there = Place(place.guild, item.thread)
-            await self.bot.intake.tell(NOT_TAKEN.format(names=names), f"{said.id}.files", there)
 
     async def _open_thread(self, item: InboxItem, place: Place) -> None:
         try:
@@ -97,6 +128,15 @@ class Tasks(commands.Cog):
         prefix = self.bot.options.prefix
         word = text[len(prefix) :].split(maxsplit=1) if text.startswith(prefix) else []
         return bool(word) and word[0] in self.bot.all_commands
+
+    def _is_stop(self, message: discord.Message) -> bool:
+        found = command(message.content)
+        return found is not None and found[0] == "stop" and self.bot.conversation.knows(str(message.channel.id))
+
+
+async def _done(acknowledgement: Acknowledgement | None) -> None:
+    if acknowledgement is not None:
+        await acknowledgement
 
 
 def _missing(message: discord.Message) -> str:

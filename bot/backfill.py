@@ -1,0 +1,205 @@
+"""Catching up after a gap: a new session with Discord (a start, a lost connection) replays nothing, so it is fetched.
+
+For each channel the gap is closed before what comes live there is taken in, so that nothing is out of order; what is
+fetched and also comes live is known by its id.  Threads in which something runs come first: what was running waits for
+them, since a person may have stopped it meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import discord
+
+from agentic.core.events import OutboxItem, Started
+from agentic.core.identity import execution_id
+from agentic.errors import AgenticError
+from agentic.ports import ExecutionRow, SessionRow
+from bot.missed import AGE, MESSAGES, messages_after
+from bot.posting import Gone, Held, Unfit
+
+if TYPE_CHECKING:
+    from bot.client import ThreadwrightBot
+
+SECONDS = 15.0
+"""So long what comes live in a channel waits until its gap is closed."""
+FIRST_SECONDS = 20.0
+"""So long what was running waits for what was said meanwhile; then it goes on."""
+AGAIN = (5.0, 20.0, 60.0)
+"""A channel that could not be read is tried again after so many seconds."""
+AT_ONCE = 8
+RECENT = 200
+"""So many of the newest sessions whose thread Discord does not announce (archived, direct) are asked for."""
+CUT = (
+    "I was away, and more was said here meanwhile than I read ({messages} messages, {hours:.0f} hours at most). What "
+    "matters from before that, please write again."
+)
+
+log = logging.getLogger(__name__)
+
+Take = Callable[[discord.Message], Awaitable[None]]
+Stops = Callable[[ExecutionRow, SessionRow, str], Awaitable[None]]
+
+
+class CatchingUp:
+    """Closes gaps; ``take`` takes in a message of one (its channel's lane is held), ``stops`` reads missed 🛑."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self._bot = bot
+        self.take: Take | None = None
+        self.stops: Stops | None = None
+        self.caught_up = asyncio.Event()
+        """No gap is open."""
+        self._first = asyncio.Event()
+        self._sweep: asyncio.Task[None] | None = None
+
+    def connected(self) -> None:
+        """A new session with Discord began; what is said from now on comes live."""
+        self.caught_up.clear()
+        self._bot.watermarks.opened()
+
+    def ready(self) -> None:
+        """Discord has told which channels there are: close their gaps."""
+        self.stop()
+        self._sweep = asyncio.create_task(self._close_all(), name="catching up")
+
+    def stop(self) -> None:
+        """Leave what is open to the next session."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+
+    async def before_going_on(self) -> None:
+        """Wait until what was said in threads where something runs has been read; not for ever."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_SECONDS):
+                await self._first.wait()
+
+    async def close(self, channel: str) -> bool:
+        """Close the gap of one channel, whose lane is held; False where it could not be read."""
+        if self._bot.watermarks.is_closed(channel):
+            return True
+        try:
+            async with asyncio.timeout(SECONDS):
+                await self._close(channel)
+        except (Held, Gone, Unfit, AgenticError, TimeoutError) as error:
+            log.warning("channel %s: what was missed cannot be read now: %s", channel, error or "it takes too long")
+            return False
+        return True
+
+    async def _close(self, channel: str) -> None:
+        marks = self._bot.watermarks
+        mark = await self._mark(channel)
+        newest = self._newest(channel)
+        if newest is not None and newest <= mark:
+            marks.closed(channel, mark)
+            return
+        missed = await self._bot.desk.look(channel, lambda _: messages_after(self._bot, channel, mark))
+        for message in missed.messages:
+            if not marks.known(message.id) and self.take is not None:
+                await self.take(message)
+        if missed.messages:
+            log.info("channel %s: %d messages were read that came meanwhile", channel, len(missed.messages))
+        if missed.cut:
+            await self._say_cut(channel, mark)
+        marks.closed(channel, max((message.id for message in missed.messages), default=mark))
+
+    async def _mark(self, channel: str) -> int:
+        """Where to begin.  A channel that is newer than everything that was read is read whole; of any other that was
+        never read, nothing old is answered."""
+        marks = self._bot.watermarks
+        mark = await marks.of(channel)
+        if mark is not None:
+            return mark
+        latest = await marks.latest()
+        session = await self._bot.store.session(channel)
+        born_here = session is not None and bool(session.channel)
+        if born_here or (latest is not None and int(channel) > latest):
+            return int(channel)
+        return max(self._newest(channel) or 0, int(channel))
+
+    def _newest(self, channel: str) -> int | None:
+        """The last message, as far as Discord said; None where it has to be asked."""
+        known = self._bot.get_channel(int(channel))
+        if isinstance(known, discord.TextChannel | discord.Thread):
+            return known.last_message_id or known.id
+        return None
+
+    async def _say_cut(self, channel: str, mark: int) -> None:
+        log.warning("channel %s: more was said meanwhile than is read", channel)
+        if not self._bot.conversation.knows(channel):
+            return
+        text = CUT.format(messages=MESSAGES, hours=AGE / timedelta(hours=1))
+        item = OutboxItem(key=f"missed.{channel}.{mark}", thread=channel, execution="", sort="notice", text=text)
+        await self._bot.store.put_outbox([item])
+        self._bot.outbox.poke()
+
+    # --- all of them ------------------------------------------------------------------------------------------
+
+    async def _close_all(self) -> None:
+        try:
+            await self._close_running()
+        except AgenticError as error:
+            log.warning("what was missed cannot be read: %s", error)
+        finally:
+            self._first.set()
+        left = await self._close_each(await self._channels())
+        for pause in AGAIN:
+            if not left:
+                break
+            await asyncio.sleep(pause)
+            left = await self._close_each(left)
+        await self._bot.watermarks.write()
+        self.caught_up.set()
+
+    async def _close_running(self) -> None:
+        store = self._bot.store
+        for row in await store.executions(open_only=True):
+            await self._in_lane(row.thread)
+            session = await store.session(row.thread)
+            if self.stops is not None and session is not None:
+                await self.stops(row, session, await self._message_of(row))
+        await self._bot.tending.look_all()
+
+    async def _message_of(self, row: ExecutionRow) -> str:
+        """The task's own message: the inbox item that an execution's id is made from."""
+        async for envelope in self._bot.store.read(row.execution):
+            inbox = envelope.event.inbox if isinstance(envelope.event, Started) else ""
+            return inbox if execution_id(row.thread, inbox) == row.execution else ""
+        return ""
+
+    async def _close_each(self, channels: Iterable[str]) -> list[str]:
+        """Those that could not be read."""
+        left: list[str] = []
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def one(channel: str) -> None:
+            async with room:
+                if not await self._in_lane(channel):
+                    left.append(channel)
+
+        async with asyncio.TaskGroup() as group:
+            for channel in channels:
+                group.create_task(one(channel))
+        return left
+
+    async def _in_lane(self, channel: str) -> bool:
+        async with self._bot.lanes.lane(channel):
+            return await self.close(channel)
+
+    async def _channels(self) -> list[str]:
+        """Where the bot reads, and the newest sessions elsewhere."""
+        found: dict[str, None] = {}
+        for guild in self._bot.guilds:
+            for place in (*guild.text_channels, *guild.threads):
+                rights = place.permissions_for(guild.me)
+                if rights.view_channel and rights.read_message_history:
+                    found[str(place.id)] = None
+        hidden = [row.thread for row in await self._bot.store.sessions() if row.thread not in found]
+        marks = [(await self._bot.watermarks.of(thread), thread) for thread in hidden if thread.isdecimal()]
+        newest = sorted(((mark, thread) for mark, thread in marks if mark is not None), reverse=True)
+        return [*found, *(thread for _, thread in newest[:RECENT])]

@@ -1,0 +1,126 @@
+"""What happens to the places where the bot works: threads locked, archived or deleted, rights changed, servers left."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+import discord
+from discord.ext import commands
+
+from agentic.errors import AgenticError
+from agentic.ports import ExecutionRow, SessionRow
+from bot.emoji import STOP
+from bot.gestures import translate_reaction
+from bot.inputs import Reacted
+from bot.intake import Place
+from bot.missed import stops_on
+from bot.posting import Gone, Held, Unfit
+from bot.reading import scene_of, when
+
+if TYPE_CHECKING:
+    from bot.client import ThreadwrightBot
+
+log = logging.getLogger(__name__)
+
+
+class Places(commands.Cog):
+    """Looks after threads when something about their place changes, and catches up when the bot was away."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+        bot.catching.stops = self.missed_stops
+
+    @commands.Cog.listener()
+    async def on_connect(self) -> None:
+        """A new session with Discord: nothing of what was said before it is replayed."""
+        self.bot.catching.connected()
+
+    @commands.Cog.listener()
+    async def on_ready(self) -> None:
+        """Discord has told which channels there are."""
+        self.bot.catching.ready()
+
+    @commands.Cog.listener()
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """The bot is back, or new there."""
+        self.bot.outbox.retry_now()
+        self.bot.catching.connected()
+        self.bot.catching.ready()
+
+    @commands.Cog.listener()
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """The bot was removed: what runs there is kept for when it is back."""
+        await _kept(self.bot.tending.look_all(guild.id))
+
+    @commands.Cog.listener()
+    async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
+        """A thread was locked or unlocked, archived or opened."""
+        locked = bool(payload.data.get("thread_metadata", {}).get("locked"))
+        await _kept(self.bot.tending.look(str(payload.thread_id), locked=locked))
+
+    @commands.Cog.listener()
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """A thread is gone."""
+        await _kept(self.bot.tending.gone(str(payload.thread_id), str(payload.guild_id)))
+
+    @commands.Cog.listener()
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        """A channel is gone, and with it every thread in it, also those that Discord does not name."""
+        for row in await self.bot.store.sessions():
+            if row.channel == str(channel.id):
+                await _kept(self.bot.tending.gone(row.thread, row.guild))
+
+    @commands.Cog.listener()
+    async def on_guild_channel_update(self, before: discord.abc.GuildChannel, after: discord.abc.GuildChannel) -> None:
+        """Rights in a channel may have changed."""
+        await _kept(self.bot.tending.look_all(after.guild.id))
+
+    @commands.Cog.listener()
+    async def on_guild_role_update(self, before: discord.Role, after: discord.Role) -> None:
+        """Rights of a role may have changed."""
+        await _kept(self.bot.tending.look_all(after.guild.id))
+
+    @commands.Cog.listener()
+    async def on_member_update(self, before: discord.Member, after: discord.Member) -> None:
+        """The bot's own roles may have changed."""
+        if after == after.guild.me:
+            await _kept(self.bot.tending.look_all(after.guild.id))
+
+    async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str) -> None:
+        """Obey a 🛑 that was given while nobody listened, and notice that the task's message is gone."""
+        if row.started_at is None:
+            return
+        began, where = row.started_at, (session.channel or row.thread, task)
+        try:
+            found = await self.bot.desk.look(row.thread, lambda _: stops_on(self.bot, row.thread, began, where))
+        except (Held, Gone, Unfit) as error:
+            log.info(
+                "thread %s: whether it was stopped meanwhile cannot be read: %s", row.thread, error or "it is gone"
+            )
+            return
+        guild = self.bot.get_guild(int(session.guild)) if session.guild else None
+        for message, person in found:
+            speaker = await self.bot.reader.speaker_by_id(person, guild)
+            if speaker is None:
+                continue
+            reacted = Reacted(
+                id=f"r{message}.{person}.missed", message=message, thread=row.thread, emoji=STOP, at=when(),
+                speaker=speaker,
+            )  # fmt: skip
+            scene = await scene_of(self.bot.conversation, row.thread)
+            outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
+            await self.bot.intake.take(outcome, reacted.id, Place(session.guild, row.thread))
+
+
+async def _kept(act: Awaitable[None]) -> None:
+    try:
+        await act
+    except AgenticError as error:
+        log.error("a change of a place was not taken in: %s", error)
+
+
+async def setup(bot: ThreadwrightBot) -> None:
+    """Called by discord.py."""
+    await bot.add_cog(Places(bot))

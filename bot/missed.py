@@ -1,0 +1,68 @@
+"""What was missed in a channel, read from Discord: messages after a mark, stops on an execution's messages.
+
+Bounded: a day back and two hundred messages a channel; what lies beyond is said where the bot is at work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import discord
+
+from bot.emoji import STOP, normalised
+
+AGE = timedelta(hours=24)
+MESSAGES = 200
+LOOKED_AT = 50
+"""So many messages of a thread are looked at for a 🛑."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Messages after a mark, oldest first; ``cut`` where there were more than are read."""
+
+    messages: tuple[discord.Message, ...]
+    cut: bool
+
+
+async def messages_after(client: discord.Client, channel: str, mark: int) -> Missed:
+    """What was said in a channel after a mark, within bounds.  Raises what discord.py raises."""
+    oldest = discord.utils.time_snowflake(datetime.now(UTC) - AGE)
+    place = await place_of(client, channel)
+    history = place.history(limit=MESSAGES + 1, after=discord.Object(max(mark, oldest)), oldest_first=False)
+    found = [message async for message in history]
+    messages = tuple(sorted(found[:MESSAGES], key=lambda message: message.id))
+    return Missed(messages, cut=len(found) > MESSAGES or (mark < oldest and bool(found)))
+
+
+async def stops_on(
+    client: discord.Client, thread: str, since: datetime, task: tuple[str, str]
+) -> list[tuple[str, int]]:
+    """(message, person) of each 🛑 on the bot's messages in a thread since then, and on the task's own message.
+
+    ``task`` is (channel, message) of the latter.  Raises what discord.py raises.
+    """
+    place = await place_of(client, thread)
+    own = [m async for m in place.history(limit=LOOKED_AT) if client.user is not None and m.author == client.user]
+    messages = [message for message in own if message.created_at >= since]
+    if task[1].isdecimal():
+        messages.append(await (await place_of(client, task[0])).fetch_message(int(task[1])))
+    return [(str(message.id), person) for message in messages for person in await _stopped_by(message)]
+
+
+async def place_of(client: discord.Client, channel: str) -> discord.abc.Messageable:
+    """The channel, asked for where it is not known (threads that were archived, direct messages)."""
+    known = client.get_channel(int(channel)) or await client.fetch_channel(int(channel))
+    if not isinstance(known, discord.abc.Messageable):
+        raise discord.InvalidData(f"channel {channel} holds no messages")
+    return known
+
+
+async def _stopped_by(message: discord.Message) -> list[int]:
+    people: list[int] = []
+    for reaction in message.reactions:
+        sign = reaction.emoji if isinstance(reaction.emoji, str) else ""
+        if normalised(sign) == STOP:
+            people += [user.id async for user in reaction.users()]
+    return people

@@ -1,0 +1,155 @@
+"""Side questions: answered beside the running execution, under the same lease, by an execution without tools.
+
+It knows the task and what was done so far, as data; the running execution learns nothing of it, and does not wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from pydantic import JsonValue
+
+from agentic.core.events import (
+    Envelope,
+    InboxItem,
+    InputReceived,
+    ModelAnswered,
+    QuotedMessage,
+    Started,
+    TextBlock,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.core.identity import execution_id
+from agentic.errors import AgenticError
+from agentic.ports import Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
+from bot.session import Session
+
+SECONDS = 90.0
+"""A side question may outlast the execution by so much; then it is given up."""
+STEPS = 30
+CHARACTERS = 200
+
+log = logging.getLogger(__name__)
+
+
+class NoTools:
+    """The toolbox of who only answers."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """There are none."""
+        return ()
+
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        """Nothing can be used."""
+        return Refused(f"There is no tool {tool!r} for a side question.")
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        """Never asked for, since nothing is prepared."""
+        return Observation("refused", f"There is no tool {tool!r}.")
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        """Nothing is touched."""
+        return ""
+
+    async def checkpoint(self) -> Saved:
+        """Nothing is changed."""
+        return Saved("", "")
+
+    async def perceive(self) -> Perception:
+        """Nothing is seen."""
+        return Perception()
+
+    async def settle(self) -> None:
+        """Nothing runs."""
+
+
+@asynccontextmanager
+async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGenerator[None]:
+    """Answer the thread's side questions while the execution runs; those that are begun are answered to their end."""
+    sides = _Sides(session, lease, parent)
+    watcher = asyncio.create_task(sides.watch(), name=f"side questions in {session.thread}")
+    try:
+        yield
+    finally:
+        watcher.cancel()
+        await asyncio.wait((watcher,))
+        await sides.end()
+
+
+class _Sides:
+    def __init__(self, session: Session, lease: Lease, parent: str) -> None:
+        self._session, self._lease, self._parent = session, lease, parent
+        self._begun: dict[str, asyncio.Task[None]] = {}
+
+    async def watch(self) -> None:
+        session = self._session
+        while True:
+            session.aside.clear()
+            for item in await session.ground.store.pending(session.thread):
+                if item.sort == "side" and item.id not in self._begun:
+                    task = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
+                    self._begun[item.id] = task
+            await session.aside.wait()
+
+    async def end(self) -> None:
+        """What is not answered in time is cancelled; its log stays open and is taken up by the next."""
+        running = [task for task in self._begun.values() if not task.done()]
+        if running:
+            _, late = await asyncio.wait(running, timeout=0 if self._session.halt.is_set() else SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.wait(running)
+
+    async def _answer(self, item: InboxItem) -> None:
+        session, ground = self._session, self._session.ground
+        try:
+            started = await self._started(item)
+            execution = execution_id(session.thread, item.id)
+            await ground.runner.run(self._lease, execution, NoTools(), asyncio.Event(), started)
+            session.crowd.gone([item.id])
+        except AgenticError as error:
+            log.warning("side question %s was not answered: %s", item.id, error)
+            await session.tell(f"{item.id}.side", "", f"Your side question could not be answered: {error}")
+        except Exception:
+            log.exception("a fault of ours with side question %s", item.id)
+
+    async def _started(self, item: InboxItem) -> Started:
+        log_so_far = [envelope async for envelope in self._session.ground.store.read(self._parent)]
+        running = next(e.event for e in log_so_far if isinstance(e.event, Started))
+        return Started(
+            thread=item.thread, task=item.text, requester=item.author, root=self._parent, parent=self._parent,
+            policy=running.policy, side=True, inbox=item.id,
+            quoted=(*so_far(running, log_so_far), *item.quoted),
+        )  # fmt: skip
+
+
+def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMessage, ...]:
+    """The running task and what was done of it, as data."""
+    tools: dict[str, str] = {}
+    lines: list[str] = []
+    for envelope in log_so_far:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            lines += [f"thought: {_short(block.text)}" for block in event.blocks if isinstance(block, TextBlock)]
+        elif isinstance(event, ToolStarted):
+            tools[event.call] = f"{event.tool} {_short(str(event.arguments))}"
+        elif isinstance(event, ToolFinished) and event.call in tools:
+            lines.append(f"{tools.pop(event.call)}: {event.outcome}: {_short(event.preview)}")
+        elif isinstance(event, InputReceived) and event.text:
+            lines.append(f"{event.author.name} wrote: {_short(event.text)}")
+    lines += [f"{what}: still running" for what in tools.values()]
+    task = QuotedMessage(author=f"{running.requester.name}, the running task", text=running.task)
+    work = QuotedMessage(author="The work on it so far", text="\n".join(lines[-STEPS:]) or "It has only begun.")
+    return task, work
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= CHARACTERS else line[: CHARACTERS - 1] + "…"

@@ -1,0 +1,137 @@
+"""How far each channel was read, durably: where reading begins again after a gap.
+
+A mark never runs ahead of what was kept: it moves when a message has been taken in, told or passed over, and is written
+a moment later, many together, so that a message costs no write of its own.  What was read twice because of that moment
+is known by its id.  While a gap is open (messages were missed, and not fetched yet) marks stand still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from agentic.errors import StoreError
+from agentic.ports import Sessions
+
+WRITE_SECONDS = 1.0
+REMEMBERED = 5_000
+LATEST = "read: latest"
+
+log = logging.getLogger(__name__)
+
+
+class Watermarks:
+    """The newest message that was taken care of, by channel."""
+
+    def __init__(self, store: Sessions) -> None:
+        self._store = store
+        self._marks: dict[str, int] = {}
+        self._beyond: dict[str, int] = {}
+        """What was read live in channels whose gap is still open."""
+        self._open = False
+        self._closed: set[str] = set()
+        self._unwritten: set[str] = set()
+        self._known: OrderedDict[int, None] = OrderedDict()
+        self._moved = asyncio.Event()
+
+    async def of(self, channel: str) -> int | None:
+        """The mark, None where there never was one."""
+        if channel not in self._marks:
+            if (value := await self._store.fact(_fact(channel))) is None:
+                return None
+            self._marks.setdefault(channel, int(value))
+        return self._marks[channel]
+
+    async def latest(self) -> int | None:
+        """The highest of all marks, None where the bot never read anything."""
+        if self._marks:
+            return max(self._marks.values())
+        value = await self._store.fact(LATEST)
+        return int(value) if value is not None else None
+
+    def known(self, message: int) -> bool:
+        """Whether this process has taken care of it."""
+        return message in self._known
+
+    def taken_care_of(self, channel: str, message: int) -> None:
+        """It was kept, told or passed over, and so was everything before it in this channel."""
+        self._known[message] = None
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        if self._open and channel not in self._closed:
+            self._beyond[channel] = max(message, self._beyond.get(channel, 0))
+            return
+        self._move(channel, message)
+
+    def opened(self) -> None:
+        """Messages may have been missed, everywhere."""
+        self._open = True
+        self._closed.clear()
+
+    def is_closed(self, channel: str) -> bool:
+        """Whether nothing is missing in the channel."""
+        return not self._open or channel in self._closed
+
+    def closed(self, channel: str, through: int) -> None:
+        """Everything in the channel up to ``through`` was taken care of, and what was read live beyond it."""
+        self._closed.add(channel)
+        self._move(channel, max(through, self._beyond.pop(channel, 0)))
+
+    async def run(self) -> None:
+        """Write what moved, until cancelled; then once more."""
+        try:
+            while True:
+                await self._moved.wait()
+                await asyncio.sleep(WRITE_SECONDS)
+                await self.write()
+        finally:
+            await self.write()
+
+    async def write(self) -> None:
+        """Make the marks durable, in one go."""
+        self._moved.clear()
+        moved, self._unwritten = self._unwritten, set()
+        facts = [self._store.set_fact(_fact(channel), str(self._marks[channel])) for channel in moved]
+        if moved:
+            facts.append(self._store.set_fact(LATEST, str(max(self._marks.values()))))
+        for problem in await asyncio.gather(*facts, return_exceptions=True):
+            if isinstance(problem, StoreError):
+                log.warning("how far channels were read could not be written: %s", problem)
+                self._unwritten |= moved
+            elif isinstance(problem, BaseException):
+                raise problem
+
+    def _move(self, channel: str, message: int) -> None:
+        if message > self._marks.get(channel, 0):
+            self._marks[channel] = message
+            self._unwritten.add(channel)
+            self._moved.set()
+
+
+class Lanes:
+    """One lane a channel: what is said there is taken in one after the other, in the order it was said."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    @asynccontextmanager
+    async def lane(self, channel: str) -> AsyncGenerator[None]:
+        """Hold the channel's lane, first come, first served."""
+        lock, users = self._lanes.get(channel, (asyncio.Lock(), 0))
+        self._lanes[channel] = (lock, users + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, users = self._lanes[channel]
+            if users == 1:
+                del self._lanes[channel]
+            else:
+                self._lanes[channel] = (lock, users - 1)
+
+
+def _fact(channel: str) -> str:
+    return f"read: {channel}"
