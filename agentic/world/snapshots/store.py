@@ -121,12 +121,12 @@ class Snapshots:
             self._clean(thread, self._manifests(thread))
             return name
 
-    def _publish(self, thread: str, number: int, content: bytes) -> str:
-        name = f"{number:06}-{hashlib.sha256(content).hexdigest()[:12]}"
+    def _publish(self, thread: str, number: int, listing: bytes) -> str:
+        name = f"{number:06}-{hashlib.sha256(listing).hexdigest()[:12]}"
         folder = self._folder(thread) / "manifests"
         fresh = folder / f"{name}.new"
         with fresh.open("wb") as file:
-            file.write(content)
+            file.write(listing)
             file.flush()
             os.fsync(file.fileno())
         fresh.rename(folder / name)
@@ -174,10 +174,10 @@ class Snapshots:
     def _load(self, thread: str, manifest: str) -> Manifest:
         path = self._folder(thread) / "manifests" / Path(manifest).name
         try:
-            content = path.read_bytes()
-            if hashlib.sha256(content).hexdigest()[:12] != path.name.rpartition("-")[2]:
+            listing = path.read_bytes()
+            if hashlib.sha256(listing).hexdigest()[:12] != path.name.rpartition("-")[2]:
                 raise Damaged
-            return read(content)
+            return read(listing)
         except FileNotFoundError as gone:
             newest = f"Of each thread the newest {self._limits.kept} are kept."
             raise SnapshotLost(f"The checkpoint {path.name} is no longer there. {newest}") from gone

@@ -1,0 +1,78 @@
+"""Offered branches: merged or deleted by those who may, once, inside the sandbox, and told in the offer's message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentic.core.events import BranchMerged, BranchRejected, CommitCreated, InboxItem
+from agentic.ports import Clock, Store
+from agentic.world.repository import GitProblem, Repository
+from bot.offering import Offers
+from bot.pasts import Past, Verdict, offered
+from bot.render import inline, plain
+from bot.workshop import Workshop
+from reflexion.outcome import OutcomeStream
+
+UNKNOWN = "That offer is not of this thread, so nothing was done."
+HASH_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Decides about the branches that executions offered."""
+
+    store: Store
+    clock: Clock
+    workshop: Workshop
+    offers: Offers
+    build: str = ""
+
+    async def merge(self, item: InboxItem) -> str:
+        """Merge the offered branch; returns what is told."""
+        return await self._decide(item)
+
+    async def reject(self, item: InboxItem) -> str:
+        """Delete the offered branch; returns what is told."""
+        return await self._decide(item)
+
+    async def _decide(self, item: InboxItem) -> str:
+        past = await offered(self.store, item.thread, item.target)
+        if past is None:
+            return UNKNOWN
+        created, key = past.offers[item.target]
+        decided = past.verdicts.get(item.target)
+        if decided is not None:
+            await self.offers.decided(key)
+            return _already(created, decided)
+        try:
+            verdict = await self._done(item, created)
+        except GitProblem as problem:
+            return str(problem)
+        await self._record(past, verdict, key)
+        return told(created, verdict)
+
+    async def _done(self, item: InboxItem, created: CommitCreated) -> Verdict:
+        repository = Repository(self.workshop.world(item.thread), created.repository)
+        if item.sort == "merge":
+            commit = await repository.merge(created)
+            return BranchMerged(offer=created.offer, branch=created.branch, commit=commit, by=item.author)
+        await repository.delete(created)
+        return BranchRejected(offer=created.offer, branch=created.branch, commit=created.commit, by=item.author)
+
+    async def _record(self, past: Past, verdict: Verdict, key: str) -> None:
+        await OutcomeStream(self.store, self.clock, past.execution, self.build).add(verdict)
+        await self.offers.decided(key)
+
+
+def told(created: CommitCreated, verdict: Verdict) -> str:
+    """What became of a branch."""
+    branch, commit = inline(created.branch), inline(verdict.commit[:HASH_SHOWN])
+    if isinstance(verdict, BranchMerged):
+        return f"Merged {branch} into {inline(created.base)} as {commit}."
+    back = f"`git branch NAME {verdict.commit[:HASH_SHOWN]}` brings it back while git keeps it"
+    return f"Deleted {branch}. It was {commit}; {back}."
+
+
+def _already(created: CommitCreated, verdict: Verdict) -> str:
+    did = "merged" if isinstance(verdict, BranchMerged) else "turned down, and deleted,"
+    return f"{inline(created.branch)} was {did} already by {plain(verdict.by.name, 40)}."
