@@ -15,6 +15,7 @@ from bot.asking import Standing
 from bot.card import DIFF_FILE, card, plainly, undoable
 from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
+from bot.offering import offer_of
 from bot.preferences import Verbosity
 from bot.progress import Progress
 from bot.questions import question_of
@@ -54,6 +55,8 @@ class Composer:
                 return await self._answer(item)
             case "question":
                 return await question_of(self._store, item, Standing())
+            case "offer":
+                return await offer_of(self._store, item)
             case "progress":
                 verbosity = await self._chosen(item.thread)
                 return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))
