@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agentic.core.events import (
     Asked,
+    CommitCreated,
     Decided,
     Envelope,
     Escalated,
@@ -25,7 +26,7 @@ from agentic.ports import EventLog
 from bot.progress import Progress, update_of
 
 TAIL_KEPT = 600
-_VISIBLE = Started | InputReceived | Asked | Escalated | OwnerChanged | Finished
+_VISIBLE = Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Finished
 """Events that the core makes outbox items of."""
 
 
