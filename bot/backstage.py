@@ -9,6 +9,7 @@ from agentic.core.events import Policy
 from bot.altering import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:
+    from bot.offering import Offers
     from bot.workshop import Workshop
     from reflexion.ports import LessonStore
 
@@ -22,3 +23,5 @@ class Backstage:
     policy: Policy = field(default_factory=Policy)
     fetch_before: FetchBefore = nothing_kept
     """A file as it was at a checkpoint."""
+    offers: Offers | None = None
+    """Whoever keeps the messages of offered branches up to date."""
