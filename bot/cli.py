@@ -1,4 +1,4 @@
-"""`threadwright run | task | doctor | replay`.
+"""`threadwright setup | run | task | doctor | replay`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 64 a mistake in the command line or the settings.
 Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def perform(argv: Sequence[str] | None = None) -> int:
     """Read the command line and the settings, do the command, return its exit code."""
     wanted = parser().parse_args(argv)
+    if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
+        return _setup(wanted)
     from agentic.errors import AgenticError
     from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
     from bot.state import HomeUnusable
@@ -84,6 +86,19 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     return replay(settings, wanted.execution)
 
 
+def _setup(wanted: argparse.Namespace) -> int:
+    from bot.commandline.setup import Order, setup
+
+    order = Order(
+        wanted.file, wanted.local, wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
+        wanted.turns, wanted.minutes, proposals=wanted.yes,
+    )  # fmt: skip
+    try:
+        return setup(order)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
@@ -102,7 +117,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "run | task | doctor | replay"
+    names = "setup | run | task | doctor | replay"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] {names} …",
@@ -110,6 +125,9 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
+    from bot.commandline.flags import add_setup
+
+    add_setup(commands)
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
     )

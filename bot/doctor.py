@@ -54,8 +54,10 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 
 async def examine(settings: Settings) -> tuple[Component, ...]:
     """All components, probed beside each other."""
-    kept, walls, tiers = await asyncio.gather(asyncio.to_thread(store, settings), sandbox(settings), models(settings))
-    return (python(), guild(settings), kept, walls, *tiers)
+    kept, walls, tiers, places = await asyncio.gather(
+        asyncio.to_thread(store, settings), sandbox(settings), models(settings), discord(settings)
+    )
+    return (python(), guild(settings), *places, kept, walls, *tiers)
 
 
 def show(components: Sequence[Component]) -> None:
@@ -157,6 +159,27 @@ def guild(settings: Settings, address: str = "") -> Component:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
     where = address or (f"127.0.0.1:{settings.guild_port}" if settings.guild_port else "127.0.0.1, any free port")
     return Component("guild", f"local guild, {where}", "ok", "no DISCORD_TOKEN; needs no account")
+
+
+async def discord(settings: Settings) -> tuple[Component, ...]:
+    """What Discord says of the token: the intent, and the bot's rights in each server; the same as `setup` asks."""
+    if settings.discord_token is None:
+        return ()
+    from bot import discord_check
+
+    checked = await discord_check.check(settings.discord_token.get_secret_value(), settings.discord_api)
+    states: dict[discord_check.Verdict, State] = {
+        "ok": "ok",
+        "warning": "limited",
+        "wrong": "missing",
+        "unknown": "limited",
+    }
+    rows = [Component("Discord", each.name, states[each.verdict], each.said, each.todo) for each in checked.findings]
+    if checked.invite and any(each.verdict != "ok" for each in checked.findings):
+        rows.append(
+            Component("Discord", "invite link", "ok", "for one more server, or with missing rights", checked.invite)
+        )
+    return tuple(rows)
 
 
 def store(settings: Settings) -> Component:

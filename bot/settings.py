@@ -84,6 +84,10 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("DISCORD_TOKEN"),
         description="The bot's token. Without it a local guild is started, a Discord of your own on this machine.",
     )
+    discord_api: str = Field(
+        default="https://discord.com/api/v10",
+        description="Address of Discord's API; another one for a proxy, or for a local guild in another process.",
+    )
     home: Path = Field(
         default=Path("~/.threadwright"),
         description="Folder for everything that must survive a restart: the database and the workspaces.",
@@ -160,6 +164,13 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("discord_api")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError("it is an address that begins with https://")
+        return value.rstrip("/")
 
     @field_validator("custom_emoji")
     @classmethod

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import aiohttp
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
+
+
+async def attach_over_http(rest_base: str) -> Callable[[], None]:
+    """Points it at a Discord that is known by its API alone; that says where its gateway is.  Raises ``ClientError``."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0)) as session:
+        async with session.get(f"{rest_base}/gateway", raise_for_status=True) as response:
+            gateway = str((await response.json(content_type=None))["url"])
+    return attach(rest_base, gateway, rest_base.partition("/api/")[0])
 
 
 def attach(rest_base: str, gateway_url: str, cdn_base: str) -> Callable[[], None]:

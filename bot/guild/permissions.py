@@ -23,11 +23,14 @@ class Permission(IntFlag):
     READ_MESSAGE_HISTORY = 1 << 16
     MENTION_EVERYONE = 1 << 17
     USE_EXTERNAL_EMOJIS = 1 << 18
+    MANAGE_WEBHOOKS = 1 << 29
     USE_APPLICATION_COMMANDS = 1 << 31
     MANAGE_THREADS = 1 << 34
     CREATE_PUBLIC_THREADS = 1 << 35
     CREATE_PRIVATE_THREADS = 1 << 36
     SEND_MESSAGES_IN_THREADS = 1 << 38
+    SEND_VOICE_MESSAGES = 1 << 46
+    SEND_POLLS = 1 << 49
 
 
 ALL = Permission(sum(Permission))
@@ -43,6 +46,8 @@ MEMBER_DEFAULT = (
     | Permission.USE_APPLICATION_COMMANDS
     | Permission.CREATE_PUBLIC_THREADS
     | Permission.SEND_MESSAGES_IN_THREADS
+    | Permission.SEND_VOICE_MESSAGES
+    | Permission.SEND_POLLS
 )
 
 # What both have in a direct message: no roles, no overwrites, nothing to manage.
@@ -56,17 +61,24 @@ IN_DIRECT = (
     | Permission.MENTION_EVERYONE
     | Permission.USE_EXTERNAL_EMOJIS
     | Permission.USE_APPLICATION_COMMANDS
+    | Permission.SEND_VOICE_MESSAGES
+    | Permission.SEND_POLLS
 )
+
+
+def basic(member: Member, roles: Mapping[int, Role], everyone_id: int) -> Permission:
+    """What the roles of `member` give together, before the overwrites of a channel."""
+    base = 0
+    for role in (roles[everyone_id], *(roles[r] for r in member.roles if r in roles)):
+        base |= role.permissions
+    return Permission(base)
 
 
 def granted(member: Member, channel: Channel, roles: Mapping[int, Role], everyone_id: int, owner_id: int) -> Permission:
     """What `member` may do in `channel` (for a thread, pass its parent)."""
     if member.id == owner_id:
         return ALL
-    mine = [roles[everyone_id], *(roles[r] for r in member.roles if r in roles)]
-    base = 0
-    for role in mine:
-        base |= role.permissions
+    base = int(basic(member, roles, everyone_id))
     if base & Permission.ADMINISTRATOR:
         return ALL
     return Permission(_overwritten(base, member, channel, everyone_id))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from aiohttp import web
 
 from bot.guild import direct, payloads
-from bot.guild.errors import required, unknown
-from bot.guild.permissions import Permission
-from bot.guild.records import Channel
-from bot.guild.rest import PREFIX, Api, Endpoint, endpoint, path_id, query_id, query_limit, read_body
+from bot.guild.errors import invalid, required, unknown
+from bot.guild.limits import check_thread_name
+from bot.guild.permissions import Permission, basic
+from bot.guild.records import Channel, ChannelType
+from bot.guild.rest import PREFIX, Api, Created, Endpoint, endpoint, path_id, query_id, query_limit, read_body
+from bot.guild.state import text_channel
 from bot.guild.wire import Json, JsonObject
 
 
@@ -34,6 +36,7 @@ class GuildRoutes:
             ("GET", "/gateway/bot", self.gateway_bot),
             ("GET", guild, self.guild),
             ("GET", guild + "/channels", self.channels),
+            ("POST", guild + "/channels", self.create_channel),
             ("GET", guild + "/roles", self.roles),
             ("GET", guild + "/members", self.members),
             ("GET", guild + r"/members/{user:\d+}", self.member),
@@ -54,8 +57,14 @@ class GuildRoutes:
         return payloads.user(found)
 
     async def my_guilds(self, _: web.Request) -> Json:
-        """The one guild."""
-        return [payloads.guild_core(self._api.state)]
+        """The one guild, with the bot's rights in it before a channel's overwrites; none once it was kicked."""
+        state = self._api.state
+        if state.bot_removed:
+            return []
+        core = payloads.guild_core(state)
+        partial: JsonObject = {name: core[name] for name in ("id", "name", "icon", "features")}
+        rights = basic(state.member(self._api.me), state.roles, state.identity.everyone_id)
+        return [partial | {"banner": None, "owner": False, "permissions": str(int(rights))}]
 
     async def my_channels(self, _: web.Request) -> Json:
         """Nothing: bots do not get their direct messages listed."""
@@ -102,6 +111,19 @@ class GuildRoutes:
         """All channels that are not threads."""
         self._check_guild(request)
         return [payloads.channel(self._api.state, c) for c in self._seen() if not c.is_thread]
+
+    async def create_channel(self, request: web.Request) -> Created:
+        """https://discord.com/developers/docs/resources/guild#create-guild-channel; text channels only"""
+        self._check_guild(request)
+        state, fields = self._api.state, (await read_body(request)).fields
+        not_yet_there = Channel(0, "")  # without overwrites: what the roles give
+        state.require(self._api.me, not_yet_there, Permission.MANAGE_CHANNELS)
+        if fields.integer("type") not in (None, int(ChannelType.TEXT)):
+            raise invalid(("type",), "BASE_TYPE_CHOICES", "Value must be one of (0,).")
+        made = text_channel(state, check_thread_name(fields))
+        body = payloads.channel(state, made)
+        state.publish("CHANNEL_CREATE", body, channel_id=made.id)
+        return Created(body)
 
     async def roles(self, request: web.Request) -> Json:
         """All roles."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from bot.reach import OutOfReach
 from bot.render import one_line
 
 if TYPE_CHECKING:
@@ -18,12 +17,3 @@ async def threads_for(bot: ThreadwrightBot, interaction: Interaction) -> list[tu
     """Threads within reach, last used first, with what they are doing."""
     rows = await bot.reach.threads(await bot.reach.stand(interaction))
     return [(f"{_STATES.get(bot.conversation.state(r.thread), '·')} {one_line(r.title, 80)}", r.thread) for r in rows]
-
-
-async def thread_of(bot: ThreadwrightBot, interaction: Interaction) -> str:
-    """The thread that the other options name, or the one it is typed in; '' where none is within reach."""
-    named = cast("str", getattr(interaction.namespace, "thread", "") or "")
-    try:
-        return (await bot.reach.thread(bot.reach.stand(interaction), named)).thread
-    except OutOfReach:
-        return ""

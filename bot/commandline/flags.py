@@ -1,0 +1,42 @@
+"""The options of `threadwright setup`; each takes the place of a question.  Secrets come from files, never from the line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage]
+
+SANDBOXES = ("auto", "docker", "bubblewrap", "host")
+
+
+def add_setup(commands: Commands) -> None:
+    """The grammar of `setup`."""
+    setup = commands.add_parser(
+        "setup",
+        help="ask for what is needed, check each at once, print the invite link, write .env; can be run again",
+        description="Secrets are never shown, and never given on the command line: other people can read that.",
+    )
+    setup.add_argument("--file", type=Path, default=Path(".env"), metavar="PATH", help="the file to write (.env)")
+    where = setup.add_mutually_exclusive_group()
+    where.add_argument("--local", action="store_true", help="no Discord: a local guild on this machine")
+    where.add_argument("--discord-token-file", type=Path, metavar="FILE", help="a file that holds the bot's token")
+    setup.add_argument(
+        "--key", type=_key, action="append", metavar="PROVIDER=FILE", help="a file that holds a provider's key"
+    )
+    setup.add_argument("--sandbox", choices=SANDBOXES, help="where commands run")
+    setup.add_argument("--usd", metavar="N", help="US dollars one task may spend")
+    setup.add_argument("--turns", metavar="N,N,N", help="turns of a simple, a medium and a complex task")
+    setup.add_argument("--minutes", metavar="N", help="minutes one task may take")
+    setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
+
+
+def _key(value: str) -> tuple[str, Path]:
+    from bot.key_check import PROVIDERS
+
+    name, mark, file = value.partition("=")
+    if name.lower() not in PROVIDERS or not mark or not file:
+        raise argparse.ArgumentTypeError(f"write PROVIDER=FILE; a provider is one of {', '.join(PROVIDERS)}")
+    return name.lower(), Path(file).expanduser()

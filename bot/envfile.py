@@ -1,0 +1,107 @@
+"""Changes single settings of a ``.env`` file and keeps everything else as it stands.
+
+Comments, other keys, their order and the line ends stay.  A new key comes behind the comment that shows its default,
+if there is one, else to the end.  The file is replaced as a whole by one that only its owner can read, so that after
+a crash there is either the old or the new one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+MODE = 0o600
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=")
+_DEFAULT = re.compile(r"^#\s?(?P<name>[A-Z_][A-Z0-9_]*)=")
+_BARE = re.compile(r"[A-Za-z0-9_./:@%+,=~*?-]*")
+
+
+def read(path: Path) -> dict[str, str]:
+    """What stands in the file; {} where there is none."""
+    if not path.is_file():
+        return {}
+    return {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+
+
+def changed(text: str, values: Mapping[str, str]) -> str:
+    """The file's text with these settings; of a key that stands there twice the last one counts, and is changed."""
+    lines = text.splitlines(keepends=True)
+    for name, value in values.items():
+        line = f"{name}={quoted(value)}\n"
+        start, end = _where(lines, name)
+        if end > start:
+            line = line[:-1] + _line_end(lines[end - 1])
+        elif start and not lines[start - 1].endswith(("\n", "\r")):
+            lines[start - 1] += "\n"
+        lines[start:end] = [line]
+    return "".join(lines)
+
+
+def write(path: Path, values: Mapping[str, str]) -> None:
+    """Set these in the file, atomically, readable by its owner alone.  Raises ``OSError``; then the old one stands."""
+    target = path.resolve()  # a link stays a link
+    text = target.read_text(encoding="utf-8") if target.exists() else ""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".env-", suffix=".new")
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(changed(text, values))
+            file.flush()
+            os.fchmod(file.fileno(), MODE)
+            os.fsync(file.fileno())
+        fresh.replace(target)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def is_private(path: Path) -> bool:
+    """Whether nobody but the owner can read it."""
+    return not path.exists() or not stat.S_IMODE(path.stat().st_mode) & 0o077
+
+
+def quoted(value: str) -> str:
+    """The value as it must stand in the file; raises ``ValueError`` for what no line can hold."""
+    if "\n" in value or "\r" in value or "\0" in value:
+        raise ValueError("a setting is one line")
+    if _BARE.fullmatch(value):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _where(lines: list[str], name: str) -> tuple[int, int]:
+    """The lines that the key takes up, or an empty place where it belongs."""
+    found = [at for at, line in enumerate(lines) if (match := _ASSIGNED.match(line)) and match["name"] == name]
+    if found:
+        return found[-1], _end(lines, found[-1])
+    shown = [at for at, line in enumerate(lines) if (match := _DEFAULT.match(line)) and match["name"] == name]
+    at = shown[-1] + 1 if shown else len(lines)
+    return at, at
+
+
+def _end(lines: list[str], start: int) -> int:
+    """A quoted value may go over several lines."""
+    value = lines[start].partition("=")[2].lstrip()
+    if not value or value[0] not in "'\"":
+        return start + 1
+    mark = value[0]
+    for end in range(start, len(lines)):
+        body = value[1:] if end == start else lines[end]
+        if re.search(rf"(?<!\\){mark}", body):
+            return end + 1
+    return start + 1
+
+
+def _line_end(line: str) -> str:
+    return "\r\n" if line.endswith("\r\n") else "\n"

@@ -1,0 +1,81 @@
+"""A `.env` file is changed one setting at a time; everything else stays as it stands."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from dotenv import dotenv_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot import envfile
+
+BEFORE = """# my settings, do not touch
+export DISCORD_TOKEN=old   # from the portal
+#THREADWRIGHT_MAX_USD=5.0
+
+OTHER='keep
+me'
+LAST=1"""
+
+
+def test_a_key_is_changed_in_its_place_and_a_new_one_comes_behind_its_default() -> None:
+    after = envfile.changed(BEFORE, {"DISCORD_TOKEN": "new", "THREADWRIGHT_MAX_USD": "2", "FRESH": "x"})
+    assert after == (
+        "# my settings, do not touch\nDISCORD_TOKEN=new\n#THREADWRIGHT_MAX_USD=5.0\nTHREADWRIGHT_MAX_USD=2\n"
+        "\nOTHER='keep\nme'\nLAST=1\nFRESH=x\n"
+    )
+
+
+def test_a_value_over_several_lines_is_replaced_whole() -> None:
+    assert envfile.changed(BEFORE, {"OTHER": "one"}).endswith("\nOTHER=one\nLAST=1")
+
+
+def test_of_a_key_that_stands_there_twice_the_one_that_counts_is_changed() -> None:
+    assert envfile.changed("A=1\nA=2\n", {"A": "3"}) == "A=1\nA=3\n"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.dictionaries(st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True), st.text(
+    st.characters(blacklist_characters="\n\r\0", blacklist_categories=("Cs",)), max_size=30), max_size=5))  # fmt: skip
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, values: dict[str, str]) -> None:
+    path = tmp_path_factory.mktemp("env") / ".env"
+    envfile.write(path, values)
+    assert {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()} == values
+
+
+def test_nobody_else_can_read_it_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / ".env"
+    real.write_text("A=1\n")
+    real.chmod(0o644)
+    link.symlink_to(real)
+    assert not envfile.is_private(real)
+    envfile.write(link, {"A": "2"})
+    assert link.is_symlink()
+    assert real.read_text() == "A=2\n"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    assert sorted(os.listdir(tmp_path)) == [".env", "real"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ".env"
+    path.write_text("A=1\n")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        envfile.write(path, {"A": "2"})
+    assert path.read_text() == "A=1\n"
+    assert os.listdir(tmp_path) == [".env"]
+
+
+def test_a_value_of_two_lines_is_refused() -> None:
+    with pytest.raises(ValueError, match="one line"):
+        envfile.changed("", {"A": "1\nB=2"})
