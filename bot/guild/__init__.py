@@ -5,6 +5,7 @@ what is covered and where it differs from Discord.
 """
 
 from bot.guild.allowances import DISCORD, WIDE, Allowances, Limit
+from bot.guild.drafts import Upload
 from bot.guild.errors import ApiError
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import (
@@ -51,4 +52,5 @@ __all__ = [
     "Rule",
     "SessionLost",
     "UnusableFolder",
+    "Upload",
 ]

@@ -1,29 +1,19 @@
-"""Acting in the guild as a person would: posting, reacting, clicking, using commands."""
+"""Acting in the guild as a person would: reacting, clicking, using commands, opening threads."""
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from bot.guild import direct, reactions, threads
-from bot.guild.drafts import Draft, Revision, Upload
-from bot.guild.errors import too_long
+from bot.guild import direct, membership, reactions, threads
 from bot.guild.records import Channel, Member, Message
+from bot.guild.saying import Person, Saying
 from bot.guild.threads import ChannelChange, ThreadRequest
 from bot.guild.wire import Json
 
 if TYPE_CHECKING:
     from bot.guild.interactions import Interaction
-    from bot.guild.messages import Messages
-    from bot.guild.server import Server
-    from bot.guild.state import GuildState
-
-# Whoever acts: a member, an id or a name; None is the person at the page.
-Person: TypeAlias = Member | int | str | None
-File: TypeAlias = Path | tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,76 +24,12 @@ class Choice:
     value: Json
 
 
-# What Nitro allows; everyone else, and every app, has 2,000.
-PERSON_CHARACTERS = 4_000
-
-
-class Acting:
+class Acting(Saying):
     """What people do in a guild; every act goes the way that a request would."""
-
-    def __init__(self, state: GuildState, server: Server) -> None:
-        self.state = state
-        self._server = server
-
-    @property
-    def you(self) -> Member:
-        """The person at the page, who owns the guild."""
-        return self.state.member(self.state.identity.owner_id)
-
-    def _person(self, who: Person) -> Member:
-        if who is None:
-            return self.you
-        if isinstance(who, Member):
-            return who
-        if isinstance(who, int):
-            return self.state.member(who)
-        named = [m for m in self.state.members.values() if m.name == who]
-        if not named:
-            raise LookupError(f"Nobody here is called {who!r}; add_member({who!r}) first.")
-        return named[0]
 
     async def open_dm(self, who: Person = None) -> Channel:
         """The direct messages between the bot and a person, who is the default author there."""
         return direct.opened(self.state, self._person(who).id)
-
-    def _author(self, channel_id: int, who: Person) -> Member:
-        channel = self.state.channels.get(channel_id)
-        if who is None and channel is not None and channel.is_direct:
-            return self.state.member(channel.recipient_ids[0])
-        return self._person(who)
-
-    async def post(
-        self,
-        channel_id: int,
-        text: str,
-        *,
-        author: Person = None,
-        files: Iterable[File] = (),
-        reply_to: int | None = None,
-        nonce: str | None = None,
-    ) -> Message:
-        """Posts a message (people may have 4,000 characters); `guild.bot.mention` is the mention of the bot."""
-        if len(text) > PERSON_CHARACTERS:
-            raise too_long(("content",), PERSON_CHARACTERS)
-        draft = Draft(
-            content=text.strip(),
-            uploads=tuple(_upload(f) for f in files),
-            reply_to=reply_to,
-            nonce=nonce,
-            enforce_nonce=nonce is not None,
-        )
-        return self._messages.create(self._author(channel_id, author).id, channel_id, draft)
-
-    async def edit(self, message_id: int, text: str, *, author: Person = None) -> Message:
-        """Edits a message as its author."""
-        message = self.state.find_message(message_id)
-        editor = message.author_id if author is None else self._person(author).id
-        return self._messages.edit(editor, message.channel_id, message_id, Revision(content=text))
-
-    async def delete(self, message_id: int, *, author: Person = None) -> None:
-        """Deletes a message, by default as the person at the page."""
-        message = self.state.find_message(message_id)
-        self._messages.delete(self._author(message.channel_id, author).id, message.channel_id, message_id)
 
     async def react(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
         """Reacts: "🛑", or "name:id" for a custom emoji."""
@@ -130,9 +56,31 @@ class Acting:
 
     async def archive(self, thread_id: int, *, locked: bool | None = None, author: Person = None) -> Channel:
         """Archives a thread, and locks it if asked."""
-        change = ChannelChange(archived=True, locked=locked)
-        thread = self.state.channel(thread_id)
-        return threads.change(self.state, self._person(author).id, thread, change)
+        return await self.change_thread(thread_id, archived=True, locked=locked, author=author)
+
+    async def change_thread(
+        self,
+        thread_id: int,
+        *,
+        name: str | None = None,
+        archived: bool | None = None,
+        locked: bool | None = None,
+        author: Person = None,
+    ) -> Channel:
+        """Renames, archives or locks a thread, or undoes the latter two."""
+        change = ChannelChange(name=name, archived=archived, locked=locked)
+        thread, view = self.state.channel(thread_id), self._server.api.view
+        return threads.change(self.state, view, self._person(author).id, thread, change)
+
+    async def add_to_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
+        """Adds somebody to a thread, which is said there."""
+        thread, view = self.state.channel(thread_id), self._server.api.view
+        membership.add(self.state, view, self._person(author).id, thread, self._person(who).id)
+
+    async def remove_from_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
+        """Removes somebody from a thread, which is said there."""
+        thread, view = self.state.channel(thread_id), self._server.api.view
+        membership.remove(self.state, view, self._person(author).id, thread, self._person(who).id)
 
     async def delete_channel(self, channel_id: int, *, author: Person = None) -> None:
         """Deletes a channel or thread."""
@@ -188,13 +136,3 @@ class Acting:
     def expire_interaction(self, interaction_id: str) -> None:
         """Behaves as if its 3 seconds and its 15 minutes had passed."""
         self._server.api.interactions.expire(int(interaction_id))
-
-    @property
-    def _messages(self) -> Messages:
-        return self._server.api.messages
-
-
-def _upload(file: File) -> Upload:
-    name, content = (file.name, file.read_bytes()) if isinstance(file, Path) else file
-    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return Upload(name, content, guessed)

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from bot.guild.records import Attachment, Message
+from bot.guild.signing import Signer
 from bot.guild.state import GuildState
 
 _INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -26,8 +28,9 @@ _COLOURS = (0x5865F2, 0x757E8A, 0x3BA55C, 0xFAA61A, 0xED4245, 0xEB459F)
 class Cdn:
     """Serves attachments by id, and default avatars."""
 
-    def __init__(self, state: GuildState) -> None:
+    def __init__(self, state: GuildState, signer: Signer) -> None:
         self._state = state
+        self._signer = signer
 
     def routes(self) -> list[web.RouteDef]:
         """The addresses."""
@@ -38,13 +41,24 @@ class Cdn:
 
     async def attachment(self, request: web.Request) -> web.Response:
         """A file with its content type."""
-        channel_id = int(request.match_info["channel"])
-        wanted = int(request.match_info["attachment"])
-        for message in self._state.messages.get(channel_id, {}).values():
-            for one in message.attachments:
-                if one.id == wanted:
-                    return self._file(one.id, one.filename, one.content_type)
-        return web.Response(status=404, text="This content is no longer available.")
+        channel_id, wanted = int(request.match_info["channel"]), int(request.match_info["attachment"])
+        signed = self._signer.holds(channel_id, wanted, request.query)
+        one = self._find(channel_id, wanted) if signed else None
+        if one is None:
+            return web.Response(status=404, text="This content is no longer available.")
+        return self._file(one.id, one.filename, one.content_type)
+
+    def _find(self, channel_id: int, wanted: int) -> Attachment | None:
+        """An attachment of a message there, or of one that was passed on from there."""
+        here = (a for m in self._state.messages.get(channel_id, {}).values() for a in m.attachments)
+        found = next((a for a in here if a.id == wanted), None)
+        if found is not None:
+            return found
+        passed_on = (a for m in self._everywhere() if m.forwarded for a in m.forwarded.attachments)
+        return next((a for a in passed_on if a.id == wanted), None)
+
+    def _everywhere(self) -> list[Message]:
+        return [m for in_channel in self._state.messages.values() for m in in_channel.values()]
 
     def _file(self, attachment_id: int, filename: str, content_type: str) -> web.Response:
         content = self._state.keeper.load_file(attachment_id)

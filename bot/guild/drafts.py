@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bot.guild import limits
-from bot.guild.errors import invalid, too_long
+from bot.guild.errors import invalid, required, too_long
 from bot.guild.mentions import AllowedMentions
-from bot.guild.records import MessageFlag
+from bot.guild.polls import parse_poll
+from bot.guild.records import MessageFlag, Poll
 from bot.guild.wire import Fields, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file on its way into the guild."""
+    """A file on its way into the guild; `stated_size` is a size that is told instead of the true one."""
 
     filename: str
     content: bytes
     content_type: str
     description: str | None = None
+    duration_secs: float | None = None
+    waveform: str | None = None
+    stated_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,15 @@ class Draft:
     reply_to: int | None = None
     reply_must_exist: bool = True
     allowed: AllowedMentions = field(default_factory=AllowedMentions)
+    poll: Poll | None = None
+    forward_of: tuple[int, int] | None = None
+    stickers: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
+        if self.poll or self.forward_of or self.stickers:
+            return False
         return not (self.content or self.embeds or self.components or self.uploads)
 
 
@@ -55,7 +64,13 @@ class Revision:
     allowed: AllowedMentions = field(default_factory=AllowedMentions)
 
 
-_SETTABLE = MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.IS_COMPONENTS_V2
+_SETTABLE = (
+    MessageFlag.SUPPRESS_EMBEDS
+    | MessageFlag.SUPPRESS_NOTIFICATIONS
+    | MessageFlag.IS_COMPONENTS_V2
+    | MessageFlag.IS_VOICE_MESSAGE
+)
+_FORWARD = 1
 
 
 def parse_draft(fields: Fields, uploads: tuple[Upload, ...], *, extra_flags: int = 0) -> Draft:
@@ -63,10 +78,8 @@ def parse_draft(fields: Fields, uploads: tuple[Upload, ...], *, extra_flags: int
     flags = (fields.integer("flags") or 0) & (_SETTABLE | extra_flags)
     version_2 = bool(flags & MessageFlag.IS_COMPONENTS_V2)
     _refuse_mixed(fields, version_2=version_2)
-    reference = fields.object("message_reference")
-    must_exist = True
-    if reference is not None:
-        must_exist = reference.flag("fail_if_not_exists") is not False
+    reference = fields.object("message_reference") or Fields({})
+    forwards = reference.integer("type") == _FORWARD
     return Draft(
         content=limits.check_content(fields) or "",
         embeds=limits.check_embeds(fields),
@@ -75,10 +88,19 @@ def parse_draft(fields: Fields, uploads: tuple[Upload, ...], *, extra_flags: int
         flags=flags,
         nonce=_nonce(fields),
         enforce_nonce=fields.flag("enforce_nonce") or False,
-        reply_to=reference.snowflake("message_id") if reference else None,
-        reply_must_exist=must_exist,
+        reply_to=None if forwards else reference.snowflake("message_id"),
+        reply_must_exist=reference.flag("fail_if_not_exists") is not False,
         allowed=AllowedMentions.parse(fields.object("allowed_mentions")),
+        poll=parse_poll(fields.object("poll")),
+        forward_of=_forward(reference) if forwards else None,
     )
+
+
+def _forward(reference: Fields) -> tuple[int, int]:
+    channel, message = reference.snowflake("channel_id"), reference.snowflake("message_id")
+    if channel is None or message is None:
+        raise required(reference.at("channel_id" if channel is None else "message_id"))
+    return channel, message
 
 
 def parse_revision(fields: Fields, uploads: tuple[Upload, ...]) -> Revision:

@@ -140,6 +140,14 @@ class LocalGuild(Acting):
         role = Role(self.state.ids.next(), name, int(_all_of(rights)), len(self.state.roles), mentionable=mentionable)
         return self._server.people.add_role(role)
 
+    def change_role(self, role_id: int, *rights: Permission) -> Role:
+        """Gives a role these rights instead of those it had."""
+        return self._server.people.change_role(replace(self.state.role(role_id), permissions=int(_all_of(rights))))
+
+    def remove_role(self, role_id: int) -> None:
+        """Removes a role, from its members too."""
+        self._server.people.remove_role(self.state.role(role_id))
+
     def set_roles(self, who: Person, roles: Iterable[int]) -> Member:
         """Gives somebody other roles."""
         return self._server.people.set_roles(self._person(who), tuple(roles))
@@ -239,9 +247,13 @@ class LocalGuild(Acting):
         number = self._person(who).id
         self.state.closed_to_bot = self.state.closed_to_bot - {number} | ({number} if refused else set())
 
+    def expire_links(self) -> None:
+        """The addresses of attachments given out so far are void; a message that is read anew has fresh ones."""
+        self._server.api.view.signer.expire()
+
     def forget_nonces(self) -> None:
         """Behaves as if the minutes for which nonces are remembered had passed."""
-        self._messages.forget_nonces()
+        self._messages.nonces.forget()
 
     def reconnect(self) -> None:
         """Asks the bot to reconnect and resume."""

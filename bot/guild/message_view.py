@@ -5,18 +5,33 @@ Field by field after https://discord.com/developers/docs/resources/message
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from bot.guild.payloads import channel, emoji, member, user
+from bot.guild import polls
+from bot.guild.payloads import channel, emoji, member, user, webhook_user
 from bot.guild.records import Attachment, Member, Message, MessageType, Reaction
+from bot.guild.signing import Signer
 from bot.guild.snowflakes import iso
 from bot.guild.state import GuildState
 from bot.guild.wire import Json, JsonObject
 
+# What a message that passes another on says of it.
+_SNAPSHOT = (
+    "type",
+    "content",
+    "embeds",
+    "attachments",
+    "timestamp",
+    "edited_timestamp",
+    "flags",
+    "mentions",
+    "mention_roles",
+    "sticker_items",
+    "components",
+)
+_FORWARD = 1
 
-def attachment(base: str, message: Message, one: Attachment) -> JsonObject:
+
+def attachment(url: str, one: Attachment) -> JsonObject:
     """https://discord.com/developers/docs/resources/message#attachment-object"""
-    url = f"{base}/attachments/{message.channel_id}/{one.id}/{quote(one.filename, safe='')}"
     body: JsonObject = {
         "id": str(one.id),
         "filename": one.filename,
@@ -27,6 +42,8 @@ def attachment(base: str, message: Message, one: Attachment) -> JsonObject:
     }
     if one.description is not None:
         body["description"] = one.description
+    if one.duration_secs is not None:
+        body |= {"duration_secs": one.duration_secs, "waveform": one.waveform}
     return body
 
 
@@ -53,6 +70,7 @@ class MessageView:
     def __init__(self, state: GuildState, cdn_base: str) -> None:
         self._state = state
         self._cdn_base = cdn_base
+        self.signer = Signer(state.clock)
 
     def payload(self, one: Message, *, viewer: int | None = None) -> JsonObject:
         """https://discord.com/developers/docs/resources/message#message-object"""
@@ -67,6 +85,12 @@ class MessageView:
             body["thread"] = channel(state, state.channels[one.thread_id])
         if one.reply_to is not None:
             body |= self._reply_part(one)
+        if one.forwarded is not None:
+            body |= self._forward_part(one.forwarded)
+        if one.type is MessageType.THREAD_CREATED and one.thread_id is not None:
+            body["message_reference"] = {"type": 0, **state.place(one.thread_id)}
+        if one.poll is not None:
+            body["poll"] = polls.payload(one.poll, viewer)
         if one.source is not None:
             body |= self._source_part(one)
         return body
@@ -90,10 +114,10 @@ class MessageView:
     def _core(self, one: Message) -> JsonObject:
         state = self._state
         embeds: list[Json] = [*one.embeds] if not one.flags & 4 else []
-        return {
+        body: JsonObject = {
             "id": str(one.id),
             "channel_id": str(one.channel_id),
-            "author": user(state.members[one.author_id]),
+            "author": self._author(one),
             "content": one.content,
             "timestamp": iso(one.created_at),
             "edited_timestamp": iso(one.edited_at) if one.edited_at else None,
@@ -101,12 +125,36 @@ class MessageView:
             "mention_everyone": one.pings.everyone,
             "mentions": [user(state.members[u]) for u in one.pings.users if u in state.members],
             "mention_roles": [str(r) for r in one.pings.roles],
-            "attachments": [attachment(self._cdn_base, one, a) for a in one.attachments],
+            "attachments": [attachment(self.url(one.channel_id, a), a) for a in one.attachments],
             "embeds": embeds,
             "components": [*one.components],
             "pinned": False,
             "type": int(one.type),
             "flags": one.flags,
+        }
+        if one.webhook is not None:
+            body["webhook_id"] = str(one.author_id)
+        if one.stickers:
+            body["sticker_items"] = [
+                {"id": str(one.id + n), "name": s, "format_type": 1} for n, s in enumerate(one.stickers)
+            ]
+        return body
+
+    def _author(self, one: Message) -> JsonObject:
+        known = self._state.members.get(one.author_id)
+        return user(known) if known is not None else webhook_user(one.author_id, one.webhook or "Webhook")
+
+    def url(self, channel_id: int, one: Attachment) -> str:
+        """A fresh address of an attachment."""
+        return self._cdn_base + self.signer.path(channel_id, one.id, one.filename)
+
+    def _forward_part(self, original: Message) -> JsonObject:
+        """https://discord.com/developers/docs/resources/message#message-reference-types"""
+        whole = self._core(original)
+        place = self._state.place(original.channel_id)
+        return {
+            "message_reference": {"type": _FORWARD, "message_id": str(original.id), **place},
+            "message_snapshots": [{"message": {name: whole[name] for name in _SNAPSHOT if name in whole}}],
         }
 
     def _reply_part(self, one: Message) -> JsonObject:

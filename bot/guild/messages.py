@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
-from bot.guild import payloads
-from bot.guild.drafts import Draft, Revision, Upload
+from bot.guild import payloads, polls
+from bot.guild.drafts import Draft, Revision
 from bot.guild.errors import (
     ApiError,
     empty_message,
-    invalid,
     missing_permissions,
+    out_of_range,
     thread_archived,
+    unknown,
 )
+from bot.guild.membership import join_thread
 from bot.guild.mentions import AllowedMentions, merged, resolve
 from bot.guild.message_view import MessageView
+from bot.guild.nonces import Nonces
 from bot.guild.permissions import Permission
+from bot.guild.posting import check_rights, check_voice, forwarded, reply_target, sending, stored, thread_locked
 from bot.guild.records import (
     Attachment,
     Channel,
@@ -25,11 +30,10 @@ from bot.guild.records import (
     MessageType,
     Pings,
 )
-from bot.guild.state import GuildState
-from bot.guild.threads import join_thread, unarchive_on_post
-from bot.guild.wire import JsonObject
-
-NONCE_MEMORY_SECONDS = 300.0
+from bot.guild.snowflakes import made_at
+from bot.guild.state import GuildState, refuse_if_direct
+from bot.guild.threads import unarchive_on_post
+from bot.guild.wire import Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Origin:
     source: InteractionSource | None = None
     visible_to: int | None = None
     unchecked: bool = False
+    webhook: str | None = None
 
 
 class Messages:
@@ -48,32 +53,44 @@ class Messages:
     def __init__(self, state: GuildState, view: MessageView) -> None:
         self._state = state
         self.view = view
-        self._nonces: dict[tuple[int, int, str], tuple[float, int]] = {}
+        self.nonces = Nonces(state.clock)
 
     def create(self, author_id: int, channel_id: int, draft: Draft, origin: Origin | None = None) -> Message:
         """The new message; with `enforce_nonce`, the one that already carries the nonce."""
         origin = origin or Origin()
         channel = self._state.channel(channel_id)
         if not origin.unchecked:
-            self._check_rights(author_id, channel, draft)
-        known = self._known(author_id, channel_id, draft)
+            check_rights(self._state, author_id, channel, draft)
+        known = self.nonces.known(author_id, channel_id, draft)
         if known is not None:
-            return known
+            return self._state.message(channel_id, known)
         if draft.is_empty and not draft.flags & MessageFlag.LOADING:
             raise empty_message()
-        reply_to = self._reply_target(channel_id, draft)
-        channel = unarchive_on_post(self._state, channel, author_id)
-        message = self._made(author_id, channel, draft, origin, reply_to)
+        check_voice(draft)
+        channel = unarchive_on_post(self._state, self.view, channel, author_id)
+        message = self._made(author_id, channel, draft, origin)
         self._state.put_message(message)
-        self._remember(author_id, channel_id, draft, message)
+        self.nonces.remember(author_id, channel_id, draft, message.id)
         self._tell_created(message, author_id)
         return message
+
+    def place_below(self, channel_id: int, thread_id: int | None) -> int:
+        """The channel itself, or a thread of it, or 10003."""
+        if thread_id is None:
+            return channel_id
+        if self._state.channel(thread_id).parent_id != channel_id:
+            raise unknown("Channel")
+        return thread_id
 
     def edit(
         self, editor_id: int, channel_id: int, message_id: int, revision: Revision, *, via_interaction: bool = False
     ) -> Message:
         """The message as changed; only its author may change more than its embeds' visibility."""
         message = self._state.message(channel_id, message_id)
+        if message.flags & MessageFlag.IS_VOICE_MESSAGE:
+            raise ApiError(400, 50162, "Voice messages cannot be edited.")
+        if message.poll is not None:
+            raise ApiError(400, 520003, "Cannot edit a poll message")
         if not via_interaction:
             self._check_edit(editor_id, message, revision)
         content = message.content if revision.content is None else revision.content
@@ -82,7 +99,7 @@ class Messages:
             content=content,
             embeds=message.embeds if revision.embeds is None else revision.embeds,
             components=message.components if revision.components is None else revision.components,
-            attachments=self._kept(message, revision) + self._stored(revision.uploads),
+            attachments=self._kept(message, revision) + stored(self._state, revision.uploads),
             flags=_edited_flags(message, revision) & ~MessageFlag.LOADING,
             # filling in a deferred answer does not count as an edit
             edited_at=message.edited_at if message.flags & MessageFlag.LOADING else self._state.clock.now(),
@@ -104,9 +121,13 @@ class Messages:
         message = self._state.message(channel_id, message_id)
         if message.author_id != actor_id and not via_interaction:
             self._state.require(actor_id, channel, Permission.MANAGE_MESSAGES)
-        if message.type is MessageType.THREAD_STARTER_MESSAGE:
+        if message.type.is_system and message.type is not MessageType.THREAD_CREATED:
             raise ApiError(403, 50021, "Cannot execute action on a system message")
-        if channel.archived:
+        if (
+            channel.archived
+            and channel.locked
+            and not self._state.rights(actor_id, channel) & Permission.MANAGE_THREADS
+        ):
             raise thread_archived()
         self._state.drop_message(message)
         self._state.publish(
@@ -115,6 +136,26 @@ class Messages:
             channel_id=channel_id,
             only_for=message.visible_to,
         )
+
+    def delete_many(self, actor_id: int, channel: Channel, message_ids: list[int]) -> None:
+        """Deletes 2 to 100 messages of the last two weeks at once, with one event; unknown ones are passed over.
+
+        https://discord.com/developers/docs/resources/message#bulk-delete-messages
+        """
+        refuse_if_direct(channel)
+        self._state.require(actor_id, channel, Permission.MANAGE_MESSAGES)
+        if not 2 <= len(message_ids) <= 100:
+            raise out_of_range(("messages",), 2, 100)
+        oldest = self._state.clock.now() - timedelta(days=14)
+        if any(made_at(number) < oldest for number in message_ids):
+            raise ApiError(400, 50034, "You can only bulk delete messages that are under 14 days old.")
+        found = [m for m in map(self._state.messages.get(channel.id, {}).get, message_ids) if m and not m.ephemeral]
+        for message in found:
+            self._state.drop_message(message)
+        ids: list[Json] = [str(m.id) for m in found]
+        if found:
+            body: JsonObject = {"ids": ids, **self._state.place(channel.id)}
+            self._state.publish("MESSAGE_DELETE_BULK", body, channel_id=channel.id)
 
     def unfurl(self, message: Message) -> Message:
         """The message with a link preview: MESSAGE_UPDATE comes, edited_timestamp does not change."""
@@ -135,7 +176,7 @@ class Messages:
     def typing(self, user_id: int, channel_id: int) -> None:
         """Shows that somebody is typing."""
         channel = self._state.channel(channel_id)
-        self._state.require(user_id, channel, _sending(channel))
+        self._state.require(user_id, channel, sending(channel))
         at = int(self._state.clock.time())
         body: JsonObject = {**self._state.place(channel_id), "user_id": str(user_id), "timestamp": at}
         if not channel.is_direct:
@@ -144,77 +185,41 @@ class Messages:
 
     # -- creating, step by step ---------------------------------------------------------------
 
-    def _check_rights(self, author_id: int, channel: Channel, draft: Draft) -> None:
-        state = self._state
-        state.require(author_id, channel, _sending(channel))
-        if channel.is_direct and author_id == state.identity.bot_id and state.closed_to_bot & {*channel.recipient_ids}:
-            raise ApiError(403, 50007, "Cannot send messages to this user")
-        if draft.uploads:
-            state.require(author_id, channel, Permission.ATTACH_FILES)
-        if draft.embeds:
-            state.require(author_id, channel, Permission.EMBED_LINKS)
-        if draft.reply_to is not None:
-            have = state.rights(author_id, channel)
-            if not have & Permission.READ_MESSAGE_HISTORY:
-                raise ApiError(400, 160002, "Cannot reply without permission to read message history")
-
-    def _known(self, author_id: int, channel_id: int, draft: Draft) -> Message | None:
-        if draft.nonce is None or not draft.enforce_nonce:
-            return None
-        at, message_id = self._nonces.get((author_id, channel_id, str(draft.nonce)), (0.0, 0))
-        if not message_id or self._state.clock.monotonic() - at > NONCE_MEMORY_SECONDS:
-            return None
-        return self._state.message(channel_id, message_id)
-
-    def _remember(self, author_id: int, channel_id: int, draft: Draft, made: Message) -> None:
-        if draft.nonce is not None:
-            now = self._state.clock.monotonic()
-            while self._nonces and now - next(iter(self._nonces.values()))[0] > NONCE_MEMORY_SECONDS:
-                del self._nonces[next(iter(self._nonces))]  # oldest first
-            key = (author_id, channel_id, str(draft.nonce))
-            self._nonces.pop(key, None)
-            self._nonces[key] = (now, made.id)
-
-    def forget_nonces(self) -> None:
-        """Behaves as if the few minutes for which nonces are remembered had passed."""
-        self._nonces.clear()
-
-    def _reply_target(self, channel_id: int, draft: Draft) -> int | None:
-        if draft.reply_to is None:
-            return None
-        if draft.reply_to in self._state.messages.get(channel_id, {}):
-            return draft.reply_to
-        if draft.reply_must_exist:
-            raise invalid(("message_reference",), "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
-        return None
-
-    def _made(self, author_id: int, channel: Channel, draft: Draft, origin: Origin, reply_to: int | None) -> Message:
+    def _made(self, author_id: int, channel: Channel, draft: Draft, origin: Origin) -> Message:
+        reply_to = reply_target(self._state, channel.id, draft)
+        passed_on = forwarded(self._state, author_id, draft)
         kind = origin.type
         if reply_to is not None and kind is MessageType.DEFAULT:
             kind = MessageType.REPLY
         flags = draft.flags | (MessageFlag.EPHEMERAL if origin.visible_to else 0)
+        flags |= MessageFlag.HAS_SNAPSHOT if passed_on else 0
+        at = self._state.clock.now()
         message = Message(
             id=self._state.ids.next(),
             channel_id=channel.id,
             author_id=author_id,
             content=draft.content,
-            created_at=self._state.clock.now(),
+            created_at=at,
             type=kind,
             embeds=draft.embeds,
             components=draft.components,
-            attachments=self._stored(draft.uploads),
+            attachments=stored(self._state, draft.uploads),
             reply_to=reply_to,
             nonce=draft.nonce,
             flags=int(flags),
             source=origin.source,
             visible_to=origin.visible_to,
+            poll=polls.opened(draft.poll, at),
+            forwarded=passed_on,
+            stickers=draft.stickers,
+            webhook=origin.webhook,
         )
         pings = self._pings(message, draft.allowed)
         return replace(message, pings=pings, ever_pinged=pings)
 
     def _tell_created(self, message: Message, author_id: int) -> None:
         channel = self._state.channel(message.channel_id)
-        if channel.is_thread and not message.ephemeral:
+        if channel.is_thread and not message.ephemeral and message.webhook is None:
             join_thread(self._state, channel, (author_id, *message.pings.users))
         self._state.publish(
             "MESSAGE_CREATE",
@@ -226,7 +231,9 @@ class Messages:
     def _pings(self, message: Message, allowed: AllowedMentions) -> Pings:
         state = self._state
         channel = state.channel(message.channel_id)
-        may_everyone = bool(state.rights(message.author_id, channel) & Permission.MENTION_EVERYONE)
+        may_everyone = message.webhook is not None or bool(
+            state.rights(message.author_id, channel) & Permission.MENTION_EVERYONE
+        )
         replied = state.messages.get(channel.id, {}).get(message.reply_to or 0)
         return resolve(
             message.content,
@@ -237,20 +244,6 @@ class Messages:
             replied_to=replied.author_id if replied and replied.author_id != message.author_id else None,
         )
 
-    def _stored(self, uploads: tuple[Upload, ...]) -> tuple[Attachment, ...]:
-        stored: list[Attachment] = []
-        for upload in uploads:
-            one = Attachment(
-                self._state.ids.next(),
-                upload.filename,
-                len(upload.content),
-                upload.content_type,
-                upload.description,
-            )
-            self._state.keeper.save_file(one.id, upload.content)
-            stored.append(one)
-        return tuple(stored)
-
     # -- editing, step by step ----------------------------------------------------------------
 
     def _check_edit(self, editor_id: int, message: Message, revision: Revision) -> None:
@@ -258,6 +251,8 @@ class Messages:
         self._state.require(editor_id, channel, Permission.VIEW_CHANNEL)
         if channel.archived:
             raise thread_archived()
+        if channel.locked and not self._state.rights(editor_id, channel) & Permission.MANAGE_THREADS:
+            raise thread_locked()
         if message.author_id == editor_id:
             return
         only_flags = replace(revision, flags=None, allowed=AllowedMentions()) == Revision()
@@ -277,12 +272,6 @@ def _edited_flags(message: Message, revision: Revision) -> int:
         return message.flags
     settable = MessageFlag.SUPPRESS_EMBEDS | MessageFlag.IS_COMPONENTS_V2
     return message.flags & ~MessageFlag.SUPPRESS_EMBEDS | revision.flags & settable
-
-
-def _sending(channel: Channel) -> Permission:
-    if channel.is_thread:
-        return Permission.SEND_MESSAGES_IN_THREADS
-    return Permission.SEND_MESSAGES
 
 
 def found_in_history(

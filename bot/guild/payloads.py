@@ -28,6 +28,19 @@ def user(member: Member) -> JsonObject:
     return body
 
 
+def webhook_user(number: int, name: str) -> JsonObject:
+    """Who a message of a webhook is by: no member, and no user that could be asked for."""
+    return {
+        "id": str(number),
+        "username": name,
+        "discriminator": "0000",
+        "global_name": None,
+        "avatar": None,
+        "bot": True,
+        "public_flags": 0,
+    }
+
+
 def member(one: Member, *, with_user: bool = True) -> JsonObject:
     """https://discord.com/developers/docs/resources/guild#guild-member-object"""
     body: JsonObject = {

@@ -52,6 +52,21 @@ class People:
         self._state.publish("GUILD_ROLE_CREATE", {"guild_id": guild_id, "role": payloads.role(role)})
         return role
 
+    def change_role(self, role: Role) -> Role:
+        """A role has other rights from now on."""
+        self._state.put_role(role)
+        guild_id = str(self._state.identity.guild_id)
+        self._state.publish("GUILD_ROLE_UPDATE", {"guild_id": guild_id, "role": payloads.role(role)})
+        return role
+
+    def remove_role(self, role: Role) -> None:
+        """A role goes, and with it what its members had of it."""
+        for one in [m for m in self._state.members.values() if role.id in m.roles]:
+            self.set_roles(one, tuple(r for r in one.roles if r != role.id))
+        self._state.drop_role(role)
+        guild_id = str(self._state.identity.guild_id)
+        self._state.publish("GUILD_ROLE_DELETE", {"guild_id": guild_id, "role_id": str(role.id)})
+
     def remove_bot(self) -> None:
         """The bot is kicked: it is told, and from then on sees nothing."""
         self._state.bot_removed = True

@@ -22,10 +22,30 @@ class MessageType(IntEnum):
     """https://discord.com/developers/docs/resources/message#message-object-message-types"""
 
     DEFAULT = 0
+    RECIPIENT_ADD = 1
+    RECIPIENT_REMOVE = 2
+    CHANNEL_NAME_CHANGE = 4
     THREAD_CREATED = 18
     REPLY = 19
     CHAT_INPUT_COMMAND = 20
     THREAD_STARTER_MESSAGE = 21
+    CONTEXT_MENU_COMMAND = 23
+
+    @property
+    def is_system(self) -> bool:
+        """Whether nobody wrote it: it says what happened."""
+        return self in _SYSTEM
+
+
+_SYSTEM = frozenset(
+    {
+        MessageType.RECIPIENT_ADD,
+        MessageType.RECIPIENT_REMOVE,
+        MessageType.CHANNEL_NAME_CHANGE,
+        MessageType.THREAD_CREATED,
+        MessageType.THREAD_STARTER_MESSAGE,
+    }
+)
 
 
 class MessageFlag(IntFlag):
@@ -36,6 +56,8 @@ class MessageFlag(IntFlag):
     EPHEMERAL = 1 << 6
     LOADING = 1 << 7
     SUPPRESS_NOTIFICATIONS = 1 << 12
+    IS_VOICE_MESSAGE = 1 << 13
+    HAS_SNAPSHOT = 1 << 14
     IS_COMPONENTS_V2 = 1 << 15
 
 
@@ -111,6 +133,39 @@ class Attachment:
     size: int
     content_type: str
     description: str | None = None
+    duration_secs: float | None = None
+    waveform: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PollAnswer:
+    """One answer of a poll, and who chose it."""
+
+    text: str
+    emoji: str | None = None
+    voters: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A question that people vote on."""
+
+    question: str
+    answers: tuple[PollAnswer, ...]
+    hours: int = 24
+    multiple: bool = False
+    ended: bool = False
+    ends_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address at which something that is no member posts into a channel."""
+
+    id: int
+    token: str
+    channel_id: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +201,10 @@ class InteractionSource:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message; `pings` says whom it really notifies, `ever_pinged` includes earlier edits."""
+    """A message; `pings` says whom it really notifies, `ever_pinged` includes earlier edits.
+
+    `forwarded` is the message that it passes on, as that was then; `webhook` the name under which a webhook posted it.
+    """
 
     id: int
     channel_id: int
@@ -167,6 +225,10 @@ class Message:
     thread_id: int | None = None
     source: InteractionSource | None = None
     visible_to: int | None = None
+    poll: Poll | None = None
+    forwarded: Message | None = None
+    stickers: tuple[str, ...] = ()
+    webhook: str | None = None
 
     @property
     def ephemeral(self) -> bool:

@@ -1,6 +1,6 @@
 """What a bot without the MESSAGE_CONTENT intent does not get to see.
 
-Content, embeds, attachments and components come empty, except in its own messages and in those
+Content, embeds, attachments and components come empty, polls not at all, except in its own messages and in those
 that mention it: https://discord.com/developers/docs/events/gateway#message-content-intent
 """
 
@@ -14,6 +14,7 @@ def for_viewer(message: JsonObject, viewer: int, *, sees_content: bool) -> JsonO
     if sees_content or _is_exempt(message, str(viewer)):
         return message
     redacted = message | {"content": "", "embeds": [], "attachments": [], "components": []}
+    redacted.pop("poll", None)
     referenced = redacted.get("referenced_message")
     if isinstance(referenced, dict):
         redacted["referenced_message"] = for_viewer(referenced, viewer, sees_content=False)

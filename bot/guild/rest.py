@@ -227,6 +227,8 @@ def _described(fields: Fields, files: dict[int, Upload]) -> tuple[Upload, ...]:
                 upload.content,
                 upload.content_type,
                 text,
+                note.number("duration_secs") if note else None,
+                note.text("waveform") if note else None,
             )
         )
     return tuple(described)

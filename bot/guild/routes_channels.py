@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bot.guild import limits, payloads, threads
-from bot.guild.errors import thread_archived
+from bot.guild import limits, membership, payloads, threads
+from bot.guild.errors import ApiError
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, ChannelType
 from bot.guild.rest import PREFIX, Api, Created, Endpoint, endpoint, path_id, read_body
@@ -37,6 +37,7 @@ class ChannelRoutes:
             ("GET", base + "/thread-members", self.thread_members),
             ("PUT", base + "/thread-members/@me", self.join),
             ("DELETE", base + "/thread-members/@me", self.leave),
+            ("GET", base + r"/thread-members/{user:\d+}", self.thread_member),
             ("PUT", base + r"/thread-members/{user:\d+}", self.add_member),
             ("DELETE", base + r"/thread-members/{user:\d+}", self.remove_member),
         ]
@@ -58,7 +59,7 @@ class ChannelRoutes:
         wanted = _wanted(fields, channel)
         if wanted.name is not None and wanted.name != channel.name:
             self._api.ratelimits.rename(channel.id)
-        changed = threads.change(self._api.state, self._api.me, channel, wanted)
+        changed = threads.change(self._api.state, self._api.view, self._api.me, channel, wanted)
         return payloads.channel(self._api.state, changed)
 
     async def delete(self, request: web.Request) -> Json:
@@ -96,32 +97,43 @@ class ChannelRoutes:
 
     async def thread_members(self, request: web.Request) -> Json:
         """Who is in a thread."""
+        thread = self._thread(request)
+        return [self._listed(request, thread, u) for u in thread.member_ids]
+
+    async def thread_member(self, request: web.Request) -> Json:
+        """Whether somebody is in a thread."""
+        return self._listed(request, self._thread(request), path_id(request, "user"))
+
+    def _listed(self, request: web.Request, thread: Channel, user_id: int) -> Json:
+        whole = request.query.get("with_member", "").lower() in ("1", "true")
+        return membership.listed(self._api.state, thread, user_id, with_member=whole)
+
+    def _thread(self, request: web.Request) -> Channel:
         thread = self._channel(request)
-        return [payloads.thread_member(thread, u) for u in thread.member_ids]
+        if not thread.is_thread:
+            raise ApiError(400, 50024, "Cannot execute action on this channel type")
+        return thread
 
     async def join(self, request: web.Request) -> None:
         """The bot joins a thread."""
-        self._added(request, self._api.me)
+        self._add(request, self._api.me)
 
     async def leave(self, request: web.Request) -> None:
         """The bot leaves a thread."""
-        threads.leave_thread(self._api.state, self._channel(request), self._api.me)
+        membership.leave_thread(self._api.state, self._thread(request), self._api.me)
 
     async def add_member(self, request: web.Request) -> None:
         """Somebody is added to a thread."""
-        self._added(request, self._api.state.member(path_id(request, "user")).id)
+        self._add(request, self._api.state.member(path_id(request, "user")).id)
 
     async def remove_member(self, request: web.Request) -> None:
         """Somebody is taken out of a thread."""
-        thread = self._channel(request)
+        thread = self._thread(request)
         self._api.state.require(self._api.me, thread, Permission.MANAGE_THREADS)
-        threads.leave_thread(self._api.state, thread, path_id(request, "user"))
+        membership.remove(self._api.state, self._api.view, self._api.me, thread, path_id(request, "user"))
 
-    def _added(self, request: web.Request, user_id: int) -> None:
-        thread = self._channel(request)
-        if thread.archived:
-            raise thread_archived()
-        threads.join_thread(self._api.state, thread, (user_id,))
+    def _add(self, request: web.Request, user_id: int) -> None:
+        membership.add(self._api.state, self._api.view, self._api.me, self._thread(request), user_id)
 
 
 def _asked(fields: Fields) -> ThreadRequest:

@@ -6,8 +6,11 @@ https://discord.com/developers/docs/interactions/application-commands#endpoints
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aiohttp import web
 
+from bot.guild import webhooks
 from bot.guild.commands import Scope
 from bot.guild.drafts import Draft, parse_draft, parse_revision
 from bot.guild.errors import ApiError, empty_message, invalid, unknown
@@ -15,7 +18,7 @@ from bot.guild.forms import check_form
 from bot.guild.interactions import Answer, Interaction, Kind
 from bot.guild.options import check_choices
 from bot.guild.records import Message, MessageFlag
-from bot.guild.rest import PREFIX, Api, Body, Created, Endpoint, endpoint, path_id, read_body
+from bot.guild.rest import PREFIX, Api, Body, Created, Endpoint, endpoint, path_id, query_id, read_body
 from bot.guild.wire import Fields, Json, JsonObject
 
 _MESSAGES = (Answer.MESSAGE, Answer.DEFERRED_MESSAGE)
@@ -108,13 +111,25 @@ class InteractionRoutes:
         return self._api.interactions.to_follow_up(request.match_info["token"])
 
     async def follow_up(self, request: web.Request) -> Json:
-        """A further message."""
+        """A further message; or, at an address of another kind, what a webhook posts."""
+        if path_id(request, "application") in self._api.state.webhooks:
+            return await self._posted(request)
         one = self._hook(request)
         body = await read_body(request)
         draft = self._draft(body.fields, body)
         if draft.is_empty:
             raise empty_message()
         return self._api.view.payload(self._api.interactions.follow_up(one, draft))
+
+    async def _posted(self, request: web.Request) -> Json:
+        """https://discord.com/developers/docs/resources/webhook#execute-webhook"""
+        webhook = webhooks.found(self._api.state, path_id(request, "application"), request.match_info["token"])
+        body = await read_body(request)
+        named = replace(webhook, name=body.fields.text("username") or webhook.name)
+        draft = parse_draft(body.fields, body.uploads)
+        made = webhooks.executed(self._api.messages, named, draft, query_id(request, "thread_id"))
+        waits = request.query.get("wait", "").lower() in ("1", "true")
+        return self._api.view.payload(made) if waits else None
 
     async def read(self, request: web.Request) -> Json:
         """An answer of this interaction."""

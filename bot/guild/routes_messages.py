@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bot.guild import payloads, reactions
 from bot.guild.drafts import parse_draft, parse_revision
-from bot.guild.errors import out_of_range, unknown
+from bot.guild.errors import unknown
 from bot.guild.messages import found_in_history
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, Message
@@ -123,13 +123,7 @@ class MessageRoutes:
         """Deletes 2 to 100 messages at once."""
         channel = self._channel(request)
         fields = (await read_body(request)).fields
-        self._api.state.require(self._api.me, channel, Permission.MANAGE_MESSAGES)
-        ids = fields.snowflakes("messages")
-        if not 2 <= len(ids) <= 100:
-            raise out_of_range(("messages",), 2, 100)
-        for message_id in ids:
-            if message_id in self._api.state.messages.get(channel.id, {}):
-                self._api.messages.delete(self._api.me, channel.id, message_id)
+        self._api.messages.delete_many(self._api.me, channel, fields.snowflakes("messages"))
 
     async def react(self, request: web.Request) -> None:
         """https://discord.com/developers/docs/resources/message#create-reaction"""

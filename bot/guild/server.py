@@ -25,6 +25,7 @@ from bot.guild.routes_channels import ChannelRoutes
 from bot.guild.routes_guild import GuildRoutes
 from bot.guild.routes_interactions import CommandRoutes, InteractionRoutes
 from bot.guild.routes_messages import MessageRoutes
+from bot.guild.routes_polls import PollRoutes
 from bot.guild.state import GuildState
 from bot.guild.ui import Page
 from bot.guild.wire import encode
@@ -121,7 +122,8 @@ def _application(parts: Parts) -> web.Application:
             *MessageRoutes(api).routes(),
             *InteractionRoutes(api).routes(),
             *CommandRoutes(api).routes(),
-            *Cdn(api.state).routes(),
+            *PollRoutes(api).routes(),
+            *Cdn(api.state, api.view.signer).routes(),
             *parts.page.routes(),
             web.get("/gateway", gateway.handle),
             web.get("/gateway/", gateway.handle),

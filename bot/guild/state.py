@@ -12,7 +12,7 @@ from typing import Protocol
 from bot.guild.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.guild.feed import Event, Feed
 from bot.guild.permissions import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
-from bot.guild.records import Channel, ChannelType, Member, Message, Role
+from bot.guild.records import Channel, ChannelType, Member, Message, Role, Webhook
 from bot.guild.snowflakes import Snowflakes
 from bot.guild.wire import JsonObject
 
@@ -24,6 +24,7 @@ class Keeper(Protocol):
     def save_role(self, role: Role) -> None: ...
     def save_channel(self, channel: Channel) -> None: ...
     def save_message(self, message: Message) -> None: ...
+    def remove_role(self, role_id: int) -> None: ...
     def remove_channel(self, channel_id: int) -> None: ...
     def remove_message(self, message_id: int) -> None: ...
     def save_file(self, attachment_id: int, content: bytes) -> None: ...
@@ -85,6 +86,7 @@ class GuildState:
         self.messages: dict[int, dict[int, Message]] = {}
         self.bot_removed = False
         self.closed_to_bot: set[int] = set()
+        self.webhooks: dict[int, Webhook] = {}
 
     # -- looking up ---------------------------------------------------------------------------
 
@@ -165,6 +167,11 @@ class GuildState:
         self.roles[role.id] = role
         self.keeper.save_role(role)
         return role
+
+    def drop_role(self, role: Role) -> None:
+        """Forgets a role."""
+        del self.roles[role.id]
+        self.keeper.remove_role(role.id)
 
     def put_channel(self, channel: Channel) -> Channel:
         """Keeps a new or changed channel."""

@@ -48,6 +48,9 @@ class MemoryKeeper:
     def save_message(self, message: Message) -> None:
         """Nothing to do."""
 
+    def remove_role(self, role_id: int) -> None:
+        """Nothing to do."""
+
     def remove_channel(self, channel_id: int) -> None:
         """Nothing to do."""
 
@@ -122,6 +125,10 @@ class FolderKeeper:
         """Keeps a message. A thread's starter shares no id with its thread's record: kinds differ."""
         body = written(message)
         self._save("message", message.id, message.channel_id, body)
+
+    def remove_role(self, role_id: int) -> None:
+        """Forgets a role."""
+        self._db.execute("DELETE FROM records WHERE kind = 'role' AND id = ?", (role_id,))
 
     def remove_channel(self, channel_id: int) -> None:
         """Forgets a channel and its messages."""

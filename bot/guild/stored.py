@@ -19,6 +19,8 @@ from bot.guild.records import (
     MessageType,
     Overwrite,
     Pings,
+    Poll,
+    PollAnswer,
     Reaction,
     Role,
 )
@@ -80,7 +82,10 @@ def read_channel(raw: str) -> Channel:
 
 def read_message(raw: str) -> Message:
     """The message that was written."""
-    fields = Fields.of(decode(raw))
+    return _message(Fields.of(decode(raw)))
+
+
+def _message(fields: Fields) -> Message:
     nonce = fields.data.get("nonce")
     made = _time(fields, "created_at")
     if made is None:
@@ -104,6 +109,10 @@ def read_message(raw: str) -> Message:
         ever_pinged=_pings(fields.object("ever_pinged")),
         thread_id=fields.integer("thread_id"),
         source=_source(fields.object("source")),
+        poll=_poll(fields.object("poll")),
+        forwarded=_message(Fields.of(forwarded)) if (forwarded := fields.data.get("forwarded")) else None,
+        stickers=tuple(str(s) for s in fields.array("stickers") or []),
+        webhook=fields.text("webhook"),
     )
 
 
@@ -131,7 +140,22 @@ def _overwrite(fields: Fields) -> Overwrite:
 
 def _attachment(fields: Fields) -> Attachment:
     name, kind = _text(fields, "filename"), _text(fields, "content_type")
-    return Attachment(_id(fields, "id"), name, _id(fields, "size"), kind, fields.text("description"))
+    seconds = fields.data.get("duration_secs")
+    length = float(seconds) if isinstance(seconds, (int, float)) else None
+    size, text, waveform = _id(fields, "size"), fields.text("description"), fields.text("waveform")
+    return Attachment(_id(fields, "id"), name, size, kind, text, length, waveform)
+
+
+def _poll(fields: Fields | None) -> Poll | None:
+    if fields is None:
+        return None
+    answers = (
+        PollAnswer(_text(a, "text"), a.text("emoji"), _ids(a, "voters")) for a in fields.objects("answers") or []
+    )
+    multiple, ended = fields.flag("multiple") or False, fields.flag("ended") or False
+    return Poll(
+        _text(fields, "question"), tuple(answers), _id(fields, "hours"), multiple, ended, _time(fields, "ends_at")
+    )
 
 
 def _pings(fields: Fields | None) -> Pings:

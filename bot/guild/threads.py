@@ -1,4 +1,4 @@
-"""Threads: made from a message or alone, joined, archived, renamed.
+"""Threads: made from a message or alone, archived, renamed.
 
 https://discord.com/developers/docs/topics/threads
 """
@@ -6,14 +6,19 @@ https://discord.com/developers/docs/topics/threads
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from bot.guild import payloads
 from bot.guild.errors import ApiError, missing_permissions, thread_archived
 from bot.guild.message_view import MessageView
+from bot.guild.notices import notice
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, ChannelType, Message, MessageFlag, MessageType
 from bot.guild.state import GuildState, refuse_if_direct, refuse_unless_text
-from bot.guild.wire import Json, JsonObject
+from bot.guild.wire import JsonObject
+
+# A thread from an older message is announced in its channel; how old, Discord does not say.
+_OLDER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ def from_message(state: GuildState, view: MessageView, user_id: int, message: Me
     starter = state.put_message(replace(message, thread_id=thread.id, flags=flags))
     state.publish("MESSAGE_UPDATE", view.event(starter), channel_id=parent.id)
     _first_message(state, view, thread, starter)
+    if state.clock.now() - message.created_at > _OLDER:
+        notice(state, view, parent, user_id, MessageType.THREAD_CREATED, text=ask.name, thread_id=thread.id)
     return state.channel(thread.id)
 
 
@@ -58,19 +65,7 @@ def standalone(state: GuildState, view: MessageView, user_id: int, parent: Chann
     state.require(user_id, parent, needed)
     thread = _made(state, state.ids.next(), user_id, parent, ask)
     if not ask.private:
-        notice = state.put_message(
-            Message(
-                state.ids.next(),
-                parent.id,
-                user_id,
-                ask.name,
-                state.clock.now(),
-                type=MessageType.THREAD_CREATED,
-                thread_id=thread.id,
-                flags=int(MessageFlag.HAS_THREAD),
-            )
-        )
-        state.publish("MESSAGE_CREATE", view.event(notice), channel_id=parent.id)
+        notice(state, view, parent, user_id, MessageType.THREAD_CREATED, text=ask.name, thread_id=thread.id)
     return thread
 
 
@@ -102,66 +97,25 @@ def _first_message(state: GuildState, view: MessageView, thread: Channel, starte
             state.clock.now(),
             type=MessageType.THREAD_STARTER_MESSAGE,
             reply_to=starter.id,
+            webhook=starter.webhook,
         )
     )
     state.publish("MESSAGE_CREATE", view.event(first), channel_id=thread.id)
 
 
-def join_thread(state: GuildState, thread: Channel, user_ids: tuple[int, ...]) -> None:
-    """Adds members to a thread and says so; those already in it are left alone."""
-    thread = state.channel(thread.id)
-    fresh = tuple(dict.fromkeys(u for u in user_ids if u not in thread.member_ids))
-    if not fresh:
-        return
-    thread = state.put_channel(replace(thread, member_ids=thread.member_ids + fresh))
-    added: list[Json] = [_joined(state, thread, u) for u in fresh]
-    state.publish(
-        "THREAD_MEMBERS_UPDATE",
-        {
-            "id": str(thread.id),
-            "guild_id": str(state.identity.guild_id),
-            "member_count": len(thread.member_ids),
-            "added_members": added,
-        },
-        channel_id=thread.id,
-    )
-
-
-def _joined(state: GuildState, thread: Channel, user_id: int) -> JsonObject:
-    extra: JsonObject = {"member": payloads.member(state.member(user_id)), "presence": None}
-    return payloads.thread_member(thread, user_id) | extra
-
-
-def leave_thread(state: GuildState, thread: Channel, user_id: int) -> None:
-    """Takes a member out of a thread."""
-    if user_id not in thread.member_ids:
-        return
-    left = tuple(u for u in thread.member_ids if u != user_id)
-    state.put_channel(replace(thread, member_ids=left))
-    state.publish(
-        "THREAD_MEMBERS_UPDATE",
-        {
-            "id": str(thread.id),
-            "guild_id": str(state.identity.guild_id),
-            "member_count": len(left),
-            "removed_member_ids": [str(user_id)],
-        },
-        channel_id=thread.id,
-    )
-
-
-def unarchive_on_post(state: GuildState, channel: Channel, author_id: int) -> Channel:
+def unarchive_on_post(state: GuildState, view: MessageView, channel: Channel, author_id: int) -> Channel:
     """A post by a person reopens an archived thread, unless locked; an app must reopen it itself."""
     if not channel.archived:
         return channel
-    if state.member(author_id).bot:
+    author = state.members.get(author_id)
+    if author is None or author.bot:
         raise thread_archived()
     if channel.locked and not state.rights(author_id, channel) & Permission.MANAGE_THREADS:
         raise missing_permissions()
-    return change(state, author_id, channel, ChannelChange(archived=False))
+    return change(state, view, author_id, channel, ChannelChange(archived=False))
 
 
-def change(state: GuildState, user_id: int, channel: Channel, wanted: ChannelChange) -> Channel:
+def change(state: GuildState, view: MessageView, user_id: int, channel: Channel, wanted: ChannelChange) -> Channel:
     """The channel as changed; an archived thread takes nothing but being unarchived."""
     if channel.is_thread:
         _check_thread_change(state, user_id, channel, wanted)
@@ -181,7 +135,18 @@ def change(state: GuildState, user_id: int, channel: Channel, wanted: ChannelCha
     state.put_channel(changed)
     name = "THREAD_UPDATE" if changed.is_thread else "CHANNEL_UPDATE"
     state.publish(name, payloads.channel(state, changed), channel_id=changed.id)
-    return changed
+    if changed.is_thread:
+        _after(state, view, user_id, channel, changed)
+    return state.channel(changed.id)
+
+
+def _after(state: GuildState, view: MessageView, user_id: int, before: Channel, thread: Channel) -> None:
+    me = state.identity.bot_id
+    if before.archived and not thread.archived and me in thread.member_ids:
+        guild: JsonObject = {"guild_id": str(state.identity.guild_id)}
+        state.publish("THREAD_MEMBER_UPDATE", payloads.thread_member(thread, me) | guild, only_for=me)
+    if before.name != thread.name:
+        notice(state, view, thread, user_id, MessageType.CHANNEL_NAME_CHANGE, text=thread.name)
 
 
 def _check_thread_change(state: GuildState, user_id: int, thread: Channel, wanted: ChannelChange) -> None:

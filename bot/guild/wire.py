@@ -81,6 +81,13 @@ class Fields:
             return int(value)
         raise invalid(self.at(name), "NUMBER_TYPE_COERCE", f'Value "{value}" is not int.')
 
+    def number(self, name: str) -> float | None:
+        """A number, whole or not."""
+        value = self.data.get(name)
+        if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+            return value
+        raise invalid(self.at(name), "NUMBER_TYPE_COERCE", f'Value "{value}" is not float.')
+
     def snowflake(self, name: str) -> int | None:
         """An id; Discord names the type in its error."""
         value = self.data.get(name)

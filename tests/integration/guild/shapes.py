@@ -29,9 +29,9 @@ SHAPES: dict[str, str] = {
         mention_roles: [snowflake]; mention_channels?: [any]; attachments: [attachment]; embeds: [embed];
         reactions?: [reaction]; nonce?: any; pinned: boolean; webhook_id?: snowflake; type: integer; activity?: any;
         application?: any; application_id?: snowflake; flags?: integer; message_reference?: reference;
-        message_snapshots?: [any]; referenced_message?: ?message; interaction_metadata?: interaction_metadata;
-        interaction?: message_interaction; thread?: channel; components?: [any]; sticker_items?: [any];
-        stickers?: [any]; position?: integer; role_subscription_data?: any; resolved?: any; poll?: any; call?: any;
+        message_snapshots?: [snapshot]; referenced_message?: ?message; interaction_metadata?: interaction_metadata;
+        interaction?: message_interaction; thread?: channel; components?: [any]; sticker_items?: [sticker_item];
+        stickers?: [any]; position?: integer; role_subscription_data?: any; resolved?: any; poll?: poll; call?: any;
         shared_client_theme?: any""",
     # events/gateway-events#message-create-message-create-extra-fields
     "message_create": "+message; guild_id?: snowflake; member?: member; channel_type?: integer",
@@ -51,6 +51,29 @@ SHAPES: dict[str, str] = {
     # resources/emoji#emoji-object-emoji-structure
     "emoji": """id: ?snowflake; name: ?string; roles?: [snowflake]; user?: user; require_colons?: boolean;
         managed?: boolean; animated?: boolean; available?: boolean""",
+    # resources/message#message-snapshot-object
+    "snapshot": "message: snapshot_message",
+    "snapshot_message": """type: integer; content: string; embeds: [embed]; attachments: [attachment]; timestamp: time;
+        edited_timestamp: ?time; flags?: integer; mentions: [user]; mention_roles: [snowflake]; stickers?: [any];
+        sticker_items?: [sticker_item]; components?: [any]""",
+    # resources/sticker#sticker-item-object
+    "sticker_item": "id: snowflake; name: string; format_type: integer",
+    # resources/poll#poll-object
+    "poll": """question: poll_media; answers: [poll_answer]; expiry: ?time; allow_multiselect: boolean;
+        layout_type: integer; results?: poll_results""",
+    "poll_media": "text?: string; emoji?: emoji",
+    "poll_answer": "answer_id: integer; poll_media: poll_media",
+    "poll_results": "is_finalized: boolean; answer_counts: [poll_count]",
+    "poll_count": "id: integer; count: integer; me_voted: boolean",
+    # events/gateway-events#message-poll-vote-add
+    "poll_vote": """user_id: snowflake; channel_id: snowflake; message_id: snowflake; guild_id?: snowflake;
+        answer_id: integer""",
+    # events/gateway-events#message-delete-bulk
+    "message_delete_bulk": "ids: [snowflake]; channel_id: snowflake; guild_id?: snowflake",
+    # resources/webhook#webhook-object-webhook-structure
+    "webhook": """id: snowflake; type: integer; guild_id?: ?snowflake; channel_id: ?snowflake; user?: user;
+        name: ?string; avatar: ?string; token?: string; application_id: ?snowflake; source_guild?: any;
+        source_channel?: any; url?: string""",
     # resources/message#message-reference-structure
     "reference": """type?: integer; message_id?: snowflake; channel_id?: snowflake; guild_id?: snowflake;
         fail_if_not_exists?: boolean""",
