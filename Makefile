@@ -11,10 +11,10 @@ CODE := agentic bench bot deploy reflexion tests
 LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup run test check coverage faults bench mutants
+.PHONY: help setup run test check coverage faults conformance bench mutants
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 setup: $(STAMP) ## build .venv from the hashed requirement files
 
@@ -51,6 +51,9 @@ coverage: setup ## branch coverage of everything; takes about twice as long as t
 
 faults: setup ## the fault catalogue: each row with its verdict
 	$(BIN)/python -m tests.faults
+
+conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=... GUILD_ID=... (a guild made for tests)
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 bench: setup ## measure, each figure beside its target
 	$(BIN)/python -m bench
