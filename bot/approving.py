@@ -25,6 +25,15 @@ _HIDDEN = "⚠️ It holds characters that cannot be seen or that reorder text; 
 _FENCED = f"⚠️ It holds {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has it as it is."
 
 
+_RUN: tuple[tuple[str, str, str], ...] = (
+    ("command", "", "sh"),
+    ("code", "", "python"),
+    ("fallback", "And if that fails:", "sh"),
+)
+"""(argument, what leads to it, its language)."""
+_APART = frozenset(("command", "code", "fallback", "reasoning", "alternatives", "expectation"))
+
+
 @dataclass(frozen=True, slots=True)
 class Sought:
     """What a person is to approve."""
@@ -34,18 +43,15 @@ class Sought:
     why: str = ""
     asked: Asked | None = None
 
-    @property
-    def command(self) -> str:
-        """The command that would run, '' where the tool takes none."""
-        command = self.arguments.get("command", "")
-        return command if isinstance(command, str) else ""
+    def said(self, name: str) -> str:
+        """An argument that is a text, '' where the call has none."""
+        value = self.arguments.get(name, "")
+        return value if isinstance(value, str) else ""
 
     @property
     def others(self) -> dict[str, JsonValue]:
-        """The other arguments that were given."""
-        return {
-            n: v for n, v in self.arguments.items() if v not in (None, "", [], {}) and n not in ("command", "reasoning")
-        }
+        """The other arguments that were given, without what only explains."""
+        return {name: value for name, value in self.arguments.items() if name not in _APART and value not in (None, "")}
 
 
 def sought(log: Iterable[Envelope], question: str) -> Sought:
@@ -82,17 +88,24 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
 
 
 def _head(item: OutboxItem, seeks: Sought) -> str:
-    why = f", because {plain(seeks.why, 300)}" if seeks.why else ""
+    why = f", because it {plain(seeks.why, 300)}" if seeks.why else ""
     if not seeks.tool:
-        return f"🔐 **This needs an approval{why}.**\n{plain(item.text, 600)}"
-    what = "run this command" if seeks.command else f"use the tool {plain(seeks.tool, 40)} with this"
+        return f"🔐 **This needs an approval.**\n{plain(item.text, 600)}"
+    what = (
+        "run this"
+        if any(seeks.said(name) for name, _, _ in _RUN)
+        else f"use the tool {plain(seeks.tool, 40)} with this"
+    )
     return f"🔐 **I want to {what}, which needs an approval{why}:**"
 
 
 def _body(seeks: Sought) -> str:
-    blocks = [boxed(seeks.command, "sh")] if seeks.command else []
+    blocks: list[str] = []
+    for name, lead, language in _RUN:
+        if text := seeks.said(name):
+            blocks += [*filter(None, (lead,)), boxed(text, language)]
     if seeks.others:
-        blocks += ["With:"] if seeks.command else []
+        blocks += ["With:"] if blocks else []
         blocks.append(boxed(_json(seeks.others), "json"))
     whole = _whole(seeks)
     blocks += [_HIDDEN] if hides(whole) else []
@@ -110,7 +123,7 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
 
 
 def _whole(seeks: Sought) -> str:
-    parts = [seeks.command] if seeks.command else []
+    parts = [f"{lead}\n{text}".lstrip("\n") for name, lead, _ in _RUN if (text := seeks.said(name))]
     return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
 
 

@@ -96,11 +96,11 @@ def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "") -> s
         return VIEWER
     if not scene.bot_writes and sort != "stop":
         return BOT_CANNOT_WRITE
-    act, own = act_of(sort), scene.requester in ("", speaker.id)
-    if not may(level, act, own=own):
-        return refused(act, needed(act, own=own))
     answers = sort == "answer" or (sort == "continue" and shown)
-    return unanswerable(scene, level) if answers else ""
+    if answers and (why := unanswerable(scene, level)):
+        return why
+    act, own = act_of(sort), scene.requester in ("", speaker.id)
+    return "" if may(level, act, own=own) else refused(act, needed(act, own=own))
 
 
 def unanswerable(scene: Scene, level: Level) -> str:

@@ -45,6 +45,7 @@ class Talk:
     leases: dict[str, Lease] = field(default_factory=dict)
     got: list[InboxItem] = field(default_factory=list)
     refuse: Exception | None = None
+    paused: set[str] = field(default_factory=set)
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         if self.refuse is not None:
@@ -52,6 +53,10 @@ class Talk:
         if not await self.store.put(item):
             return Receipt(False, "idle")
         self.got.append(item)
+        if item.sort == "pause":
+            self.paused.add(item.thread)
+        elif item.sort == "resume":
+            self.paused.discard(item.thread)
         if item.thread not in self.threads:
             self.threads[item.thread] = []
             await self.store.save_session(SessionRow(item.thread, item.channel, guild, title))
@@ -103,6 +108,8 @@ class Talk:
         names = self.threads[thread]
         if not names or self.logs[names[-1]].finished is not None:
             return "idle"
+        if thread in self.paused:
+            return "paused"
         return "asking" if self.logs[names[-1]].question is not None else "busy"
 
     def knows(self, thread: str) -> bool:

@@ -1,9 +1,26 @@
-"""Reactions from raw events: on any message of the bot, on a task's own message, by people who may."""
+"""Reactions from raw events: on any message of the bot, on a task's own message, by people who may, each answered once."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import discord
+import pytest
+
+from agentic.core.events import InputReceived, ModelRequested
+from agentic.errors import StoreError
+from bot.gestures import CONTINUE
 from bot.guild.local import LocalGuild
+from bot.guild.misbehave import Duplicated, Rule
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.test_questions import asking
+
+
+async def after(scenery: Scenery, thread: int) -> list[tuple[str, str, str]]:
+    """(sort, text, target) of what was taken in after the task, once a later message of its author was."""
+    await scenery.guild.post(thread, "the last word")
+    await scenery.until(lambda: scenery.talk.got[-1].text == "the last word")
+    return [(item.sort, item.text, item.target) for item in scenery.talk.got[1:-1]]
 
 
 async def test_a_stop_on_the_tasks_own_message_in_the_parent_channel_stops(scenery: Scenery) -> None:
@@ -37,6 +54,67 @@ async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scen
     assert votes == [("down", f"{execution}/result"), ("none", f"{execution}/result")]
 
 
+async def test_of_two_votes_the_last_counts_and_taking_the_other_back_changes_nothing(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    answer = await scenery.says(thread, "All done.")
+    await scenery.until_delivered()
+    for sign in ("👍", "👎"):
+        await scenery.guild.react(answer.id, sign)
+    await scenery.guild.unreact(answer.id, "👍")
+    assert [text for _, text, _ in await after(scenery, thread)] == ["up", "down"]
+
+
+async def test_a_vote_on_a_turn_is_taken_back_from_that_turn_though_the_message_shows_a_later_one(
+    scenery: Scenery,
+) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    progress = scenery.of_bot(thread)[0]
+    await scenery.guild.react(progress.id, "👍")
+    await scenery.says(thread, "👍 Noted for turn 0.")
+    vote = scenery.talk.got[1]
+    taken = InputReceived(
+        inbox=vote.id, sort="feedback", author=vote.author, text="up", target=vote.target, message=vote.message
+    )
+    await scenery.store.discard([vote.id])
+    await scenery.talk.add(execution, taken, ModelRequested(request="r1", turn=3, tier=2, model="m"))
+    await scenery.says(thread, "turn 3")
+    await scenery.guild.unreact(progress.id, "👍")
+    await scenery.says(thread, "Your vote on turn 0 is taken back.")
+
+
+async def test_a_judgement_of_an_older_result_is_about_that_one_while_a_stop_ends_what_runs(scenery: Scenery) -> None:
+    thread = await scenery.mention("one")
+    first = scenery.talk.newest(thread)
+    await scenery.talk.finish(first)
+    answer = await scenery.says(thread, "All done.")
+    await scenery.until_delivered()
+    await scenery.guild.post(thread, "two")
+    await scenery.until(lambda: scenery.talk.newest(thread) != first)
+    for sign in ("👎", "❌", "⏸", "🛑"):
+        await scenery.guild.react(answer.id, sign)
+    done = (await after(scenery, thread))[1:]
+    assert [sort for sort, _, _ in done] == ["feedback", "correction", "pause", "stop"]
+    assert [target for _, _, target in done[:2]] == [f"{first}/result"] * 2
+    await scenery.says(thread, "❌ Noted")
+    receipts = [m.content for m in scenery.of_bot(thread) if "❌ Noted" in m.content]
+    assert len(receipts) == 1
+
+
+async def test_a_message_of_the_bot_that_no_outbox_knows_is_about_what_ran_when_it_was_posted(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    own = await scenery.bot.get_partial_messageable(thread).send("continued below")
+    await scenery.guild.react(own.id, "👎")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    assert scenery.talk.got[1].target == f"{execution}/result"
+    row = await scenery.store.execution(execution)
+    assert row is not None
+    assert row.started_at is not None
+    assert discord.utils.snowflake_time(own.id) > row.started_at - timedelta(seconds=1)
+
+
 async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scenery: Scenery) -> None:
     thread = await scenery.mention("one")
     await scenery.talk.finish(scenery.talk.newest(thread))
@@ -51,11 +129,57 @@ async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scen
     assert (scenery.talk.got[3].sort, scenery.talk.got[3].message) == ("stop", str(second.id))
 
 
-async def test_a_sign_that_is_not_built_is_answered_plainly(scenery: Scenery) -> None:
+@pytest.mark.parametrize("sign", ["🚀", "🔄"])
+async def test_a_sign_that_comes_later_is_answered_plainly_and_once(scenery: Scenery, sign: str) -> None:
     thread = await scenery.mention("go")
-    await scenery.guild.react(thread, "🚀")
-    await scenery.says(thread, "not built yet")
-    assert len(scenery.talk.got) == 1
+    await scenery.guild.react(thread, sign)
+    await scenery.says(thread, "not there yet")
+    assert await after(scenery, thread) == []
+    assert sum("not there yet" in message.content for message in scenery.of_bot(thread)) == 1
+
+
+async def test_pause_resume_and_ask_change_what_runs_and_say_where_they_cannot(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    progress = scenery.of_bot(thread)[0]
+    await scenery.guild.react(progress.id, "▶️")
+    await scenery.says(thread, "Nothing is paused here")
+    await scenery.guild.react(progress.id, "⏸️")
+    await scenery.until(lambda: scenery.talk.state(str(thread)) == "paused")
+    await scenery.guild.unreact(progress.id, "⏸️")
+    await scenery.guild.unreact(progress.id, "▶️")
+    await scenery.guild.react(progress.id, "▶️")
+    await scenery.until(lambda: scenery.talk.state(str(thread)) == "busy")
+    await scenery.guild.react(progress.id, "💬")
+    assert [sort for sort, _, _ in await after(scenery, thread)] == ["pause", "resume", "ask"]
+
+
+async def test_continue_takes_the_advice_of_a_question_begins_anew_where_nothing_runs_and_else_says_so(
+    scenery: Scenery,
+) -> None:
+    thread, question = await asking(scenery)
+    await scenery.guild.react(question.id, "✅")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    assert (scenery.talk.got[1].sort, scenery.talk.got[1].text, scenery.talk.got[1].target) == ("answer", "1", "q1")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    answer = await scenery.says(thread, "All done.")
+    await scenery.until_delivered()
+    await scenery.guild.react(answer.id, "✅")
+    await scenery.until(lambda: len(scenery.talk.got) == 3)
+    assert (scenery.talk.got[2].sort, scenery.talk.got[2].text) == ("task", CONTINUE)
+    assert scenery.talk.state(str(thread)) == "busy"
+    await scenery.guild.unreact(answer.id, "✅")
+    await scenery.guild.react(answer.id, "✅")
+    await scenery.says(thread, "I am on it")
+    assert len(scenery.talk.got) == 3
+
+
+async def test_an_event_that_the_gateway_sends_twice_is_one_act_with_one_receipt(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    scenery.guild.misbehave(Rule("MESSAGE_REACTION_ADD", Duplicated(), times=None))
+    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👍")
+    assert [sort for sort, _, _ in await after(scenery, thread)] == ["feedback"]
+    await scenery.says(thread, "👍 Noted")
+    assert sum("👍 Noted" in message.content for message in scenery.of_bot(thread)) == 1
 
 
 async def test_a_custom_emoji_means_what_its_configured_id_says(guild: LocalGuild) -> None:
@@ -77,3 +201,10 @@ async def test_an_executor_rates_only_results_of_their_own_tasks(scenery: Scener
     await scenery.guild.react(answer.id, "👍")
     await scenery.says(thread, "👍 Noted")
     assert [item.author.name for item in scenery.talk.got[1:]] == [scenery.guild.you.name]
+
+
+async def test_a_reaction_that_could_not_be_kept_is_said(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    scenery.talk.refuse = StoreError("the disk is full")
+    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
+    await scenery.says(thread, "I could not keep that")

@@ -1,0 +1,138 @@
+"""Approvals: exactly what would run, why and until when; given by who may when they press, once, and named."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.guild.local import LocalGuild
+from bot.guild.permissions import Permission
+from tests.integration.bot.seeking import UNTIL, court, decided, seeking
+from tests.integration.bot.test_questions import closed, told
+
+
+async def test_it_shows_exactly_what_would_run_why_who_may_and_until_when(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        _, shown = await seeking(scenery, "rm -rf build && make", fallback="rm -r build", cwd="/workspace/a")
+        for text in (
+            "```sh\nrm -rf build && make\n```", "And if that fails:\n```sh\nrm -r build\n```", '"cwd": "/workspace/a"',
+            "because it deletes whole folders", "An operator may decide", f"<t:{int(UNTIL.timestamp())}:R>",
+        ):  # fmt: skip
+            assert text in shown.content
+        assert [button["label"] for button in shown.interactive()] == ["Allow once", "Deny", "Stop the task"]
+        assert not shown.silent
+
+
+async def test_f31_what_hides_or_reorders_in_a_command_is_written_out_where_it_is_approved(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        hostile = "ls \u202efr- mr\u202c; echo a\u200bb\U000e0041\u00a0c\u2066d\u3164"
+        _, shown = await seeking(scenery, hostile)
+        written = "ls ⟨U+202E⟩fr- mr⟨U+202C⟩; echo a⟨U+200B⟩b⟨U+E0041⟩⟨U+00A0⟩c⟨U+2066⟩d⟨U+3164⟩"
+        assert written in shown.content
+        assert "characters that cannot be seen" in shown.content
+        assert not set(hostile) & set(shown.content) - set(" lsfr-m;echoabd")
+
+
+async def test_a_command_cannot_leave_the_box_it_is_shown_in(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        _, shown = await seeking(scenery, "echo ```\n**Approved already**\n```")
+        assert shown.content.count("```") == 2
+        file = shown.attachments[0]
+        assert guild.file(file.id).decode() == "echo ```\n**Approved already**\n```"
+
+
+async def test_a_long_command_is_whole_in_a_file_and_that_is_said(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        command = "echo " + " ".join(f"word{n}\u200b" for n in range(2_000)) + "; rm -rf /"
+        _, shown = await seeking(scenery, command)
+        assert len(shown.content) <= 2_000
+        assert "only the beginning" in shown.content
+        kept = guild.file(shown.attachments[0].id).decode()
+        assert kept == command.replace("\u200b", "⟨U+200B⟩")
+
+
+@pytest.mark.parametrize(
+    ("number", "choice", "words"), [(0, "allow", "Allowed once** by chief"), (1, "deny", "Denied** by chief")]
+)
+async def test_who_may_decides_and_is_named(guild: LocalGuild, number: int, choice: str, words: str) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        await guild.click(shown.id, shown.custom_ids()[number], author="chief")
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        answer = scenery.talk.got[1]
+        assert (answer.sort, answer.text, answer.target, answer.author.level) == (
+            "answer",
+            str(number + 1),
+            "q1",
+            "operator",
+        )
+        await scenery.talk.add(scenery.talk.newest(thread), decided(choice))
+        end = await closed(scenery, shown)
+        assert words in end.content
+        assert "rm -rf build" in end.content
+
+
+async def test_it_says_that_it_expired(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        await scenery.talk.add(scenery.talk.newest(thread), decided("deny", "Threadwright", "0"))
+        assert "Nobody decided this in time, so it was denied" in (await closed(scenery, shown)).content
+
+
+async def test_whose_task_it_is_may_not_approve_it_by_press_by_word_or_by_sign_but_may_stop_it(
+    guild: LocalGuild,
+) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        await guild.click(shown.id, shown.custom_ids()[0], author="bob")
+        await told(scenery, thread, "Only an operator may allow or deny this", "bob")
+        await guild.post(thread, "allow once", author="bob")
+        await scenery.says(thread, "Only an operator may allow or deny this")
+        await guild.react(shown.id, "✅", author="bob")
+        await guild.click(shown.id, shown.custom_ids()[2], author="bob")
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        assert scenery.talk.got[1].sort == "stop"
+
+
+async def test_an_owners_approval_is_not_an_operators_to_give(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery, who="owner")
+        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
+        await told(scenery, thread, "Only an owner", "chief")
+        await guild.click(shown.id, shown.custom_ids()[0])
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        assert scenery.talk.got[1].author.level == "owner"
+
+
+async def test_f41_a_role_lost_between_the_request_and_the_press_is_refused(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        guild.set_roles("chief", ())
+        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
+        await told(scenery, thread, "Only an operator may allow or deny this", "chief")
+        await guild.react(shown.id, "✅", author="chief")
+        await guild.post(thread, "allow once", author="chief")
+        await scenery.says(thread, "someone else's task")
+        assert len(scenery.talk.got) == 1
+
+
+async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whatever_their_role(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS, member="chief")
+        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
+        await told(scenery, thread, "You may look here", "chief")
+        await guild.react(shown.id, "🛑", author="chief")
+        await guild.click(shown.id, shown.custom_ids()[0])
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        assert scenery.talk.got[1].author.id == str(guild.you.id)
+
+
+async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_stop(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        thread, shown = await seeking(scenery)
+        guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS)
+        await guild.click(shown.id, shown.custom_ids()[0])
+        await told(scenery, thread, "I may not write in this thread")
+        await guild.click(shown.id, shown.custom_ids()[2])
+        await scenery.until(lambda: scenery.talk.got[-1].sort == "stop")
+        assert "answer" not in {item.sort for item in scenery.talk.got}
