@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 
-from agentic.core.events import Envelope, InboxItem, InputReceived, OutboxItem, Sort
+from agentic.core.events import InboxItem, OutboxItem, Sort
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
@@ -181,12 +181,11 @@ class _Serving:
     async def _recall(self, execution: str) -> None:
         """A question and a pause outlive the process; what was said while nobody listened comes before going on."""
         session = self._session
-        envelopes = [envelope async for envelope in self._ground.store.read(execution)]
-        folded = fold(envelopes)
+        folded = fold([envelope async for envelope in self._ground.store.read(execution)])
         session.requester = folded.started.requester.id if folded.started is not None else ""
         if folded.question is not None:
             session.asked(folded.question.question)
-        session.paused = paused_by(envelopes)
+        session.paused = folded.paused.author.id if folded.paused is not None else ""
         if self._ground.missed is not None:
             with contextlib.suppress(Halted):
                 await unless(session.halt, self._ground.missed(session.thread))
@@ -224,10 +223,3 @@ class _Serving:
             await session.tell(key, session.execution, in_plain_words(trouble), notify=True)
         except AgenticError as error:
             log.error("and it could not be told in the thread: %s", error)
-
-
-def paused_by(log: list[Envelope]) -> str:
-    """Who paused an execution that is still paused, by its log; '' for nobody."""
-    inputs = [envelope.event for envelope in log if isinstance(envelope.event, InputReceived)]
-    signs = [event for event in inputs if event.sort in ("pause", "resume")]
-    return signs[-1].author.id if signs and signs[-1].sort == "pause" else ""

@@ -114,8 +114,10 @@ class Session:
         elif self.question and isinstance(event, Decided | Finished):
             self.answered()
             self.ground.slots.take_back(self.thread)
-        if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
-            self.held(event.author.id if event.sort == "pause" else "")
+        if isinstance(event, InputReceived) and event.sort == "pause":
+            self.paused_by(event.author.id)
+        elif isinstance(event, InputReceived) and event.sort == "resume":
+            self.resumed_by(event.author.id)
         if isinstance(event, Finished):
             self.execution = ""
             self.paused = ""
@@ -148,13 +150,18 @@ class Session:
         self.question = ""
         self.asking.clear()
 
-    def held(self, by: str) -> None:
-        """Somebody paused it, or ('') nobody does any more; a paused one needs no slot."""
-        self.paused = by
-        if by:
-            self.ground.slots.set_aside(self.thread)
-        else:
-            self.ground.slots.take_back(self.thread)
+    def paused_by(self, person: str) -> None:
+        """A pause of a person stands over one of the machine; a paused execution needs no slot."""
+        if not self.paused or self.paused == MACHINE:
+            self.paused = person
+        self.ground.slots.set_aside(self.thread)
+
+    def resumed_by(self, person: str) -> None:
+        """What a person paused, the machine does not resume."""
+        if person == MACHINE and self.paused not in ("", MACHINE):
+            return
+        self.paused = ""
+        self.ground.slots.take_back(self.thread)
 
     def rests(self) -> None:
         """Nothing runs."""

@@ -1,18 +1,25 @@
 """Messages that look like a command and are none; pure.
 
-“!retry” must not begin a task that costs money.  Only a single word counts: a path or a sentence stays what it is.
+“!undo” must not begin a task that costs money.  Only a single word counts: a path or a sentence stays what it is.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from agentic.core.events import InboxItem
 from bot.inputs import Outcome, Told
 
-KNOWN = frozenset(("pause", "resume", "retry", "fork", "continue", "escalate", "ask", "btw", "undo"))
-"""Names that people know from the design and that do nothing yet."""
-NOT_BUILT = "“{name}” is not built yet. You can write to me in the thread, and 🛑 stops a task."
+OTHERWISE: Mapping[str, str] = {
+    "continue": "That is no command: write `continue` alone, or react with ✅.",
+    "escalate": "That is no command: write `escalate` alone, or react with 🚀.",
+    "ask": "That is no command: write `ask me` alone, or react with 💬.",
+    "btw": "That is no command: write `. btw` and your question.",
+    "queue": "That is no command: write `.`, a space and the task, and it is queued.",
+    "undo": "That is no command: press “Undo” under the result.",
+}
+"""What people may take for a command, and how it is done."""
 NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
@@ -25,8 +32,8 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Ou
     if not (found := re.fullmatch(rf"(?:{re.escape(prefix)}|/)([A-Za-z][\w-]{{0,31}})", text)):
         return outcome
     name = found[1].lower()
-    if name in KNOWN:
-        return Told(NOT_BUILT.format(name=name))
+    if name in OTHERWISE:
+        return Told(OTHERWISE[name])
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
     if name in built:

@@ -93,11 +93,13 @@ async def test_a_tasks_attachments_come_with_their_address(scenery: Scenery) -> 
     assert await download(file.path, 100) == b"1,2"
 
 
-async def test_attachments_that_stay_out_are_said(scenery: Scenery) -> None:
+async def test_attachments_come_with_guidance_and_with_answers_too(scenery: Scenery) -> None:
     thread = await scenery.mention("read this")
     await scenery.guild.post(thread, "and that", files=[("data.csv", b"1,2")])
-    await scenery.says(thread, "data.csv stays out")
-    assert scenery.talk.got[1].files[0].skipped
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    (file,) = scenery.talk.got[1].files
+    assert (scenery.talk.got[1].sort, file.name, file.skipped) == ("guidance", "data.csv", "")
+    assert await download(file.path, 100) == b"1,2"
 
 
 async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guild: LocalGuild) -> None:
@@ -155,15 +157,15 @@ async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scener
     await scenery.says(scenery.general, "There is no command `!bogus`; try `!help`.")
     assert talk.got == []
     thread = await scenery.mention("one")
-    for text in ("!retry", "!bogus", "/other", "/stop"):
+    for text in ("!undo", "!bogus", "/other", "/stop"):
         await guild.post(thread, text)
-    await scenery.says(thread, "“retry” is not built yet")
+    await scenery.says(thread, "press “Undo”")
     await scenery.says(thread, "no command `!bogus`")
     await scenery.says(thread, "no command `/other`")
     await scenery.says(thread, "or write `!stop`")
     await talk.finish(talk.newest(thread))
-    await guild.post(thread, "!fork")
-    await scenery.says(thread, "“fork” is not built yet")
+    await guild.post(thread, "!btw")
+    await scenery.says(thread, "write `. btw`")
     assert [item.text for item in talk.got] == ["one"]
     await guild.post(thread, "/etc/hosts is wrong")
     await scenery.until(lambda: len(talk.got) == 2)

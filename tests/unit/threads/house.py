@@ -16,7 +16,7 @@ from agentic.models.scripted import Script, ScriptedModel
 from agentic.ports import Completion, Observation, Perception, Prepared, Question, Refused, Saved, Store, ToolSpec
 from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
-from bot.ground import Ground
+from bot.ground import Acts, Ground
 from bot.roster import Roster
 from bot.slots import Slots
 from bot.starting import Beginning, Receive
@@ -126,6 +126,7 @@ async def house(
     policy: Policy = POLICY,
     toolbox: Callable[[str], Bench] | None = None,
     receive: Receive | None = None,
+    acts: Acts | None = None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
     kept = store or MemoryStore()
@@ -155,6 +156,7 @@ async def house(
         owner="this",
         begin=Beginning(kept, reflexion, policy, receive, tell),
         tell=tell,
+        acts=acts,
     )
     threads = Threads(ground, roster, reflexion, receive)
     built = House(kept, model, tools, threads, slots)
