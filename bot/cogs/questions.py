@@ -80,7 +80,7 @@ class Questions(commands.Cog):
             words, done = await self._take(interaction, press)
         except AgenticError as error:
             words, done = not_kept(str(interaction.id), error), False
-        if not done:
+        if not done or press.undo or press.offer:  # these may be wanted again once what stood in their way is gone
             self._recent.drop(again)
         if words:
             await _quietly(interaction.followup.send(words, ephemeral=True))
