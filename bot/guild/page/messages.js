@@ -182,7 +182,8 @@ const size = (bytes) => (bytes < 1024 ? `${bytes} B`
 function files(attachments) {
   const node = el("div", "files");
   for (const one of attachments) {
-    const path = new URL(one.url).pathname;
+    const { pathname, search } = new URL(one.url);
+    const path = pathname + search;
     const file = el("a", "");
     file.href = path;
     if (/^image\/(png|jpeg|gif|webp)/.test(one.content_type ?? "")) {
