@@ -33,11 +33,15 @@ from agentic.core.execution import Execution
 from agentic.core.values import FailureClass, FileChange, Outcome
 
 YOU = Person(id="7", name="you")
+GUEST = Person(id="9", name="guest", level="viewer")
+BOSS = Person(id="8", name="boss", level="operator")
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 TOOLS = (
     ToolRef(name="look", effect="read"),
     ToolRef(name="put", effect="keyed"),
     ToolRef(name="shell", effect="unkeyed"),
+    ToolRef(name="wipe", effect="unkeyed"),
+    ToolRef(name="swap", effect="keyed"),
     ToolRef(name="ask_user", effect="unkeyed", cognitive=True),
     ToolRef(name="finish", effect="unkeyed", cognitive=True),
 )

@@ -11,30 +11,44 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from agentic.core.actions import Action, Ask, Cancel, Finish, Record, Think, UseTools, Wait
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
+from agentic.core.approvals import covers
 from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
     CallBlock,
     CancelRequested,
+    CheckpointSaved,
+    CommitCreated,
     DeadlinePassed,
     Event,
+    Gated,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    Option,
     OwnerChanged,
+    Part,
     Reported,
     TextBlock,
     ToolFinished,
     ToolStarted,
     Usage,
 )
+from agentic.core.execution import Call
 from agentic.core.identity import question_id
+from agentic.core.peopled import MACHINE
 from agentic.core.values import FileChange
-from tests.unit.core.building import TOOLS, Log
+from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 
 MOST_STEPS = 400
-_TOOLS = ("look", "put", "shell", "ask_user", "finish", "no_such_tool")
+_TOOLS = ("look", "put", "shell", "wipe", "swap", "ask_user", "finish", "no_such_tool")
+GATED = ("wipe", "swap")
+_PARTS = (
+    Part(id="1", text="Which?", options=(Option(id="1", label="a"), Option(id="2", label="b"))),
+    Part(id="2", text="When?"),
+)
+_WORDS = ("1", "stop", "try the other", "10", "allow once", "yes", "1: a, 2: now", "no")
 _EFFECTS = {tool.name: tool.effect for tool in TOOLS}
 
 
@@ -45,6 +59,8 @@ class Drawn:
     log: Log
     actions: list[tuple[int, Action]] = field(default_factory=list)
     held: Counter[str] = field(default_factory=Counter)
+    looked: dict[int, str] = field(default_factory=dict)
+    """What a gated call would have touched when its intent was written, by the intent's position."""
 
 
 def simulate(data: st.DataObject) -> Drawn:
@@ -58,12 +74,14 @@ class _World:
         self._log = Log(
             attended=self._chance(70),
             triaged=False,
+            side=self._chance(8),
             turns_medium=self._data.draw(st.integers(1, 6)),
             max_usd=0.02,
         )
         self._drawn = Drawn(self._log)
         self._stopped = False
         self._crashes = 0
+        self._state = "s0"
 
     def run(self) -> Drawn:
         for _ in range(MOST_STEPS):
@@ -85,7 +103,10 @@ class _World:
             case Think():
                 self._think(action)
             case UseTools(calls):
-                self._log.add(*(self._intent(call.id, call.block) for call in calls))
+                for call in calls:
+                    self._begin(call)
+            case Checkpoint():
+                self._save(action)
             case Cancel(refs):
                 self._log.add(CancelRequested(refs=refs))
                 self._cancelled(refs)
@@ -108,8 +129,30 @@ class _World:
             )
         )
 
-    def _intent(self, call: str, block: CallBlock) -> ToolStarted:
+    def _begin(self, call: Call) -> None:
+        if self._chance(10):
+            self._state = self._data.draw(st.sampled_from(["s0", "s1"]))
+        gated = call.block.tool in GATED
+        if gated and not covers(call, "sha", self._state):
+            who = self._data.draw(st.sampled_from(["executor", "operator"]))
+            self._log.add(Gated(call=call.id, args_sha="sha", reason="deletes", who_may=who, state_sha=self._state))
+            return
+        again = call.intent.approval if call.intent is not None else ""
+        self._log.add(self._intent(call.id, call.block, (call.approval or again) if gated else ""))
+        if gated and call.intent is None:
+            self._drawn.looked[self._log.execution.seq] = self._state
+
+    def _save(self, action: Checkpoint) -> None:
+        """Saving ends, well or not, unless something happens before it does."""
+        if self._chance(25) and self._happen(Wait(action.timers)):
+            return
+        problem = "the disk is full" if self._chance(20) else ""
+        through = self._log.execution.seq
+        self._log.add(CheckpointSaved(manifest="" if problem else "m", through_seq=through, problem=problem))
+
+    def _intent(self, call: str, block: CallBlock, approval: str) -> ToolStarted:
         return ToolStarted(
+            approval=approval,
             call=call,
             provider_id=block.provider_id,
             tool=block.tool,
@@ -137,28 +180,49 @@ class _World:
     def _happen(self, action: Wait) -> bool:
         execution = self._log.execution
         in_flight = execution.request_in_flight is not None or bool(execution.calls_in_flight)
-        if not self._stopped and self._chance(6):
+        if not self._stopped and self._chance(5):
             self._stopped = True
-            self._drawn.held["stop in flight" if in_flight else "stop at rest"] += 1
+            where = "while paused" if execution.paused is not None else "in flight" if in_flight else "at rest"
+            self._drawn.held[f"stop {where}"] += 1
             self._log.say("stop")
-            return True
-        if self._crashes < 2 and self._chance(8):
+        elif self._crashes < 2 and self._chance(12):
             self._crash()
-            return True
-        if self._chance(12):
-            self._log.say("guidance", f"hint {execution.seq}")
-            return True
-        if execution.request_in_flight is not None:
+        elif self._chance(20):
+            self._said()
+        elif execution.request_in_flight is not None:
             self._log.add(self._answered(execution.request_in_flight.id))
         elif execution.calls_in_flight:
             self._finish_one()
-        elif execution.question is not None:
-            self._log.say("answer", self._data.draw(st.sampled_from(["1", "stop", "try the other", "10"])))
+        elif execution.paused is not None and self._chance(60):
+            self._log.say("resume", by=self._data.draw(st.sampled_from([YOU, MACHINE])))
+        elif execution.question is not None and not (action.timers and self._chance(20)):
+            self._answer_question(execution.question)
         elif action.timers:
+            self._drawn.held["expired"] += execution.question is not None
             self._log.add(DeadlinePassed(ref=action.timers[0].ref))
         else:
-            return False
+            return execution.paused is not None
         return True
+
+    def _said(self) -> None:
+        """What people do at any time."""
+        execution = self._log.execution
+        in_flight = execution.request_in_flight is not None or bool(execution.calls_in_flight)
+        sort = self._data.draw(st.sampled_from(["pause", "guidance", "pause", "ask", "resume", "pause", "deleted"]))
+        if sort in ("pause", "resume"):
+            self._drawn.held["pause in flight"] += in_flight and sort == "pause"
+            self._log.say(sort, by=self._data.draw(st.sampled_from([YOU, YOU, MACHINE])))
+        elif sort == "deleted":
+            self._log.say(sort, message=self._data.draw(st.sampled_from(["100", "999", "999"])))
+        else:
+            self._log.say(sort, f"hint {execution.seq}")
+
+    def _answer_question(self, question: Asked) -> None:
+        """By a click or in words, by who may and who may not."""
+        part = self._data.draw(st.sampled_from(["", *(f"#{part.id}" for part in question.parts)]))
+        target = self._data.draw(st.sampled_from(["", question.question + part, question.question + part, "qother"]))
+        by = self._data.draw(st.sampled_from([YOU, BOSS, BOSS, GUEST]))
+        self._log.say("answer", self._data.draw(st.sampled_from(_WORDS)), target, by=by)
 
     def _crash(self) -> None:
         execution = self._log.execution
@@ -188,8 +252,11 @@ class _World:
         call = self._data.draw(st.sampled_from(self._log.execution.calls_in_flight))
         if call.block.tool == "ask_user":
             question = question_id("x1", self._log.execution.seq + 1)
-            self._log.add(Asked(question=question, text="Which?", call=call.id))
+            parts = _PARTS if self._chance(40) else ()
+            self._log.add(Asked(question=question, text="Which?", call=call.id, parts=parts))
             return
+        if self._chance(8):
+            self._log.add(CommitCreated(offer=f"o{self._log.execution.seq}", branch="b", commit="c", base="main"))
         if self._chance(15):
             self._log.add(Reported(status=self._data.draw(st.sampled_from(["progressing", "stuck"])), confidence=30))
         failed = call.block.tool != "finish" and self._chance(35)

@@ -30,7 +30,8 @@ def names(action: object) -> list[str]:
 def test_the_order_of_the_rules_is_the_one_that_holds_the_promises() -> None:
     assert [rule.__name__ for rule in RULES] == [
         "finished", "stopping", "withdrawn", "out_of_time", "older_fence", "paused", "deadlines", "in_flight",
-        "budget", "approvals", "checkpoint", "open_calls", "end_of_turn", "waiting", "decided", "untriaged", "model_failed", "completed", "limit", "escalate", "intervene",
+        "budget", "approvals", "checkpoint", "open_calls", "end_of_turn", "waiting", "decided", "untriaged",
+        "model_failed", "completed", "limit", "escalate", "intervene",
     ]  # fmt: skip
 
 

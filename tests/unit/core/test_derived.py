@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,14 +11,20 @@ from hypothesis import strategies as st
 from agentic.core.events import (
     Asked,
     CallBlock,
+    CheckpointSaved,
+    CommitCreated,
     DeadlinePassed,
     Decided,
     Envelope,
     Escalated,
+    Event,
+    Finished,
+    Gated,
     InputReceived,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    OwnerChanged,
     PolicyChanged,
     Reported,
     TextBlock,
@@ -27,6 +34,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from tests.unit.core.building import YOU
 from tests.unit.core.simulating import simulate
 
 
@@ -57,6 +65,7 @@ def _turns_unchanged(log: list[Envelope]) -> int:
             if event.tests_passed is not None:
                 changed = changed or (passed is not None and event.tests_passed > passed)
                 passed = event.tests_passed
+        changed = changed or isinstance(event, CommitCreated)
         if isinstance(event, TurnEnded):
             unchanged = 0 if changed else unchanged + 1
     return unchanged
@@ -119,6 +128,78 @@ def _question(log: list[Envelope]) -> str:
     return open_
 
 
+def _seconds_at_rest(log: list[Envelope]) -> float:
+    """Between two events nobody works: while a person is asked or holds it, and when an owner has died."""
+    seconds, question, holder, before, through = 0.0, "", "", None, log[0].at
+    for envelope in log:
+        event = envelope.event
+        rests = bool(question or holder)
+        if rests or (isinstance(event, OwnerChanged) and before is not None):
+            through = envelope.at if rests else through
+            seconds += (envelope.at - before).total_seconds() if before is not None else 0.0
+        before = envelope.at
+        question = _question_after(question, event)
+        holder = _holder_after(holder, event)
+    still = _open_rest(log)
+    return seconds - (log[-1].at - still).total_seconds() if still is not None else seconds
+
+
+def _question_after(question: str, event: Event) -> str:
+    if isinstance(event, Asked):
+        return event.question
+    return "" if isinstance(event, Decided | Finished) else question
+
+
+def _holder_after(holder: str, event: Event) -> str:
+    if isinstance(event, InputReceived) and event.sort == "pause":
+        return holder if holder == YOU.id else event.author.id
+    if isinstance(event, InputReceived) and event.sort == "resume":
+        return holder if (event.author.id, holder) == ("0", YOU.id) else ""
+    return holder
+
+
+def _open_rest(log: list[Envelope]) -> datetime | None:
+    """Since when it rests now."""
+    question, holder, since = "", "", None
+    for envelope in log:
+        question = _question_after(question, envelope.event)
+        holder = _holder_after(holder, envelope.event)
+        since = (since or envelope.at) if question or holder else None
+    return since
+
+
+def _expired(log: list[Envelope]) -> bool:
+    question, expired = "", False
+    for envelope in log:
+        question = _question_after(question, envelope.event)
+        if isinstance(envelope.event, Asked | Decided):
+            expired = False
+        if isinstance(envelope.event, DeadlinePassed) and envelope.event.ref == question:
+            expired = True
+    return expired
+
+
+def _held_back(log: list[Envelope]) -> set[str]:
+    """Calls that wait for an approval: gated since they were last allowed, or allowed by what an owner's death undid."""
+    waits: set[str] = set()
+    gated: set[str] = set()
+    asked: dict[str, str] = {}
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, Gated):
+            waits.add(event.call)
+            gated.add(event.call)
+        elif isinstance(event, Asked) and event.sort == "approval":
+            asked[event.question] = event.call
+        elif isinstance(event, Decided) and event.question in asked and event.choice == "allow":
+            waits.discard(asked[event.question])
+        elif isinstance(event, OwnerChanged):
+            waits |= gated
+        elif isinstance(event, ModelRequested):
+            waits, gated = set(), set()
+    return waits
+
+
 def _open_calls(log: list[Envelope]) -> set[str]:
     known: list[str] = []
     for envelope in log:
@@ -163,5 +244,11 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert execution.spent.minutes_passed == any(
             isinstance(e.event, DeadlinePassed) and e.event.ref == "minutes" for e in part
         )
+        assert abs(execution.spent.waiting - _seconds_at_rest(part)) < 1e-6
+        assert execution.resting_since == _open_rest(part)
+        assert execution.expired == _expired(part)
+        assert {call.id for call in execution.turn.calls if call.held_back} == _held_back(part)
+        assert (execution.checkpoint is not None) == any(isinstance(e.event, CheckpointSaved) for e in part)
+        assert execution.mind.offers == tuple(e.event for e in part if isinstance(e.event, CommitCreated))
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun

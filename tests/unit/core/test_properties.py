@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 
 from agentic.core import decide as rules
 from agentic.core.actions import Record
+from agentic.core.answering import at_least
 from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
     CancelRequested,
+    CheckpointSaved,
+    DeadlinePassed,
+    Decided,
+    Escalated,
+    Gated,
     InputReceived,
+    Intervened,
     ModelRequested,
     OwnerChanged,
     ToolFinished,
@@ -22,8 +29,10 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
+from agentic.core.peopled import ALLOW, DENY
 from agentic.core.telling import guidance, pending_message
-from tests.unit.core.simulating import Drawn, simulate
+from tests.unit.core.building import YOU
+from tests.unit.core.simulating import GATED, Drawn, simulate
 
 many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
@@ -51,9 +60,9 @@ def test_chains_of_records_end(data: st.DataObject) -> None:
 
 @many
 @given(st.data())
-def test_every_execution_ends_or_waits_for_a_person(data: st.DataObject) -> None:
+def test_every_execution_whose_people_answer_ends(data: st.DataObject) -> None:
     execution = simulate(data).log.execution
-    assert execution.finished is not None or execution.question is not None
+    assert execution.finished is not None
 
 
 @many
@@ -70,6 +79,89 @@ def test_after_a_stop_nothing_begins_every_call_is_closed_and_it_ends_as_stopped
     assert drawn.log.execution.finished.reason == "stopped"
     assert not drawn.log.execution.open_calls
     assert drawn.log.execution.request is None
+
+
+@many
+@given(st.data())
+def test_nothing_new_begins_while_it_is_paused(data: st.DataObject) -> None:
+    execution = Execution(id="x1")
+    begun: set[str] = set()
+    for envelope in simulate(data).log.envelopes:
+        event = envelope.event
+        if execution.paused is not None:
+            assert not isinstance(event, ModelRequested | ToolStarted | Escalated | Intervened)
+            assert not isinstance(event, Asked) or event.call in begun
+        if isinstance(event, ToolStarted):
+            begun.add(event.call)
+        execution = evolve(execution, envelope)
+
+
+@many
+@given(st.data())
+def test_a_person_alone_lifts_the_pause_of_a_person(data: st.DataObject) -> None:
+    holder = ""
+    execution = Execution(id="x1")
+    for envelope in simulate(data).log.envelopes:
+        event = envelope.event
+        if isinstance(event, InputReceived) and event.sort == "pause":
+            holder = holder if holder == YOU.id else event.author.id
+        if isinstance(event, InputReceived) and event.sort == "resume" and (event.author.id, holder) != ("0", YOU.id):
+            holder = ""
+        execution = evolve(execution, envelope)
+        assert (execution.paused.author.id if execution.paused is not None else "") == holder
+
+
+@many
+@given(st.data())
+def test_no_gated_call_runs_without_an_approval_of_the_same_arguments_and_state_by_who_may(
+    data: st.DataObject,
+) -> None:
+    drawn = simulate(data)
+    asked: dict[str, Asked] = {}
+    gated: dict[str, Gated] = {}
+    decided: dict[str, Decided] = {}
+    runs: Counter[str] = Counter()
+    for envelope in drawn.log.envelopes:
+        event = envelope.event
+        if isinstance(event, Gated):
+            gated[event.call] = event
+        elif isinstance(event, Asked):
+            asked[event.question] = event
+        elif isinstance(event, Decided):
+            decided[event.question] = event
+        elif isinstance(event, ToolStarted) and event.tool in GATED:
+            question, decision = asked[event.approval], decided[event.approval]
+            assert (question.sort, question.call, question.args_sha) == ("approval", event.call, event.args_sha)
+            assert decision.choice == ALLOW
+            assert at_least(decision.by.level, question.who_may)
+            assert envelope.seq not in drawn.looked or drawn.looked[envelope.seq] == gated[event.call].state_sha
+            runs[event.approval] += envelope.seq in drawn.looked
+    assert all(count == 1 for count in runs.values())
+
+
+@many
+@given(st.data())
+def test_an_approval_that_nobody_gave_in_time_is_a_denial(data: st.DataObject) -> None:
+    late: set[str] = set()
+    for envelope in simulate(data).log.envelopes:
+        event = envelope.event
+        if isinstance(event, DeadlinePassed) and event.ref.startswith("q"):
+            late.add(event.ref)
+        if isinstance(event, Decided) and event.question in late:
+            assert event.choice == DENY
+        if isinstance(event, ToolStarted):
+            assert event.approval not in late
+
+
+@many
+@given(st.data())
+def test_nothing_is_changed_before_the_workspace_is_saved(data: st.DataObject) -> None:
+    saved = 0
+    for envelope in simulate(data).log.envelopes:
+        saved += isinstance(envelope.event, CheckpointSaved)
+        if isinstance(envelope.event, ToolStarted) and envelope.event.tool in ("put", "shell", *GATED):
+            assert saved == 1
+    assert saved <= 1
 
 
 @many
@@ -188,11 +280,14 @@ def test_the_generator_reaches_the_hard_cases() -> None:
         drawn = simulate(data)
         runs += 1
         held.update({name: 1 for name, count in drawn.held.items() if count})
+        held["gated call run"] += bool(drawn.looked)
         held["cancelled"] += any(isinstance(e.event, CancelRequested) for e in drawn.log.envelopes)
 
     draw()
-    shares = {name: held[name] / runs for name in ("stop in flight", "older fence", "crash between intent and result")}
+    hard = ("stop in flight", "older fence", "crash between intent and result", "pause in flight")
+    shares = {name: held[name] / runs for name in hard}
     assert all(share >= 0.05 for share in shares.values()), shares
+    assert all(held[name] for name in ("stop while paused", "expired", "gated call run")), held
 
 
 def test_rules_are_read_when_they_are_needed() -> None:
