@@ -1,0 +1,104 @@
+"""The whole product in this process: real store, sandbox and sockets; only the model's answers are a script."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from pydantic import JsonValue
+
+from agentic.core.events import Event
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from bot.app import App, Place
+from bot.guild.local import LocalGuild
+from bot.guild.records import Message
+from bot.settings import Settings
+
+SECONDS = 40.0
+
+
+def uses(tool: str, **arguments: JsonValue) -> Reply:
+    """An answer that uses a tool."""
+    return Reply(calls=((tool, arguments),))
+
+
+def finishes(answer: str = "It is done.") -> Reply:
+    """The end of a task."""
+    return uses("finish", answer=answer)
+
+
+@dataclass
+class Whole:
+    """A running bot in its guild."""
+
+    app: App
+    guild: LocalGuild
+    home: Path
+
+    def workspace(self, thread: int) -> Path:
+        """The thread's folder on this machine."""
+        return self.app.workshop.workspaces.folder(str(thread))
+
+    def of_bot(self, thread: int) -> list[Message]:
+        """What the bot posted in a thread."""
+        return [m for m in self.guild.messages(thread) if m.author_id == self.guild.bot_user_id]
+
+    async def task(self, text: str, thread: int = 0) -> int:
+        """Give a task and wait until it has ended; returns its thread."""
+        before = len(await self.executions(thread))
+        posted = await self.guild.post(thread or self.guild.channel().id, f"{self.guild.bot.mention} {text}")
+        thread = thread or posted.id
+        async with asyncio.timeout(SECONDS):
+            while [row.finished for row in await self.app.store.executions(str(thread))][before:] in ([], [""]):
+                await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+        await self.app.threads.idle(str(thread))
+        await self.app.delivered(str(thread), SECONDS)
+        return thread
+
+    async def says(self, thread: int, words: str) -> Message:
+        """A message of the bot that holds the words."""
+        return await self.guild.wait_for(
+            lambda _: next((m for m in self.of_bot(thread) if words in m.content), None), SECONDS
+        )
+
+    async def executions(self, thread: int) -> list[str]:
+        """The thread's executions, oldest first."""
+        return [row.execution for row in await self.app.store.executions(str(thread))]
+
+    async def log(self, execution: str) -> list[Event]:
+        """What happened in an execution."""
+        return [envelope.event async for envelope in self.app.store.read(execution)]
+
+    async def outcome(self, execution: str) -> list[Event]:
+        """What happened to it afterwards."""
+        return [envelope.event for envelope in await self.app.store.read_outcome(execution)]
+
+
+@asynccontextmanager
+async def whole(
+    home: Path, endpoint: ScriptedEndpoint, guild: LocalGuild, *, bound: Path | None = None, engine: str = "",
+    **settings: object,
+) -> AsyncGenerator[Whole]:  # fmt: skip
+    """Start it; closed at the end as a process that is told to stop.  ``engine`` is the address of Docker's."""
+    values: Mapping[str, object] = {
+        "home": home, "tier_2": ("anthropic/claude-haiku-4-5",), "sandbox": "bubblewrap", **settings,
+    }  # fmt: skip
+    variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
+    with mock.patch.dict(os.environ, variables):
+        place = Place(home, bound=bound)
+        async with App.open(Settings(_env_file=None, **values), place, guild=guild) as app:  # type: ignore[call-arg, arg-type]
+            await app.online()
+            yield Whole(app, guild, home)
+    guild.restore()
+
+
+def engine_for(rung: str, request: pytest.FixtureRequest) -> str:
+    """The address of Docker's engine, where the sandbox is to be one of Docker's."""
+    return str(request.getfixturevalue("docker_url")) if rung == "docker" else ""
