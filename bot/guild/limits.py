@@ -6,8 +6,11 @@ https://discord.com/developers/docs/components/reference
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+
 from bot.guild.errors import invalid, out_of_range, required, too_long
-from bot.guild.wire import Fields, JsonObject
+from bot.guild.wire import Fields, Json, JsonObject
 
 CONTENT = 2_000
 EMBEDS = 10
@@ -19,6 +22,7 @@ CUSTOM_ID = 100
 NONCE = 25
 REACTIONS = 20
 FILES = 10
+NESTED = 5
 FILE_BYTES = 10 * 1024 * 1024
 REQUEST_BYTES = 25 * 1024 * 1024
 THREAD_NAME = 100
@@ -54,7 +58,15 @@ def check_embeds(fields: Fields) -> tuple[JsonObject, ...]:
             "MAX_EMBED_SIZE_EXCEEDED",
             f"Embed size exceeds maximum size of {EMBED_TOTAL}",
         )
-    return tuple({**embed.data, "type": "rich"} for embed in embeds)
+    return tuple(_as_kept(embed) for embed in embeds)
+
+
+def _as_kept(embed: Fields) -> JsonObject:
+    entries: list[Json] = [{"inline": False, **entry.data} for entry in embed.objects("fields") or []]
+    kept: JsonObject = {**embed.data, "type": "rich"}
+    if entries:
+        kept["fields"] = entries
+    return kept
 
 
 def _embed_length(embed: Fields) -> int:
@@ -84,11 +96,23 @@ def check_components(fields: Fields, *, version_2: bool) -> tuple[JsonObject, ..
     """The component rows of a request: at most 5 rows of 5 buttons, custom ids distinct."""
     rows = fields.objects("components") or []
     if version_2:
-        return tuple(row.data for row in rows)
+        numbers = count(1)
+        return tuple(_numbered(row, numbers) for row in rows)
     if len(rows) > ROWS:
         raise out_of_range(fields.at("components"), 1, ROWS)
     seen: set[str] = set()
     return tuple(_checked_row(row, n, seen) for n, row in enumerate(rows))
+
+
+def _numbered(component: Fields, numbers: Iterator[int], depth: int = 1) -> JsonObject:
+    """A component with an id of its own, and so its children; Discord gives those that have none."""
+    if depth > NESTED:
+        raise too_long(component.at("components"), 0)
+    body: JsonObject = {"id": next(numbers), **component.data}
+    inner = component.objects("components")
+    if inner is not None:
+        body["components"] = [_numbered(one, numbers, depth + 1) for one in inner]
+    return body
 
 
 def _checked_row(row: Fields, number: int, seen: set[str]) -> JsonObject:

@@ -147,7 +147,7 @@ class GuildRoutes:
         """Threads that are not archived, newest first."""
         self._check_guild(request)
         active = [c for c in self._seen() if c.is_thread and not c.archived]
-        return thread_listing(self._api, sorted(active, key=lambda c: -c.id))
+        return thread_listing(self._api, sorted(active, key=lambda c: -c.id)) | {"has_more": False}
 
     def _seen(self) -> list[Channel]:
         state = self._api.state
@@ -178,12 +178,15 @@ def application(api: Api) -> JsonObject:
         "verify_key": "0" * 64,
         "team": None,
         "flags": application_flags(api),
+        "flags_new": str(application_flags(api)),
         "tags": [],
         "role_connections_verification_url": None,
         "interactions_endpoint_url": None,
         "redirect_uris": [],
         "rpc_origins": [],
         "approximate_guild_count": 1,
+        "approximate_user_install_count": 0,
+        "approximate_user_authorization_count": 0,
     }
 
 

@@ -131,3 +131,17 @@ async def test_every_answer_says_where_its_rate_limit_stands(raw: Raw) -> None:
     assert int(first.headers["X-RateLimit-Remaining"]) - 1 == int(second.headers["X-RateLimit-Remaining"])
     for name in ("Limit", "Reset", "Reset-After", "Bucket"):
         assert first.headers[f"X-RateLimit-{name}"]
+
+
+async def test_what_was_left_out_of_embeds_and_components_is_filled_in(raw: Raw) -> None:
+    """resources/message#embed-object-embed-field-structure, components/reference#anatomy-of-a-component"""
+    sent = await raw.post(embeds=[{"title": "t", "fields": [{"name": "n", "value": "v"}]}])
+    assert sent["embeds"][0]["fields"] == [{"name": "n", "value": "v", "inline": False}]
+    inner = {"type": 17, "components": [{"type": 10, "content": "a"}, {"type": 10, "content": "b", "id": 70}]}
+    sent = await raw.post(flags=1 << 15, components=[inner])
+    [box] = sent["components"]
+    assert [box["id"], *(c["id"] for c in box["components"])] == [1, 2, 70]
+    deep: dict[str, object] = {"type": 10, "content": "x"}
+    for _ in range(400):
+        deep = {"type": 17, "components": [deep]}
+    assert (await raw("POST", raw.messages, {"flags": 1 << 15, "components": [deep]}))[1]["code"] == 50035
