@@ -27,7 +27,7 @@ _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ 
 
 def card(text: str, progress: Progress | None, differences: Sequence[Difference] = ()) -> str:
     """The final answer with its sections; talk is the answer alone."""
-    if progress is None or progress.finished is None or plainly(progress):
+    if progress is None or progress.finished is None or progress.plain:
         return text
     parts = [text.strip() or "*(It ended without an answer.)*"]
     if progress.finished.reason != "done":
@@ -36,12 +36,6 @@ def card(text: str, progress: Progress | None, differences: Sequence[Difference]
     parts += _claims(progress.finished.claims)
     parts += ["\n".join(lines)] if (lines := _small(progress)) else []
     return "\n\n".join(parts)
-
-
-def plainly(progress: Progress) -> bool:
-    """Whether it was talk, which is answered without a card."""
-    end = progress.finished
-    return end is not None and end.reason == "done" and (progress.side or (progress.talk and not progress.touched))
 
 
 def undoable(progress: Progress) -> bool:
@@ -87,7 +81,7 @@ def _claim(claim: Claim) -> str:
     elif claim.file:
         seal = f" · sha256 {plain(claim.sha[:8])}" if claim.sha else ""
         evidence = f" — {inline(claim.file)}{seal}"
-    note = f" ({plain(claim.note)})" if claim.note else ""
+    note = f" ({plain(claim.note)})" if claim.note and evidence else ""
     return f"{_VERDICTS[claim.verdict]} {plain(claim.text, 300)}{evidence}{note}"
 
 

@@ -12,7 +12,7 @@ from agentic.errors import AgenticError
 from agentic.ports import Store
 from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
 from bot.asking import Standing
-from bot.card import DIFF_FILE, card, plainly, undoable
+from bot.card import DIFF_FILE, card, undoable
 from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
 from bot.offering import offer_of
@@ -76,8 +76,9 @@ class Composer:
         progress = await self._progress(item.execution)
         differences = await self._changes.of(progress)
         files, problems = await self._files(item)
-        diff = () if inline_diff(differences) else _diff(whole_diff(differences))
-        foot = "\n".join(filter(None, (problems, footer(progress) if not plainly(progress) else "")))
+        unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
+        diff = () if inline_diff(differences) else _diff(whole_diff(unseen))
+        foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
         whole = card(item.text, progress, differences)
         rendered = render(whole, footer=foot, name=ANSWER_FILE)
         if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened

@@ -153,6 +153,12 @@ class Progress:
         return tuple(change for change in self.touched.values() if change.before != change.after)
 
     @property
+    def plain(self) -> bool:
+        """Whether it was talk, which is answered without a card."""
+        done = self.finished is not None and self.finished.reason == "done"
+        return done and (self.side or (self.talk and not self.touched))
+
+    @property
     def running(self) -> tuple[Step, ...]:
         """The calls without a result."""
         return tuple(step for step in self.steps if not step.outcome)

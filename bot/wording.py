@@ -23,6 +23,8 @@ ENDS: dict[Reason, str] = {
     "cancelled": "◼ **Cancelled**",
 }
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
+_SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "finish", "ask_user"))
+"""What is no step for a person: its result stands in the message itself, or below it."""
 STEPS_SHOWN = 5
 TODO_SHOWN = 8
 TAIL_SHOWN = 300
@@ -36,7 +38,7 @@ def progress_text(
     """The progress message: what it does now, the to-do list, recent steps, what is being said, a footer.
 
     ``quiet`` is one line that hardly changes; ``detailed`` has every call with what was expected and what came of it,
-    the confidence of each turn, and what the agent was reminded of.
+    the confidence of each turn, and what the agent was reminded of.  Once it has ended, the footer stands under the answer.
     """
     if verbosity == "quiet":
         return _calm(progress)
@@ -48,7 +50,8 @@ def progress_text(
     said = "" if progress.finished else (tail or progress.said)
     if said:
         after += _tail(said)
-    return _fitted(_heading(progress, now), account, after, footer(progress, whole=False))
+    foot = "" if progress.finished and not progress.plain else footer(progress, whole=False)
+    return _fitted(_heading(progress, now), account, after, foot)
 
 
 def _calm(progress: Progress) -> str:
@@ -70,11 +73,12 @@ def _tail(said: str) -> list[str]:
 
 def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
     """What fits into a message: the oldest steps go first, then what stands last."""
-    while account and length("\n".join([head, *account, *after, foot])) > LIMIT:
+    ending = [foot] if foot else []
+    while account and length("\n".join([head, *account, *after, *ending])) > LIMIT:
         account = account[1:]
-    while after and length("\n".join([head, *after, foot])) > LIMIT:
+    while after and length("\n".join([head, *after, *ending])) > LIMIT:
         after = after[:-1]
-    return cut("\n".join([head, *account, *after, foot]), LIMIT)
+    return cut("\n".join([head, *account, *after, *ending]), LIMIT)
 
 
 def _heading(progress: Progress, now: datetime | None) -> str:
@@ -105,7 +109,7 @@ def _so_far(step: Step, now: datetime | None) -> str:
 
 
 def _steps(progress: Progress) -> list[str]:
-    ended = [step for step in progress.steps if step.outcome]
+    ended = [step for step in progress.steps if step.outcome and step.tool not in _SEEN_ELSEWHERE]
     return [_step(step) for step in ended[-STEPS_SHOWN:]]
 
 

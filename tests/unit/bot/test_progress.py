@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.core.events import (
@@ -39,7 +39,7 @@ from agentic.core.events import (
     Triaged,
     TurnEnded,
 )
-from bot.card import WITHOUT_FINISH, card, learned, plainly, undoable
+from bot.card import WITHOUT_FINISH, card, learned, undoable
 from bot.differences import difference
 from bot.progress import STEPS_KEPT, Changed, Progress, update_of
 from bot.render import LIMIT, length
@@ -204,6 +204,7 @@ def test_detailed_has_every_call_with_what_was_expected_and_what_came_of_it() ->
     assert "expected" not in progress_text(after(*events))
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=20, max_size=50))
 def test_a_detailed_account_that_is_too_long_keeps_the_newest(texts: list[str]) -> None:
     calls = [e for n, text in enumerate(texts) for e in (called(n, command=text), ended(n, preview=text))]
@@ -267,9 +268,9 @@ def test_nothing_is_said_of_what_is_empty_and_talk_is_the_answer_alone() -> None
     assert card("42.", after(STARTED, end)) == "42."
     claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
     talk = after(STARTED, Triaged(talk=True), end.model_copy(update={"claims": (claim,)}))
-    assert plainly(talk)
+    assert talk.plain
     assert card("42.", talk) == "42."
-    assert not plainly(after(STARTED, Triaged(talk=True), Finished(reason="failed", answer="")))
+    assert not after(STARTED, Triaged(talk=True), Finished(reason="failed", answer="")).plain
 
 
 def test_a_file_that_is_as_it_was_is_no_change_and_a_new_one_that_was_deleted_neither() -> None:
@@ -358,6 +359,7 @@ def test_steps_are_bounded() -> None:
     assert len(after(STARTED, *(called(number) for number in range(50))).steps) == STEPS_KEPT
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=2_000), max_size=30), st.text(max_size=3_000), st.booleans())
 def test_the_progress_message_fits_whatever_it_shows(texts: list[str], tail: str, done: bool) -> None:
     calls = [event for n, text in enumerate(texts) for event in (called(n, tool=text[:50], path=text), ended(n))]
@@ -365,7 +367,7 @@ def test_the_progress_message_fits_whatever_it_shows(texts: list[str], tail: str
     end = (Finished(reason="failed", answer=tail),) if done else ()
     text = progress_text(after(STARTED, REQUESTED, *calls, todo, *end), tail)
     assert 0 < length(text) <= LIMIT
-    assert "python-coder" in text.splitlines()[-1]
+    assert done or "python-coder" in text.splitlines()[-1]
 
 
 def test_time_and_money_are_short() -> None:
