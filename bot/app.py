@@ -113,6 +113,7 @@ class App:
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
         self._background: set[asyncio.Task[None]] = set()
         self._connection: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
@@ -202,7 +203,7 @@ class App:
         """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
         connection = self._connection
         assert connection is not None
-        ready = asyncio.create_task(self.bot.wait_until_ready(), name="ready")
+        ready = asyncio.create_task(self._ready(), name="ready")
         try:
             await asyncio.wait((ready, connection), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -211,6 +212,10 @@ class App:
             self._raise_why(connection)
         self.beside("warm-up", self._warm_up())
         self.beside("eviction", self._evict())
+
+    async def _ready(self) -> None:
+        await self._begun.wait()  # before it begins, a client cannot be waited for
+        await self.bot.wait_until_ready()
 
     async def until(self, stopped: asyncio.Event) -> None:
         """Wait until ``stopped``, or raise ``CannotConnect`` when Discord shuts the bot out."""
@@ -251,7 +256,8 @@ class App:
         if self.guild is None and elsewhere != DISCORD:
             from bot.guild.attachment import attach_over_http
 
-            await attach_over_http(elsewhere)
+            await attach_over_http(elsewhere, token)
+        self._begun.set()
         await self.bot.start(token)
 
     def _raise_why(self, connection: asyncio.Task[None]) -> None:

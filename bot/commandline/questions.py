@@ -57,9 +57,9 @@ class Questions:
         return not self._line(f"{question} (Enter: check again, s: go on without)", "", "").strip()
 
     def _line(self, question: str, flag: str, shown: str, *, secret: bool = False) -> str:
-        sys.stderr.write(f"{question}{f' [{shown}]' if shown else ''}: ")
-        sys.stderr.flush()
         with _unseen() if secret and self.at_terminal else contextlib.nullcontext():
+            sys.stderr.write(f"{question}{f' [{shown}]' if shown else ''}: ")
+            sys.stderr.flush()
             line = sys.stdin.readline()
         if secret or not self.at_terminal:
             sys.stderr.write("\n")
@@ -71,13 +71,13 @@ class Questions:
 
 @contextlib.contextmanager
 def _unseen() -> Generator[None]:
-    """What is typed is not shown."""
+    """What is typed is not shown; what was typed ahead is kept."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     silent = termios.tcgetattr(descriptor)
     silent[3] &= ~termios.ECHO
-    termios.tcsetattr(descriptor, termios.TCSAFLUSH, silent)
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, silent)
     try:
         yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -15,10 +15,11 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 
-async def attach_over_http(rest_base: str) -> Callable[[], None]:
+async def attach_over_http(rest_base: str, token: str) -> Callable[[], None]:
     """Points it at a Discord that is known by its API alone; that says where its gateway is.  Raises ``ClientError``."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0)) as session:
-        async with session.get(f"{rest_base}/gateway", raise_for_status=True) as response:
+    headers = {"Authorization": f"Bot {token}"}
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0), headers=headers) as session:
+        async with session.get(f"{rest_base}/gateway/bot", raise_for_status=True) as response:
             gateway = str((await response.json(content_type=None))["url"])
     return attach(rest_base, gateway, rest_base.partition("/api/")[0])
 

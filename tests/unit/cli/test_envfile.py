@@ -57,7 +57,7 @@ def test_nobody_else_can_read_it_and_a_link_stays_a_link(tmp_path: Path) -> None
     assert link.is_symlink()
     assert real.read_text() == "A=2\n"
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
-    assert sorted(os.listdir(tmp_path)) == [".env", "real"]
+    assert {path.name for path in tmp_path.iterdir()} == {".env", "real"}
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
@@ -73,7 +73,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
     with pytest.raises(OSError, match="No space"):
         envfile.write(path, {"A": "2"})
     assert path.read_text() == "A=1\n"
-    assert os.listdir(tmp_path) == [".env"]
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
 
 
 def test_a_value_of_two_lines_is_refused() -> None:

@@ -1,0 +1,327 @@
+"""`threadwright setup` as a process: piped, by flags, and at a terminal; the local guild is its Discord."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import re
+import signal
+import stat
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bot import discord_check
+from bot.guild import LocalGuild, Permission
+from tests.e2e.processes import environment, started
+
+SECONDS = 60.0
+GOOD = "sk-good-key-1234567890"
+
+
+@pytest.fixture
+async def guild() -> AsyncIterator[LocalGuild]:
+    async with await LocalGuild.start() as guild:
+        guild.grant_intents()
+        yield guild
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[str]:
+    """A model provider that takes one key."""
+
+    async def models(request: web.Request) -> web.Response:
+        return web.json_response({"data": []}, status=200 if request.headers.get("x-api-key") == GOOD else 401)
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    yield f"http://127.0.0.1:{port}"
+    await runner.cleanup()
+
+
+@dataclass
+class Ended:
+    """What a process said and left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def all(self) -> str:
+        return self.out + self.err
+
+
+def told(home: Path, guild: LocalGuild, **more: str) -> dict[str, str]:
+    return environment(home, {}, THREADWRIGHT_DISCORD_API=guild.rest_base, **more)
+
+
+async def setup(home: Path, env: dict[str, str], *flags: str, lines: str = "") -> Ended:
+    """Run it in a folder, with lines on a pipe."""
+    process = await asyncio.create_subprocess_exec(
+        *_program(*flags), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(SECONDS):
+        out, err = await process.communicate(lines.encode())
+    assert process.returncode is not None
+    return Ended(process.returncode, out.decode(), err.decode())
+
+
+def _program(*flags: str) -> tuple[str, ...]:
+    import sys
+
+    return (sys.executable, "-m", "bot.cli", "setup", *flags)
+
+
+def take_away(guild: LocalGuild, right: Permission) -> None:
+    for role in tuple(guild.state.roles.values()):
+        guild.state.put_role(replace(role, permissions=role.permissions & ~int(right)))
+
+
+async def test_piped_answers_are_checked_and_written_and_no_secret_is_shown(
+    tmp_path: Path, guild: LocalGuild, provider: str
+) -> None:
+    (tmp_path / ".env").write_text("# mine\nTHREADWRIGHT_LOG_LEVEL=info\n")
+    lines = f"{guild.bot_token}\nanthropic\n{GOOD}\nnone\nbubblewrap\n2.5\n8 16 30\n45\n"
+    ended = await setup(tmp_path, told(tmp_path, guild, ANTHROPIC_BASE_URL=provider), lines=lines)
+    assert ended.code == 0, ended.all
+    text = (tmp_path / ".env").read_text()
+    assert text.startswith("# mine\nTHREADWRIGHT_LOG_LEVEL=info\n")
+    for line in (
+        f"DISCORD_TOKEN={guild.bot_token}", f"ANTHROPIC_API_KEY={GOOD}", "THREADWRIGHT_MAX_USD=2.5",
+        "THREADWRIGHT_MAX_TURNS_SIMPLE=8", "THREADWRIGHT_MAX_TURNS_COMPLEX=30", "THREADWRIGHT_MAX_MINUTES=45",
+        "THREADWRIGHT_SANDBOX=bubblewrap",
+    ):  # fmt: skip
+        assert line in text.splitlines()
+    assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
+    assert guild.bot_token not in ended.all
+    assert GOOD not in ended.all
+    assert "it may read messages" in ended.out
+    assert "has every right" in ended.out
+    invite = f"client_id={guild.bot_user_id}&permissions={sum(discord_check.NEEDED.values())}&scope=bot+applications.commands"
+    assert invite in ended.out
+
+
+async def test_run_again_keeps_what_is_set_and_takes_enter_for_it(tmp_path: Path, guild: LocalGuild) -> None:
+    before = f"DISCORD_TOKEN={guild.bot_token}\nTHREADWRIGHT_MAX_USD=1.5\n"
+    (tmp_path / ".env").write_text(before)
+    ended = await setup(tmp_path, told(tmp_path, guild), lines="\n\n\n\n\n\n")
+    assert ended.code == 0, ended.all
+    assert "[set]" in ended.err
+    assert guild.bot_token not in ended.all
+    assert (tmp_path / ".env").read_text().startswith(before)
+
+
+@pytest.mark.parametrize("wrong", ["MTIzNDU2Nzg5.wrong.token", "two words"])
+async def test_a_token_that_is_none_is_told_and_nothing_is_written(
+    tmp_path: Path, guild: LocalGuild, wrong: str
+) -> None:
+    (tmp_path / ".env").write_text("A=1\n")
+    ended = await setup(tmp_path, told(tmp_path, guild), lines=f"{wrong}\n")
+    assert ended.code in (1, 64)
+    assert re.search("refuses the token|holds no blanks", ended.err)
+    assert "Nothing was written" in ended.err
+    assert wrong not in ended.all
+    assert (tmp_path / ".env").read_text() == "A=1\n"
+
+
+async def test_a_missing_intent_is_told_with_where_to_grant_it(tmp_path: Path, guild: LocalGuild) -> None:
+    guild.grant_intents(message_content=False)
+    (tmp_path / "token").write_text(guild.bot_token + "\n")
+    ended = await setup(tmp_path, told(tmp_path, guild), "--yes", "--discord-token-file", "token")
+    assert ended.code == 1
+    assert "✘ it may not read messages" in ended.out
+    assert "Message Content Intent" in ended.out
+    assert "DISCORD_TOKEN=" in (tmp_path / ".env").read_text()  # the token is right; the switch is elsewhere
+
+
+async def test_missing_permissions_are_named_server_by_server(tmp_path: Path, guild: LocalGuild) -> None:
+    take_away(guild, Permission.ATTACH_FILES | Permission.SEND_MESSAGES_IN_THREADS)
+    (tmp_path / "token").write_text(guild.bot_token)
+    ended = await setup(tmp_path, told(tmp_path, guild), "--yes", "--discord-token-file", "token")
+    assert ended.code == 0, ended.all
+    assert "it lacks: Send Messages in Threads, Attach Files" in ended.out
+
+
+async def test_a_bot_in_no_server_is_told_the_invite_link(tmp_path: Path, guild: LocalGuild) -> None:
+    guild.remove_bot()
+    (tmp_path / "token").write_text(guild.bot_token)
+    ended = await setup(tmp_path, told(tmp_path, guild), "--yes", "--discord-token-file", "token")
+    assert "it is in no server yet" in ended.out
+    assert "Invite it: https://discord.com/oauth2/authorize?client_id=" in ended.out
+
+
+async def test_without_a_token_it_is_a_local_guild_and_the_old_token_goes(tmp_path: Path, guild: LocalGuild) -> None:
+    (tmp_path / ".env").write_text("DISCORD_TOKEN=old.token.x\nKEEP=1\n")
+    ended = await setup(tmp_path, told(tmp_path, guild), "--local", "--yes", "--usd", "3")
+    assert ended.code == 0, ended.all
+    lines = (tmp_path / ".env").read_text().splitlines()
+    assert lines[:2] == ["DISCORD_TOKEN=", "KEEP=1"]
+    assert "THREADWRIGHT_MAX_USD=3" in lines
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--usd", "many"), "--usd: Write a number"),
+        (("--turns", "1 2"), "--turns: Write 3 whole numbers"),
+        (("--key", "acme=x"), "a provider is one of"),
+        (("--sandbox", "cloud"), "invalid choice"),
+        (("--key", "openai=gone"), "gone cannot be used"),
+    ],
+)
+async def test_a_wrong_flag_is_named_with_what_may_stand_there(
+    tmp_path: Path, guild: LocalGuild, flags: tuple[str, ...], words: str
+) -> None:
+    ended = await setup(tmp_path, told(tmp_path, guild), "--local", "--yes", *flags)
+    assert ended.code in (1, 64)
+    assert words in ended.err
+    assert not (tmp_path / ".env").exists()
+
+
+async def test_where_nobody_answers_it_says_which_flag_does(tmp_path: Path, guild: LocalGuild) -> None:
+    ended = await setup(tmp_path, told(tmp_path, guild))
+    assert ended.code == 64
+    assert "Nobody answered" in ended.err
+    assert "--discord-token-file or --local" in ended.err
+    assert not list(tmp_path.iterdir())
+
+
+async def test_a_wrong_key_is_refused_by_its_provider(tmp_path: Path, guild: LocalGuild, provider: str) -> None:
+    (tmp_path / "key").write_text("sk-wrong-key")
+    env = told(tmp_path, guild, ANTHROPIC_BASE_URL=provider)
+    ended = await setup(tmp_path, env, "--local", "--yes", "--key", "anthropic=key")
+    assert ended.code == 1
+    assert "Anthropic refuses the key" in ended.err
+    assert "sk-wrong" not in ended.all
+    assert not (tmp_path / ".env").exists()
+
+
+async def test_settings_that_no_start_would_take_are_named(tmp_path: Path, guild: LocalGuild) -> None:
+    (tmp_path / ".env").write_text("THREADWRIGHT_MAX_SANDBOXES=many\n")
+    ended = await setup(tmp_path, told(tmp_path, guild), "--local", "--yes")
+    assert ended.code == 1
+    assert "THREADWRIGHT_MAX_SANDBOXES" in ended.err
+
+
+@dataclass
+class Terminal:
+    """A person at a terminal of their own."""
+
+    process: asyncio.subprocess.Process
+    master: int
+    shown: str = ""
+    read: int = 0
+
+    async def sees(self, words: str) -> None:
+        """Read on until the words stand on the screen."""
+        async with asyncio.timeout(SECONDS):
+            while (at := self.shown.find(words, self.read)) < 0:
+                self.shown += (await asyncio.to_thread(os.read, self.master, 4096)).decode(errors="replace")
+        self.read = at + len(words)
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+
+@asynccontextmanager
+async def terminal(home: Path, env: dict[str, str]) -> AsyncGenerator[Terminal]:
+    master, slave = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *_program(), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
+        stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield Terminal(process, master)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(slave)
+        os.close(master)
+
+
+async def test_at_a_terminal_secrets_are_not_echoed_and_a_wrong_answer_is_asked_again(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    async with terminal(tmp_path, told(tmp_path, guild)) as person:
+        await person.sees("Token of your bot")
+        person.type("not.a.token\n")
+        await person.sees("Discord refuses this token")
+        await person.sees("Token of your bot")
+        person.type(f"{guild.bot_token}\n")
+        await person.sees("Provider to set a key of")
+        person.type("none\n")
+        await person.sees("Where commands run")
+        person.type("moon\n")
+        await person.sees("Write one of: auto, docker")
+        person.type("bubblewrap\n")
+        await person.sees("US dollars one task may spend")
+        person.type("-1\n")
+        await person.sees("Write a number, more than 0")
+        person.type("\n")
+        await person.sees("Turns of a simple")
+        person.type("\n")
+        await person.sees("Minutes one task may take")
+        person.type("\n")
+        await person.sees("Start it: threadwright run")
+        async with asyncio.timeout(SECONDS):
+            assert await person.process.wait() == 0
+        assert guild.bot_token not in person.shown
+        assert "not.a.token" not in person.shown
+    assert f"DISCORD_TOKEN={guild.bot_token}" in (tmp_path / ".env").read_text()
+
+
+async def test_ctrl_c_leaves_the_old_file_untouched_and_the_terminal_as_it_was(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    import termios
+
+    (tmp_path / ".env").write_text("A=1\n")
+    async with terminal(tmp_path, told(tmp_path, guild)) as person:
+        await person.sees("Token of your bot")
+        person.process.send_signal(signal.SIGINT)
+        await person.sees("Nothing was written")
+        async with asyncio.timeout(SECONDS):
+            assert await person.process.wait() == 130
+        assert termios.tcgetattr(person.master)[3] & termios.ECHO
+    assert (tmp_path / ".env").read_text() == "A=1\n"
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
+
+
+async def test_doctor_makes_the_same_check(tmp_path: Path, guild: LocalGuild) -> None:
+    guild.grant_intents(message_content=False)
+    take_away(guild, Permission.ADD_REACTIONS)
+    env = told(tmp_path, guild, DISCORD_TOKEN=guild.bot_token, THREADWRIGHT_SANDBOX="bubblewrap")
+    async with started("doctor", "--json", env=env, cwd=tmp_path) as running:
+        assert await running.ended() == 1
+        report = json.loads("".join(running.said))
+    rows = {row["adapter"]: row for row in report["components"] if row["name"] == "Discord"}
+    assert rows["token"]["state"] == "ok"
+    assert rows["intent"]["state"] == "missing"
+    assert "Add Reactions" in rows["server"]["why"]
+    assert rows["invite link"]["todo"].startswith("https://discord.com/oauth2/authorize?")
+    assert guild.bot_token not in running.output
+
+
+async def test_what_setup_wrote_starts_a_bot_that_is_online(tmp_path: Path, guild: LocalGuild) -> None:
+    (tmp_path / "token").write_text(guild.bot_token)
+    env = told(tmp_path, guild)
+    ended = await setup(tmp_path, env, "--yes", "--discord-token-file", "token", "--sandbox", "bubblewrap")
+    assert ended.code == 0, ended.all
+    async with started("run", env=env, cwd=tmp_path) as running:
+        await running.until_said("is online. Mention it")
+        await guild.wait_for(lambda here: here.online)
+        assert await running.end() == 0
