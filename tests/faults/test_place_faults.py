@@ -1,0 +1,163 @@
+"""Rows 13, 14, 15 and 18 of the fault catalogue: what happens to the place where something runs, over real sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.guild.local import LocalGuild
+from bot.guild.permissions import Permission
+from tests.faults.staging import guild
+from tests.faults.whole import Mind, Whole, whole
+
+__all__ = ["guild"]
+
+
+@pytest.fixture
+async def here(guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        yield here
+
+
+async def running(here: Whole, text: str = "hold it") -> int:
+    """A task whose model is thinking."""
+    thread = await here.mention(text)
+    await here.until(lambda: here.mind.asked, "the model is asked")
+    await here.says(thread, "Thinking")
+    return thread
+
+
+async def test_f13_an_archived_thread_is_unarchived_and_answered(here: Whole) -> None:
+    thread = await running(here)
+    await here.guild.archive(thread)
+    here.mind.go.set()
+    await here.says(thread, "answered <hold it>")
+    assert not here.guild.state.channel(thread).archived
+    assert await here.ended(thread) == ["done"]
+
+
+async def test_f13_a_locked_thread_is_paused_the_parent_channel_is_told_and_it_goes_on_when_it_is_unlocked(
+    here: Whole,
+) -> None:
+    thread = await running(here, "work and hold")
+    await here.guild.archive(thread, locked=True)
+    await here.state(thread, "paused")
+    told = await here.says(here.general, "was locked, so I paused")
+    assert f"<#{thread}>" in told.content
+    here.mind.go.set()
+    await here.logged(thread, "model_answered")
+    assert not (here.app.settings.home / "workspaces" / str(thread) / "result.txt").exists()
+    assert len(here.mind.asked) == 1
+    await here.guild.change_thread(thread, archived=False, locked=False)
+    await here.says(thread, "answered <work and hold>")
+    assert await here.ended(thread) == ["done"]
+
+
+async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_the_start(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = Mind()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        thread = await running(here)
+        await here.app.threads.close()
+    await guild.archive(thread, locked=True)
+    mind = Mind()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        await here.state(thread, "paused")
+        assert mind.asked == []
+        await guild.change_thread(thread, archived=False, locked=False)
+        await here.says(thread, "answered <hold it>")
+
+
+async def test_f14_a_deleted_channel_cancels_what_runs_in_its_threads_and_frees_them(here: Whole) -> None:
+    channel = here.guild.add_channel("short-lived")
+    posted = await here.guild.post(channel.id, f"{here.guild.bot.mention} hold it")
+    await here.until(lambda: here.mind.asked, "the model is asked")
+    await here.guild.delete_channel(channel.id)
+    assert await here.ended(posted.id) == ["stopped"]
+    assert await here.app.store.acquire(str(posted.id), "somebody else") is not None
+    await here.until(lambda: here.app.threads.state(str(posted.id)) == "idle", "idle")
+
+
+async def test_f14_a_thread_that_was_deleted_while_nobody_listened_is_cancelled_at_the_start(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        thread = await running(here)
+        await here.app.threads.close()
+    await guild.delete_channel(thread)
+    mind = Mind()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        assert await here.ended(thread) == ["stopped"]
+        assert mind.asked == []
+
+
+async def test_f15_a_kicked_bot_pauses_what_runs_and_goes_on_when_it_is_readmitted(here: Whole) -> None:
+    thread = await running(here)
+    here.guild.remove_bot()
+    await here.state(thread, "paused")
+    here.mind.go.set()
+    await here.guild.post(thread, "be quick")
+    here.guild.readmit_bot()
+    await here.says(thread, "answered <hold it>")
+    assert await here.ended(thread) == ["done"]
+    assert sum("answered <hold it>" in m.content for m in here.said(thread)) == 1
+    assert any("be quick" in asked for asked in here.mind.asked), "what was said meanwhile is read"
+
+
+@pytest.mark.parametrize("right", [Permission.SEND_MESSAGES_IN_THREADS, Permission.VIEW_CHANNEL], ids=["write", "see"])
+async def test_f15_rights_lost_in_the_middle_pause_it_and_it_goes_on_when_they_return(
+    here: Whole, right: Permission
+) -> None:
+    thread = await running(here)
+    here.guild.deny(here.general, right)
+    await here.state(thread, "paused")
+    here.mind.go.set()
+    await here.logged(thread, "model_answered")
+    here.guild.deny(here.general)
+    await here.says(thread, "answered <hold it>")
+    assert await here.ended(thread) == ["done"]
+
+
+async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: Whole) -> None:
+    thread = await running(here)
+    await here.guild.react(thread, "⏸")
+    await here.says(thread, "Paused after the current step")
+    here.guild.deny(here.general, Permission.SEND_MESSAGES_IN_THREADS)
+    here.guild.deny(here.general)
+    await here.guild.post(thread, "and mind the tabs")
+    await here.says(thread, "next step")
+    here.mind.go.set()
+    assert here.app.threads.state(str(thread)) == "paused"
+    await here.guild.react(thread, "▶")
+    await here.says(thread, "answered <hold it>")
+
+
+async def test_f18_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled(here: Whole) -> None:
+    thread = await running(here)
+    await here.guild.delete(thread)
+    assert await here.ended(thread) == ["cancelled"]
+
+
+async def test_f18_the_deletion_of_a_task_that_has_begun_is_noted_and_it_goes_on(here: Whole) -> None:
+    thread = await here.mention("ask me first")
+    await here.says(thread, "Which one?")
+    await here.guild.delete(thread)
+    await here.says(thread, "was deleted")
+    await here.guild.post(thread, "this")
+    await here.says(thread, "answered <ask me first>")
+    assert "deleted the message with the task" in here.mind.asked[-1]
+
+
+async def test_f18_a_queued_task_whose_message_is_deleted_never_begins(here: Whole) -> None:
+    thread = await running(here)
+    queued = await here.guild.post(thread, ". then this")
+    await here.says(thread, "Queued")
+    await here.guild.delete(queued.id)
+    await here.says(thread, "taken out")
+    here.mind.go.set()
+    assert await here.ended(thread) == ["done"]

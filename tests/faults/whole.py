@@ -1,0 +1,127 @@
+"""The whole bot over the local guild, in this process: real threads, loop, store and sockets; a scripted model.
+
+What a task's text says decides what the model does: ``hold`` waits until the test lets go, ``work`` runs a command,
+``ask`` asks a person; everything else is answered with its own words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from bot.app import App, Place
+from bot.guild.local import LocalGuild
+from bot.guild.records import Message
+from bot.settings import Settings
+
+SECONDS = 30.0
+
+
+@dataclass
+class Mind:
+    """What the model does, and what it was asked."""
+
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: list[str] = field(default_factory=list[str])
+
+    async def __call__(self, request: CapturedRequest) -> Reply:
+        said = [message.text for message in request.messages if message.role == "user"]
+        task = said[0].partition("]\n")[2].partition("\n")[0]
+        self.asked.append("\n".join(said))
+        if "hold" in task and not self.go.is_set():
+            await self.go.wait()
+        if "work" in task and len(request.messages) == 1:
+            return Reply(calls=(("shell", {"command": "echo done > result.txt", "reasoning": "to do it"}),))
+        if "ask" in task and len(request.messages) == 1:
+            return Reply(calls=(("ask_user", {"question": "Which one?", "options": ["this", "that"]}),))
+        return Reply(calls=(("finish", {"answer": f"answered <{task}>"}),))
+
+
+@dataclass
+class Whole:
+    """The app, the guild it lives in, and the model behind it."""
+
+    app: App
+    guild: LocalGuild
+    mind: Mind
+
+    @property
+    def general(self) -> int:
+        return self.guild.channel("general").id
+
+    async def mention(self, text: str, **more: object) -> int:
+        """Post a task; its thread's id."""
+        posted = await self.guild.post(self.general, f"{self.guild.bot.mention} {text}", **more)  # type: ignore[arg-type]
+        return posted.id
+
+    async def until(self, holds: Callable[[], object], what: str = "") -> None:
+        """Wait for something that no change of the guild announces."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not holds():
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            pytest.fail(f"it never came to this: {what}")
+
+    async def state(self, thread: int, wanted: str) -> None:
+        """Wait until the thread is in a state."""
+        threads = self.app.threads
+        await self.until(lambda: threads.state(str(thread)) == wanted, f"{wanted}, it is {threads.state(str(thread))}")
+
+    def said(self, channel: int) -> list[Message]:
+        """The bot's messages in a channel."""
+        return [m for m in self.guild.messages(channel) if m.author_id == self.guild.bot_user_id and m.content]
+
+    async def says(self, channel: int, words: str, times: int = 1) -> Message:
+        """Wait until the bot has said it so many times; the last of them."""
+
+        def found(_: LocalGuild) -> Message | None:
+            try:
+                all_of_them = [m for m in self.said(channel) if words in m.content]
+            except LookupError:
+                return None
+            return all_of_them[-1] if len(all_of_them) >= times else None
+
+        try:
+            return await self.guild.wait_for(found, SECONDS)
+        except TimeoutError:
+            there = "\n---\n".join(m.content for m in self.said(channel))
+            pytest.fail(f"the bot did not say {words!r}; what it said:\n{there}")
+
+    async def logged(self, thread: int, kind: str) -> None:
+        """Wait until the thread's newest execution holds an event of a kind."""
+        store = self.app.store
+        async with asyncio.timeout(SECONDS):
+            while True:
+                rows = await store.executions(str(thread))
+                if rows and kind in [envelope.event.kind async for envelope in store.read(rows[-1].execution)]:
+                    return
+                await asyncio.sleep(0.02)
+
+    async def ended(self, thread: int) -> list[str]:
+        """How the thread's executions ended, once nothing runs."""
+        await self.app.threads.idle(str(thread))
+        return [row.finished for row in await self.app.store.executions(str(thread))]
+
+
+@asynccontextmanager
+async def whole(
+    guild: LocalGuild, home: Path, mind: Mind, monkeypatch: pytest.MonkeyPatch, **settings: object
+) -> AsyncGenerator[Whole]:
+    """Online, with everything from before taken up; closed in order at the end."""
+    async with ScriptedEndpoint.start(mind) as endpoint:
+        for name, value in endpoint.environment().items():
+            monkeypatch.setenv(name, value)
+        chosen = {"sandbox": "bubblewrap", "tier_2": ("anthropic/claude-haiku-4-5",), **settings}
+        async with App.open(Settings(home=home, **chosen), Place(home), guild=guild) as app:  # type: ignore[arg-type]
+            await app.online()
+            yield Whole(app, guild, mind)
+            mind.go.set()
