@@ -22,7 +22,7 @@ from agentic.errors import AgenticError, StoreError
 from agentic.ports import OutboxRow
 from bot.asking import decided_words
 from bot.gestures import translate_click
-from bot.inputs import Clicked, Outcome, Press, Scene, Told
+from bot.inputs import Clicked, Outcome, Press, Scene, Speaker, Told
 from bot.intake import not_kept
 from bot.questions import standing_of
 from bot.reading import scene_about, scene_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 DOUBLE_SECONDS = 10.0
 """The same press again within this time is the same act."""
+
+LOOKS, PAUSE = 20, 0.25
+"""How often, and how many seconds apart, a thread is asked for a question that its log holds open."""
 
 log = logging.getLogger(__name__)
 
@@ -90,11 +93,23 @@ class Questions(commands.Cog):
         row = await self.bot.store.outbox_row(press.key)
         if row is None or not await self._belongs(interaction, press, row):
             return NOT_OF_HERE, False
-        clicked = self._clicked(interaction, press, row.item)
-        outcome = translate_click(clicked, await self._scene(interaction, clicked))
+        clicked = self._clicked(interaction, press, row.item, await self._speaker(interaction))
+        outcome = await self._meant(interaction, clicked, row.item)
         if isinstance(outcome, Told):
             return await self._too_late(outcome, row.item), False
         return await self._deliver(interaction, outcome, row.item)
+
+    async def _meant(self, interaction: discord.Interaction, clicked: Clicked, item: OutboxItem) -> Outcome:
+        """What it asks for; in the moment after a start a thread may not yet know the question that it still asks."""
+        for _ in range(LOOKS):
+            outcome = translate_click(clicked, await self._scene(interaction, clicked))
+            if outcome != Told(ANSWERED) or not await self._is_open(item):
+                return outcome
+            await asyncio.sleep(PAUSE)
+        return Told(ANSWERED)
+
+    async def _is_open(self, item: OutboxItem) -> bool:
+        return (await standing_of(self.bot.store, item.execution, item.question)).way == "open"
 
     async def _deliver(self, interaction: discord.Interaction, outcome: Outcome, item: OutboxItem) -> tuple[str, bool]:
         if not isinstance(outcome, InboxItem):
@@ -144,15 +159,21 @@ class Questions(commands.Cog):
             return told.text
         return told.text if standing.way == "open" else decided_words(item, standing)
 
-    def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem) -> Clicked:
-        here = interaction.guild_id is None or interaction.permissions.send_messages_in_threads
+    async def _speaker(self, interaction: discord.Interaction) -> Speaker:
+        """Who it is, with the rights that Discord says they have in this place now."""
+        if interaction.guild_id is None:
+            return await self.bot.reader.in_person(interaction.user)
+        here = interaction.permissions.send_messages_in_threads
+        return self.bot.reader.speaker(interaction.user, interaction.guild, writes=here)
+
+    def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker) -> Clicked:
         about = f"{item.execution}/result" if press.vote or press.undo else ""
         return Clicked(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
             thread=item.thread,
             at=interaction.created_at,
-            speaker=self.bot.reader.speaker(interaction.user, interaction.guild, writes=here),
+            speaker=speaker,
             question=press.question,
             number=press.number,
             part=item.parts[press.part - 1].id if press.part else "",

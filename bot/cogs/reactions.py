@@ -143,7 +143,7 @@ class Reactions(commands.Cog):
         try:
             if payload.guild_id is None:
                 user = self.bot.get_user(payload.user_id) or await self.bot.fetch_user(payload.user_id)
-                return self.bot.reader.speaker(user, None)
+                return await self.bot.reader.in_person(user)
             guild = self.bot.get_guild(payload.guild_id)
             if guild is None:
                 return None
