@@ -48,8 +48,9 @@ def member(guild: LocalGuild, name: str, *roles: str) -> Member:
     return guild.add_member(name, [guild.add_role(role).id for role in roles])
 
 
-def buttons(message: Message) -> dict[str, dict]:
-    return {str(button["custom_id"]).split(":")[2]: button for button in message.interactive()}
+def button(message: Message, verdict: str) -> str:
+    """The custom id of one of the two buttons."""
+    return next(i for i in (str(b["custom_id"]) for b in message.interactive()) if i.startswith(f"tw:offer:{verdict}:"))
 
 
 async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
@@ -72,7 +73,7 @@ async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
         assert "+b = 20" in offer.content
         assert (running.workspace(thread) / "price.py").read_text() == "a = 1\nb = 2\n"
         await guild.react(offer.id, "👍", author=ann)
-        await guild.click(offer.id, buttons(offer)["merge"]["custom_id"], author=ann)
+        await guild.click(offer.id, button(offer, "merge"), author=ann)
         await guild.wait_for(
             lambda g: next(
                 (m for m in g.messages(thread, viewer="ann") if m.ephemeral and "operator" in m.content), None
@@ -85,7 +86,7 @@ async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
         assert (running.workspace(thread) / "price.py").read_text() == "a = 1\nb = 20\n"
         closed = await running.says(thread, "✅ oz merged it into `main`")
         assert closed.id == offer.id
-        assert all(button.get("disabled") for button in closed.interactive())
+        assert all(one.get("disabled") for one in closed.interactive())
         await guild.react(offer.id, "👎", author=oz)
         await running.says(thread, "was merged already by oz")
         execution = (await running.executions(thread))[1]
@@ -103,7 +104,7 @@ async def test_a_branch_is_turned_down_after_a_restart(guild: LocalGuild, tmp_pa
             thread, offer = await offered(running)
             branch = git(running, thread, "branch", "--list", "threadwright/*").lstrip("* ")
         async with whole(tmp_path / "home", endpoint, guild) as running:
-            await guild.click(offer.id, buttons(offer)["reject"]["custom_id"])
+            await guild.click(offer.id, button(offer, "reject"))
             await running.says(thread, f"Deleted `{branch}`")
             await running.says(thread, "turned it down; the branch was deleted")
             assert git(running, thread, "branch", "--format=%(refname:short)") == "main"
@@ -119,13 +120,13 @@ async def test_a_conflict_is_told_and_changes_nothing(guild: LocalGuild, tmp_pat
         thread, offer = await offered(running)
         await running.task("commit mine", thread)
         head = git(running, thread, "rev-parse", "main")
-        await guild.click(offer.id, buttons(offer)["merge"]["custom_id"])
+        await guild.click(offer.id, button(offer, "merge"))
         told = await running.says(thread, "conflicts with `main` in `price.py`")
         assert "nothing was changed" in told.content
         assert git(running, thread, "rev-parse", "main") == head
         assert git(running, thread, "status", "--porcelain") == ""
         still = next(message for message in guild.messages(thread) if message.id == offer.id)
-        assert not any(button.get("disabled") for button in still.interactive())
+        assert not any(one.get("disabled") for one in still.interactive())
 
 
 async def test_a_long_diff_is_a_file(guild: LocalGuild, tmp_path: Path) -> None:
