@@ -1,0 +1,158 @@
+"""🛑 wherever the agent is, and while the bot is down: rows 22 and 23, in the whole product over sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentic.core.events import (
+    CheckpointSaved,
+    Event,
+    Finished,
+    ModelAnswered,
+    ModelFailed,
+    Started,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from bot.guild.local import LocalGuild
+from tests.faults.staging import guild
+from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+
+__all__ = ["guild"]
+
+PROMISED = 2.0
+
+
+async def mention(bot: Whole, text: str) -> int:
+    posted = await bot.guild.post(bot.guild.channel().id, f"{bot.guild.bot.mention} {text}")
+    return posted.id
+
+
+async def until(bot: Whole, thread: int, holds: Callable[[list[Event]], object]) -> list[Event]:
+    """The log of the thread's newest execution, once something holds of it."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            names = await bot.executions(thread)
+            events = await bot.log(names[-1]) if names else []
+            if holds(events):
+                return events
+            await asyncio.sleep(0.01)
+
+
+async def stopped(bot: Whole, thread: int) -> list[Event]:
+    """React with 🛑 on the task's message; the log, once the execution ended, which takes no longer than promised."""
+    since = time.monotonic()
+    await bot.guild.react(thread, "🛑")
+    events = await until(bot, thread, lambda log: any(isinstance(event, Finished) for event in log))
+    assert time.monotonic() - since <= PROMISED
+    finished = next(event for event in events if isinstance(event, Finished))
+    assert finished.reason == "stopped"
+    ended = [event.call for event in events if isinstance(event, ToolFinished)]
+    assert {event.call for event in events if isinstance(event, ToolStarted)} <= set(ended)
+    assert len(ended) == len(set(ended))
+    return events
+
+
+async def test_f22_a_stop_during_a_question_ends_it_and_closes_its_buttons(guild: LocalGuild, tmp_path: Path) -> None:
+    ask = uses("ask_user", question="Which database?", options=["SQLite", "Postgres"])
+    async with ScriptedEndpoint.start([ask]) as endpoint, whole(tmp_path, endpoint, guild) as bot:
+        thread = await mention(bot, "migrate the schema")
+        question = await bot.says(thread, "Which database?")
+        events = await stopped(bot, thread)
+        assert any(isinstance(event, ToolFinished) and event.outcome == "cancelled" for event in events)
+        await guild.wait_for(
+            lambda g: all(button.get("disabled") for button in g.state.find_message(question.id).interactive()), SECONDS
+        )
+        assert len(endpoint.requests) == 1
+
+
+async def test_f22_a_stop_during_a_back_off_asks_no_model_again(guild: LocalGuild, tmp_path: Path) -> None:
+    overloaded = Reply(status=529, headers={"retry-after": "30"})
+    async with ScriptedEndpoint.start(lambda _: overloaded) as endpoint, whole(tmp_path, endpoint, guild) as bot:
+        thread = await mention(bot, "migrate the schema")
+        await until(bot, thread, lambda log: any(isinstance(event, ModelFailed) for event in log))
+        await stopped(bot, thread)
+        asked = len(endpoint.requests)
+        await bot.app.threads.idle(str(thread))
+        assert len(endpoint.requests) == asked
+
+
+@pytest.mark.parametrize("sign", ["🛑", "🛑\ufe0f"])
+async def test_f23_a_stop_given_while_the_bot_is_down_is_read_and_nothing_goes_on(
+    guild: LocalGuild, tmp_path: Path, sign: str
+) -> None:
+    def script(request: CapturedRequest) -> Reply:
+        return (
+            finishes("never said") if request.answers else uses("shell", command="echo begun; sleep 300", timeout=600)
+        )
+
+    async with ScriptedEndpoint.start(script) as endpoint:
+        async with whole(tmp_path, endpoint, guild) as before:
+            thread = await mention(before, "count")
+            await until(before, thread, lambda log: any(isinstance(event, ToolStarted) for event in log))
+            await before.app.delivered(str(thread), SECONDS)
+        asked = len(endpoint.requests)
+        await guild.react(thread, sign)
+        async with whole(tmp_path, endpoint, guild) as bot:
+            events = await until(bot, thread, lambda log: any(isinstance(event, Finished) for event in log))
+            assert [event.reason for event in events if isinstance(event, Finished)] == ["stopped"]
+            await bot.says(thread, "Stopped by")
+            assert len(endpoint.requests) == asked
+
+
+async def test_f23_a_stop_of_somebody_who_only_looks_ends_nothing(guild: LocalGuild, tmp_path: Path) -> None:
+    guild.add_member("vic", (guild.add_role("watchers").id,))
+
+    def script(request: CapturedRequest) -> Reply:
+        return finishes("went on") if request.answers else uses("ask_user", question="Which one?", options=["a", "b"])
+
+    roles = {"viewers": ("watchers",)}
+    async with ScriptedEndpoint.start(script) as endpoint:
+        async with whole(tmp_path, endpoint, guild, **roles) as before:
+            thread = await mention(before, "count")
+            question = await before.says(thread, "Which one?")
+            await before.app.delivered(str(thread), SECONDS)
+        await guild.react(thread, "🛑", author="vic")
+        async with whole(tmp_path, endpoint, guild, **roles) as bot:
+            await guild.click(question.id, question.custom_ids()[0])
+            await bot.says(thread, "went on")
+
+
+async def test_f22_a_stop_during_a_checkpoint_begins_nothing_after_it(guild: LocalGuild, tmp_path: Path) -> None:
+    write = uses("write", path="new.txt", content="never")
+    async with (
+        ScriptedEndpoint.start([Reply(text="Hello."), write]) as endpoint,
+        whole(tmp_path, endpoint, guild) as bot,
+    ):
+        thread = await bot.task("hi")
+        await asyncio.to_thread(filled, bot.workspace(thread))
+        await bot.guild.post(thread, "write the file new.txt")
+        await until(bot, thread, lambda log: _task(log) == "write the file new.txt" and _answered(log))
+        events = await stopped(bot, thread)
+        assert not any(isinstance(event, CheckpointSaved | ToolStarted) for event in events)
+        assert [event.outcome for event in events if isinstance(event, ToolFinished)] == ["cancelled"]
+        assert not (bot.workspace(thread) / "new.txt").exists()
+
+
+def _task(log: list[Event]) -> str:
+    return log[0].task if log and isinstance(log[0], Started) else ""
+
+
+def _answered(log: list[Event]) -> bool:
+    return any(isinstance(event, ModelAnswered) for event in log)
+
+
+def filled(folder: Path) -> None:
+    """A workspace that takes seconds to keep."""
+    for number in range(120):
+        (folder / f"d{number}").mkdir()
+        for each in range(100):
+            (folder / f"d{number}" / f"f{each}").write_text(f"{number} {each}")
