@@ -36,19 +36,16 @@ async def messages_after(client: discord.Client, channel: str, mark: int) -> Mis
     return Missed(messages, cut=len(found) > MESSAGES or (mark < oldest and bool(found)))
 
 
-async def stops_on(
-    client: discord.Client, thread: str, since: datetime, task: tuple[str, str]
-) -> list[tuple[str, int]]:
-    """(message, person) of each 🛑 on the bot's messages in a thread since then, and on the task's own message.
-
-    ``task`` is (channel, message) of the latter.  Raises what discord.py raises.
-    """
+async def stops_in(client: discord.Client, thread: str, since: datetime) -> list[tuple[str, int]]:
+    """(message, person) of each 🛑 on the bot's messages in a thread since then.  Raises what discord.py raises."""
     place = await place_of(client, thread)
     own = [m async for m in place.history(limit=LOOKED_AT) if client.user is not None and m.author == client.user]
-    messages = [message for message in own if message.created_at >= since]
-    if task[1].isdecimal():
-        messages.append(await (await place_of(client, task[0])).fetch_message(int(task[1])))
-    return [(str(message.id), person) for message in messages for person in await _stopped_by(message)]
+    return [stop for message in own if message.created_at >= since for stop in await _stops_on(message)]
+
+
+async def stops_on(client: discord.Client, channel: str, message: str) -> list[tuple[str, int]]:
+    """The same for one message.  Raises what discord.py raises."""
+    return await _stops_on(await (await place_of(client, channel)).fetch_message(int(message)))
 
 
 async def place_of(client: discord.Client, channel: str) -> discord.abc.Messageable:
@@ -59,10 +56,10 @@ async def place_of(client: discord.Client, channel: str) -> discord.abc.Messagea
     return known
 
 
-async def _stopped_by(message: discord.Message) -> list[int]:
-    people: list[int] = []
+async def _stops_on(message: discord.Message) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
     for reaction in message.reactions:
         sign = reaction.emoji if isinstance(reaction.emoji, str) else ""
         if normalised(sign) == STOP:
-            people += [user.id async for user in reaction.users()]
-    return people
+            found += [(str(message.id), user.id) async for user in reaction.users()]
+    return found

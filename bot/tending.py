@@ -27,6 +27,7 @@ NOT_SEEN = "the bot may no longer see the channel"
 NOT_HEARD = "the bot may no longer write in the thread"
 TELL = "<#{thread}> was locked, so I paused what runs there. Unlock it, and I go on by myself."
 ITSELF = Person(id=MACHINE, name="Threadwright", level="operator")
+SOMEBODY = Person(id=MACHINE, name="Somebody", level="operator")
 _UNKNOWN_CHANNEL = 10003
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,18 @@ class Tending:
         stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=when())
         receipt = await self._bot.intake.deliver(stop, guild)
         log.warning("thread %s was deleted: %s", thread, "it is stopped" if receipt.accepted else receipt.text)
+
+    async def deleted(self, message: str, channel: str, guild: str) -> None:
+        """A message is no more: its task, or what waits of it, is told; nothing where it was neither."""
+        conversation = self._bot.conversation
+        thread = message if conversation.knows(message) else channel
+        if not conversation.knows(thread) or conversation.state(thread) == "idle":
+            return
+        item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=when(), message=message)
+        receipt = await self._bot.intake.deliver(item, guild)
+        log.info(
+            "message %s of thread %s was deleted: %s", message, thread, "taken in" if receipt.accepted else "no matter"
+        )
 
     async def _paused_by(self, thread: str) -> str:
         return (await self._bot.conversation.status(thread)).paused

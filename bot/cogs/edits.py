@@ -16,19 +16,16 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
-from agentic.core.events import InboxItem, InputReceived, Person
+from agentic.core.events import InboxItem, InputReceived
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError
 from bot.inputs import Ignored, Outcome, Said
 from bot.intake import Place, not_kept
-from bot.reading import when
-from bot.session import MACHINE
 from bot.translate import translate_afterthought, translate_edit
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
 
-SOMEBODY = Person(id=MACHINE, name="Somebody", level="operator")
 _WAITING = ("guidance", "side")
 
 log = logging.getLogger(__name__)
@@ -58,25 +55,13 @@ class Edits(commands.Cog):
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         """A message is gone."""
-        await self.deleted(str(payload.message_id), str(payload.channel_id), str(payload.guild_id or ""))
+        await self.bot.tending.deleted(str(payload.message_id), str(payload.channel_id), str(payload.guild_id or ""))
 
     @commands.Cog.listener()
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         """Many are."""
         for message in sorted(payload.message_ids):
-            await self.deleted(str(message), str(payload.channel_id), str(payload.guild_id or ""))
-
-    async def deleted(self, message: str, channel: str, guild: str) -> None:
-        """The task of the message, or what waits of it, is told; nothing where it was neither."""
-        conversation = self.bot.conversation
-        thread = message if conversation.knows(message) else channel
-        if not conversation.knows(thread) or conversation.state(thread) == "idle":
-            return
-        item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=when(), message=message)
-        try:
-            await self.bot.intake.deliver(item, guild)
-        except AgenticError as error:
-            log.error("the deletion of message %s was not kept: %s", message, error)
+            await self.bot.tending.deleted(str(message), str(payload.channel_id), str(payload.guild_id or ""))
 
     async def _outcome(self, message: discord.Message, id: str) -> Outcome:
         said = self.bot.reader.said(message)

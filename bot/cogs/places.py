@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import discord
@@ -15,7 +15,7 @@ from bot.emoji import STOP
 from bot.gestures import translate_reaction
 from bot.inputs import Reacted
 from bot.intake import Place
-from bot.missed import stops_on
+from bot.missed import stops_in, stops_on
 from bot.posting import Gone, Held, Unfit
 from bot.reading import scene_of, when
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
 
 log = logging.getLogger(__name__)
+
+Look = Callable[[discord.abc.Messageable], Awaitable[list[tuple[str, int]]]]
 
 
 class Places(commands.Cog):
@@ -90,16 +92,12 @@ class Places(commands.Cog):
 
     async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str) -> None:
         """Obey a 🛑 that was given while nobody listened, and notice that the task's message is gone."""
-        if row.started_at is None:
-            return
-        began, where = row.started_at, (session.channel or row.thread, task)
-        try:
-            found = await self.bot.desk.look(row.thread, lambda _: stops_on(self.bot, row.thread, began, where))
-        except (Held, Gone, Unfit) as error:
-            log.info(
-                "thread %s: whether it was stopped meanwhile cannot be read: %s", row.thread, error or "it is gone"
+        began, channel = row.started_at or when(), session.channel or row.thread
+        found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began))
+        if task.isdecimal():
+            found += await self._looked(
+                channel, lambda _: stops_on(self.bot, channel, task), gone=(task, session.guild)
             )
-            return
         guild = self.bot.get_guild(int(session.guild)) if session.guild else None
         for message, person in found:
             speaker = await self.bot.reader.speaker_by_id(person, guild)
@@ -112,6 +110,17 @@ class Places(commands.Cog):
             scene = await scene_of(self.bot.conversation, row.thread)
             outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
             await self.bot.intake.take(outcome, reacted.id, Place(session.guild, row.thread))
+
+    async def _looked(self, channel: str, look: Look, gone: tuple[str, str] = ("", "")) -> list[tuple[str, int]]:
+        """What was found; ``gone`` is a task's message and its server, told where the message is no more."""
+        try:
+            return await self.bot.desk.look(channel, look)
+        except Gone:
+            message, guild = gone
+            await self.bot.tending.deleted(message, channel, guild)
+        except (Held, Unfit) as error:
+            log.info("channel %s: whether it was stopped meanwhile cannot be read: %s", channel, error)
+        return []
 
 
 async def _kept(act: Awaitable[None]) -> None:
