@@ -109,7 +109,7 @@ class Connection:
             frame = await self._queue.next()
             if isinstance(frame, int):
                 self._closing = True
-                await ws.close(code=frame, message=_REASONS.get(frame, "").encode())
+                await ws.close(code=frame, message=REASONS.get(frame, "").encode())
                 return
             if isinstance(frame, Cut):
                 cut(request)
@@ -314,7 +314,7 @@ def _shard(fields: Fields) -> tuple[int, int] | None:
             raise Closed(4010, "Invalid shard.")
 
 
-_REASONS = {
+REASONS = {
     4000: "Unknown error.",
     4001: "Unknown opcode.",
     4002: "Error while decoding payload.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bot.guild import limits
-from bot.guild.errors import invalid, required, too_long
+from bot.guild.errors import invalid, legacy_fields, required, too_long
 from bot.guild.mentions import AllowedMentions
 from bot.guild.polls import parse_poll
 from bot.guild.records import MessageFlag, Poll
@@ -103,10 +103,14 @@ def _forward(reference: Fields) -> tuple[int, int]:
     return channel, message
 
 
-def parse_revision(fields: Fields, uploads: tuple[Upload, ...]) -> Revision:
-    """The change that a request describes; null empties a part, absence keeps it."""
+def parse_revision(fields: Fields, uploads: tuple[Upload, ...], old_flags: int = 0) -> Revision:
+    """The change that a request describes; null empties a part, absence keeps it.
+
+    There is no way back from components of version 2: https://discord.com/developers/docs/components/reference
+    """
     flags = fields.integer("flags")
-    version_2 = bool((flags or 0) & MessageFlag.IS_COMPONENTS_V2)
+    version_2 = bool(((flags or 0) | old_flags) & MessageFlag.IS_COMPONENTS_V2)
+    _refuse_mixed(fields, version_2=version_2)
     kept = fields.objects("attachments")
     return Revision(
         content=(limits.check_content(fields) or "") if fields.has("content") else None,
@@ -133,8 +137,4 @@ def _refuse_mixed(fields: Fields, *, version_2: bool) -> None:
         return
     for name in ("content", "embeds", "sticker_ids", "poll"):
         if fields.data.get(name):
-            raise invalid(
-                fields.at(name),
-                "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
-                f"The '{name}' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
-            )
+            raise legacy_fields(name, fields.at(name))

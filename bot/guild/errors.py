@@ -77,6 +77,12 @@ def required(path: tuple[str, ...]) -> ApiError:
     return invalid(path, "BASE_TYPE_REQUIRED", "This field is required")
 
 
+def legacy_fields(name: str, path: tuple[str, ...] | None = None) -> ApiError:
+    """50035: text or embeds in a message whose components are of version 2."""
+    text = f"The '{name}' field cannot be used when using MessageFlags.IS_COMPONENTS_V2"
+    return invalid(path or (name,), "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", text)
+
+
 def unknown(what: str) -> ApiError:
     """404 for a thing that does not exist (or no longer)."""
     codes = {

@@ -10,8 +10,8 @@ from bot.guild.drafts import Draft, Revision
 from bot.guild.errors import (
     ApiError,
     empty_message,
+    legacy_fields,
     missing_permissions,
-    out_of_range,
     thread_archived,
     unknown,
 )
@@ -106,6 +106,8 @@ class Messages:
         )
         if not (changed.content or changed.embeds or changed.components or changed.attachments):
             raise empty_message()
+        if changed.flags & MessageFlag.IS_COMPONENTS_V2 and (changed.content or changed.embeds):
+            raise legacy_fields("content" if changed.content else "embeds")
         if revision.content is not None:
             pings = self._pings(changed, revision.allowed)
             changed = replace(changed, pings=pings, ever_pinged=merged(message.ever_pinged, pings))
@@ -145,7 +147,7 @@ class Messages:
         refuse_if_direct(channel)
         self._state.require(actor_id, channel, Permission.MANAGE_MESSAGES)
         if not 2 <= len(message_ids) <= 100:
-            raise out_of_range(("messages",), 2, 100)
+            raise ApiError(400, 50016, "Provided too few or too many messages to delete (2 to 100).")
         oldest = self._state.clock.now() - timedelta(days=14)
         if any(made_at(number) < oldest for number in message_ids):
             raise ApiError(400, 50034, "You can only bulk delete messages that are under 14 days old.")

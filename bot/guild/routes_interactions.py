@@ -78,7 +78,7 @@ class InteractionRoutes:
             case Answer.DEFERRED_UPDATE:
                 return hub.answer_update(one, None)
             case Answer.UPDATE:
-                return hub.answer_update(one, parse_revision(data, body.uploads))
+                return hub.answer_update(one, parse_revision(data, body.uploads, self._old_flags(one)))
             case Answer.CHOICES:
                 choices = data.objects("choices") or []
                 check_choices(choices, data.at("choices"))
@@ -88,6 +88,10 @@ class InteractionRoutes:
                 check_form(data)
                 hub.answer_modal(one, data.data)
                 return None
+
+    def _old_flags(self, one: Interaction) -> int:
+        clicked = self._api.state.messages.get(one.channel_id, {}).get(one.message_id or 0)
+        return clicked.flags if clicked else 0
 
     def _draft(self, fields: Fields, body: Body) -> Draft:
         return parse_draft(fields, body.uploads, extra_flags=int(MessageFlag.EPHEMERAL))
@@ -141,7 +145,7 @@ class InteractionRoutes:
         one = self._hook(request)
         found = self._api.interactions.message_of(one, request.match_info["message"])
         body = await read_body(request)
-        revision = parse_revision(body.fields, body.uploads)
+        revision = parse_revision(body.fields, body.uploads, found.flags)
         return self._api.view.payload(self._api.interactions.edit(one, found.id, revision))
 
     async def delete(self, request: web.Request) -> None:

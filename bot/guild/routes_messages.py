@@ -108,7 +108,7 @@ class MessageRoutes:
         """https://discord.com/developers/docs/resources/message#edit-message"""
         message = self._message(request)
         body = await read_body(request)
-        revision = parse_revision(body.fields, body.uploads)
+        revision = parse_revision(body.fields, body.uploads, message.flags)
         if self._api.state.clock.now() - message.created_at > OLD and message.author_id == self._api.me:
             self._api.ratelimits.old_edit(message.channel_id)
         changed = self._api.messages.edit(self._api.me, message.channel_id, message.id, revision)

@@ -11,7 +11,7 @@ import io
 import aiohttp
 import pytest
 
-from bot.guild import LocalGuild, RateLimited, Reset, Rule
+from bot.guild import ApiError, LocalGuild, RateLimited, Reset, Rule
 from bot.guild.permissions import Permission
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
@@ -131,6 +131,17 @@ async def test_a_request_over_25_mib_is_40005_and_leaves_the_connection_usable(r
     assert (status, answer["code"]) == (413, 40005)
     await raw.post(content="still here")
     assert [m.content for m in guild.messages(guild.channel().id)] == ["still here"]
+
+
+async def test_an_eleventh_file_is_30015_and_a_role_that_is_gone_10011(raw: Raw, guild: LocalGuild) -> None:
+    form = aiohttp.FormData(quote_fields=False)
+    for n in range(11):
+        form.add_field(f"files[{n}]", b"x", filename=f"{n}.txt")
+    status, answer, _ = await raw("POST", raw.messages, data=form)
+    assert (status, answer["code"]) == (400, 30015)
+    assert guild.messages(guild.channel().id) == []
+    with pytest.raises(ApiError, match="10011"):
+        guild.remove_role(NOBODY)
 
 
 async def test_thread_names_archive_times_and_second_threads(raw: Raw, guild: LocalGuild) -> None:

@@ -141,6 +141,16 @@ async def test_what_was_left_out_of_embeds_and_components_is_filled_in(raw: Raw)
     sent = await raw.post(flags=1 << 15, components=[inner])
     [box] = sent["components"]
     assert [box["id"], *(c["id"] for c in box["components"])] == [1, 2, 70]
+    path = f"{raw.messages}/{sent['id']}"
+    changed = {"components": [{"type": 10, "content": "c"}], "flags": 0}
+    _, after, _ = await raw("PATCH", path, changed)
+    assert (after["flags"] & 1 << 15, after["components"][0]["content"]) == (1 << 15, "c"), "there is no way back"
+    for legacy in ({"content": "x"}, {"embeds": [{"title": "t"}]}):
+        assert (await raw("PATCH", path, legacy))[1]["code"] == 50035
+    old = await raw.post(content="legacy")
+    upgraded = {"flags": 1 << 15, "components": [{"type": 10, "content": "x"}]}
+    assert (await raw("PATCH", f"{raw.messages}/{old['id']}", upgraded))[1]["code"] == 50035, "its text is in the way"
+    assert (await raw("PATCH", f"{raw.messages}/{old['id']}", upgraded | {"content": None}))[0] == 200
     deep: dict[str, object] = {"type": 10, "content": "x"}
     for _ in range(400):
         deep = {"type": 17, "components": [deep]}
