@@ -14,6 +14,14 @@ LEVELS: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 CLOSED = "This question is no longer open."
 LATE = "It is too late to decide this: nobody approved it in time, so it was denied."
 _NUMBERED = re.compile(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
+_MARKS = " .!?,;:()[]*`'\"\u201c\u201d"
+"""What may stand around a name without changing it."""
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PLACE = re.compile(
+    rf"(?:(?:i(?:'d| would)? )?(?:take|choose|pick|prefer|use|go (?:with|for)) |let'?s (?:take|use|go with) )?(?:the )?"
+    rf"(?:(?:option|number|no\.?|nr\.?|answer) ?|#)?(?P<which>\d{{1,3}}|{'|'.join(_ORDINALS)}|last)"
+    r"(?:st|nd|rd|th)?(?: (?:one|option|answer))?(?:,? please)?"
+)
 
 
 def at_least(level: Level, needed: Level) -> bool:
@@ -41,12 +49,24 @@ def _own_or_operator(execution: Execution, person: Person) -> bool:
 
 
 def option_of(options: tuple[Option, ...], said: str) -> Option | None:
-    """The option that is named by its id, label or number."""
+    """The option that is named by its id, label, number or place."""
     wanted = said.strip().casefold()
+    bare = wanted.strip(_MARKS)
     for number, option in enumerate(options, start=1):
-        if wanted in (option.id.casefold(), option.label.casefold(), str(number)):
+        names = (option.id.casefold(), option.label.casefold(), str(number))
+        if wanted in names or bare in names:
             return option
-    return None
+    return _by_place(options, bare)
+
+
+def _by_place(options: tuple[Option, ...], said: str) -> Option | None:
+    """The option that is named by where it stands: "option 2", "the second one, please", "the last"."""
+    found = _PLACE.fullmatch(said)
+    if found is None:
+        return None
+    which = found["which"]
+    place = int(which) if which.isdecimal() else len(options) if which == "last" else _ORDINALS.index(which) + 1
+    return options[place - 1] if 0 < place <= len(options) else None
 
 
 def label_of(options: tuple[Option, ...], said: str) -> str:
