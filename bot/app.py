@@ -148,8 +148,9 @@ class App:
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / "checkpoints", home=settings.home)
         workshop = Workshop(
-            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots
-        )
+            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
+            offers=place.recovers,
+        )  # fmt: skip
         offers = Offers(store)
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
         learning = Announcing(reflexion, store, lessons)

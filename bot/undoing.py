@@ -16,7 +16,9 @@ from agentic.core.execution import Execution
 from agentic.ports import Clock, Store
 from agentic.world.snapshots import Manifest, SnapshotLost, Snapshots, changed_units, plan_undo, unit_of
 from bot.pasts import Past, pasts_after
+from bot.refusals import refused as why_not
 from bot.render import inline, plain
+from bot.rights import may, needed
 from bot.workshop import Workshop
 from reflexion.outcome import OutcomeStream
 
@@ -61,6 +63,9 @@ class Undoing:
         if past.restored is not None:
             by = f" by {plain(past.restored.by.name, 40)}" if past.restored.by else ""
             return f"That was undone already{by}."
+        own = past.requester is None or past.requester.id == item.author.id
+        if not may(item.author.level, "undo", own=own):
+            return why_not("undo", needed("undo", own=own))
         if not past.before:
             return NO_COPY.format(why=f": {past.problem}" if past.problem else "")
         return await self._undo(item, past, later)

@@ -50,6 +50,8 @@ class Workshop:
     afresh: Afresh | None = None
     snapshots: Snapshots | None = None
     """Where the workspaces are kept as they were before each execution."""
+    offers: bool = True
+    """Somebody can still decide about an offered branch when its task has ended."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -92,7 +94,7 @@ class Workshop:
         async def save() -> Saved:
             return await self.save(thread)
 
-        commits = (COMMIT_TOOL,) if repositories_in(self.workspaces.folder(thread)) else ()
+        commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
         return StandardToolbox(world, (*STANDARD, *commits), save=save)
 
     async def save(self, thread: str) -> Saved:

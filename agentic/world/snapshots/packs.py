@@ -42,11 +42,12 @@ class OpenPack:
 
     def keep(self) -> None:
         """Make it durable; an empty one is removed."""
+        if not self._offset:
+            self.drop()
+            return
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        if not self._offset:
-            self.path.unlink()
 
     def drop(self) -> None:
         """Remove it."""

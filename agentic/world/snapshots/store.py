@@ -62,7 +62,7 @@ class Snapshots:
         try:
             return Saved(await self._in_thread(lambda: self._save(thread, workspace, hidden, called_off), called_off))
         except TooMuch as much:
-            return Saved(problem=f"{much}, too many to keep a copy")
+            return Saved(problem=str(much))
         except (OSError, Damaged) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             return Saved(problem=f"the state before could not be kept ({reason or type(error).__name__})")
@@ -105,7 +105,7 @@ class Snapshots:
             known = self._reusable(thread, manifests[-1:])
             self._clean(thread, manifests)
             if shutil.disk_usage(self._root).free < self._limits.free:
-                raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk; the files are")
+                raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk, so no copy was kept")
             pack = OpenPack(self._packs(thread) / f"{number:06}.pack")
             try:
                 walk = Walk(
@@ -117,12 +117,14 @@ class Snapshots:
             except BaseException:
                 pack.drop()
                 raise
-            name = self._publish(thread, number, written(manifest))
+            listing = written(manifest)
+            if manifests and manifests[-1].name.endswith(f"-{_mark(listing)}"):
+                return manifests[-1].name  # nothing has changed since
+            name = self._publish(thread, f"{number:06}-{_mark(listing)}", listing)
             self._clean(thread, self._manifests(thread))
             return name
 
-    def _publish(self, thread: str, number: int, listing: bytes) -> str:
-        name = f"{number:06}-{hashlib.sha256(listing).hexdigest()[:12]}"
+    def _publish(self, thread: str, name: str, listing: bytes) -> str:
         folder = self._folder(thread) / "manifests"
         fresh = folder / f"{name}.new"
         with fresh.open("wb") as file:
@@ -175,7 +177,7 @@ class Snapshots:
         path = self._folder(thread) / "manifests" / Path(manifest).name
         try:
             listing = path.read_bytes()
-            if hashlib.sha256(listing).hexdigest()[:12] != path.name.rpartition("-")[2]:
+            if _mark(listing) != path.name.rpartition("-")[2]:
                 raise Damaged
             return read(listing)
         except FileNotFoundError as gone:
@@ -225,6 +227,10 @@ class Snapshots:
             yield
         finally:
             os.close(descriptor)
+
+
+def _mark(listing: bytes) -> str:
+    return hashlib.sha256(listing).hexdigest()[:12]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -172,13 +172,13 @@ class Walk:
 
     def _room(self, size: int) -> None:
         if self._bytes + size > self.max_bytes:
-            raise TooMuch(f"the files have more than {self.max_bytes >> 20:,} MB together")
+            raise TooMuch(f"the files have more than {self.max_bytes >> 20:,} MB together, too many to keep a copy")
 
     def _keep(self, path: str, entry: Entry) -> None:
         self._bytes += entry.size
         self._room(0)
         if len(self._entries) >= self.max_files:
-            raise TooMuch(f"there are more than {self.max_files:,} files and folders")
+            raise TooMuch(f"there are more than {self.max_files:,} files and folders, too many to keep a copy")
         self._entries[path] = entry
 
 

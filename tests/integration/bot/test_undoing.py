@@ -1,0 +1,164 @@
+"""What an undo says and does where something is missing: real files and checkpoints, a log as an execution leaves it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from agentic.core.events import (
+    CheckpointSaved,
+    Envelope,
+    Event,
+    FileChange,
+    Finished,
+    InboxItem,
+    Level,
+    Person,
+    Started,
+    ToolFinished,
+    WorkspaceRestored,
+)
+from agentic.core.evolving import fold
+from agentic.ports import Saved, SessionRow
+from agentic.stores.memory import MemoryStore
+from agentic.world import Sandboxes
+from agentic.world.ladder import chooser
+from agentic.world.snapshots import SnapshotLimits, Snapshots
+from bot.acts import ThreadActs
+from bot.branches import Branches
+from bot.clock import SystemClock
+from bot.download import download
+from bot.offering import Offers
+from bot.undoing import Undoing
+from bot.workshop import Workshop
+from bot.workspaces import Workspaces
+
+ANN, BEN = Person(id="7", name="Ann"), Person(id="8", name="Ben")
+ROW = SessionRow("100", "1", "2")
+
+
+class Scene:
+    """A thread whose executions are written by the test."""
+
+    def __init__(self, folder: Path, limits: SnapshotLimits | None = None) -> None:
+        self.store, self.snapshots = MemoryStore(), Snapshots(folder / "checkpoints", limits)
+        sandboxes = Sandboxes(folder / "sandboxes", chooser("bubblewrap", folder / "sandboxes"))
+        self.workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), download, snapshots=self.snapshots)
+        self.files = self.workshop.workspaces.folder("100")
+        undoing = Undoing(self.store, SystemClock(), self.workshop, self.snapshots)
+        self.acts = ThreadActs(undoing, Branches(self.store, SystemClock(), self.workshop, Offers(self.store)))
+
+    async def executed(
+        self, name: str, *changes: tuple[str, str], saved: Saved | None = None, ended: bool = True
+    ) -> None:
+        """An execution of Ann's that writes files; ``ended`` False: the process died before it looked at the end."""
+        saved = saved or await self.workshop.save("100")
+        seen: list[FileChange] = []
+        for path, text in changes:
+            (self.files / path).write_text(text)
+            seen.append(FileChange(path=path, kind="modified", sha_before="x", sha_after=_sha(text)))
+        events: list[Event] = [
+            Started(thread="100", task=f"task of {name}", requester=ANN),
+            CheckpointSaved(manifest=saved.manifest, through_seq=1, problem=saved.problem),
+            ToolFinished(call="c", outcome="ok", preview="", changes=tuple(seen)),
+            Finished(reason="done", answer="."),
+        ]
+        lease = await self.store.acquire("100", "test")
+        assert lease is not None
+        envelopes = [
+            Envelope(execution=name, seq=seq, at=datetime.now(UTC), fence=lease.fence, event=event)
+            for seq, event in enumerate(events, 1)
+        ]
+        await self.store.append(name, 0, lease, envelopes)
+        if ended:
+            await self.acts.ended(replace(fold(envelopes), id=name))
+
+    async def undo(self, name: str, by: Person = ANN, thread: str = "100") -> str:
+        item = InboxItem(id="9", thread=thread, sort="undo", author=by, at=datetime.now(UTC), target=name)
+        return await self.acts.act(item, ROW)
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    made = Scene(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        (made.files / name).write_text("old")
+    return made
+
+
+async def test_after_a_crash_at_its_end_the_log_says_what_the_execution_left(scene: Scene) -> None:
+    """Nobody looked at the end: what is not as the log left it was changed by somebody, the rest is put back."""
+    await scene.executed("x1", ("a.txt", "new"), ("b.txt", "new"), ended=False)
+    (scene.files / "a.txt").write_text("a person's")
+    told = await scene.undo("x1")
+    assert "1 file is as before that task: `b.txt`" in told
+    assert "`a.txt` (it was changed since)" in told
+    assert (scene.files / "a.txt").read_text() == "a person's"
+    assert (scene.files / "b.txt").read_text() == "old"
+
+
+async def test_what_was_before_the_undo_is_kept(scene: Scene) -> None:
+    """The checkpoint that the receipt and the log name holds it."""
+    await scene.executed("x1", ("a.txt", "new"))
+    told = await scene.undo("x1")
+    (restored,) = [e.event for e in await scene.store.read_outcome("x1") if isinstance(e.event, WorkspaceRestored)]
+    assert f"`{restored.kept}`" in told
+    assert await scene.snapshots.content("100", restored.kept, "a.txt") == b"new"
+
+
+async def test_an_execution_without_a_checkpoint_cannot_be_undone_and_says_why(scene: Scene) -> None:
+    await scene.executed("x1", ("a.txt", "new"), saved=Saved(problem="the files have more than 1,024 MB together"))
+    assert "no copy of the files as they were before it: the files have more than 1,024 MB" in await scene.undo("x1")
+    assert (scene.files / "a.txt").read_text() == "new"
+
+
+async def test_a_checkpoint_that_was_deleted_is_said_to_be(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, SnapshotLimits(kept=2))
+    (scene.files / "a.txt").write_text("old")
+    for number in range(3):
+        await scene.executed(f"x{number}", (f"{number}.txt", "new"))
+    told = await scene.undo("x0")
+    assert "cannot be undone" in told
+    assert "the newest 2 are kept" in told
+
+
+async def test_what_changed_nothing_has_nothing_to_undo(scene: Scene) -> None:
+    await scene.executed("x1")
+    assert await scene.undo("x1") == "That task changed no files, so there is nothing to undo."
+    await scene.executed("x2", ("a.txt", "new"))
+    (scene.files / "a.txt").write_text("old")
+    assert "as they were before that task already" in await scene.undo("x2")
+    assert "was undone already by Ann" in await scene.undo("x2")
+
+
+@pytest.mark.parametrize(("level", "allowed"), [("executor", False), ("operator", True)])
+async def test_only_operators_undo_what_others_asked_for(scene: Scene, level: Level, allowed: bool) -> None:
+    await scene.executed("x1", ("a.txt", "new"))
+    told = await scene.undo("x1", BEN.model_copy(update={"level": level}))
+    assert ("Undone" in told) is allowed
+    assert ("operator" in told) is not allowed
+    assert (scene.files / "a.txt").read_text() == ("old" if allowed else "new")
+
+
+async def test_a_task_of_another_thread_is_not_undone_from_here(scene: Scene) -> None:
+    await scene.executed("x1", ("a.txt", "new"))
+    assert "not of this thread" in await scene.undo("x1", thread="200")
+    assert "not of this thread" in await scene.undo("x7")
+    assert (scene.files / "a.txt").read_text() == "new"
+
+
+async def test_nothing_is_put_back_where_the_present_state_cannot_be_kept(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, SnapshotLimits(max_files=2))
+    await scene.executed("x1", ("a.txt", "new"))
+    for name in ("b.txt", "c.txt"):
+        (scene.files / name).write_text("more")
+    assert "could not be kept first (there are more than 2 files" in await scene.undo("x1")
+    assert (scene.files / "a.txt").read_text() == "new"
