@@ -15,6 +15,8 @@ def noted(item: InboxItem, *, over: bool) -> str:
     """
     about = item.target.partition("/")[2]
     what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"
+    if not item.target and not over:
+        what = "what I am doing"
     if item.sort == "feedback":
         return _VOTES[item.text].format(what=what)
     return _WRONG.format(what=what) if item.sort == "correction" and over else ""

@@ -23,8 +23,9 @@ from bot.inputs import Outcome, Said, Told, Wanted
 from bot.intake import Place, not_kept
 from bot.posting import Held, Unfit
 from bot.reading import scene_of
+from bot.receipts import noted
 from bot.sending import Urgency
-from bot.translate import title_of, translate_message
+from bot.translate import title_of, translate_message, without_mentions
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -89,14 +90,17 @@ class Tasks(commands.Cog):
         receipt = await self.bot.intake.take(outcome, said.id, place)
         if receipt is None or not isinstance(outcome, InboxItem):
             return None
+        if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
+            return self.bot.intake.tell(words, f"{said.id}.noted", place)
         return self._acknowledge(outcome, said, place)
 
     async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
         if said.addressed or self.bot.conversation.knows(said.thread):
             said = replace(said, speaker=await self.bot.reader.speaker_of(message))
-        opinion = command(said.text) is not None
+        house = self.bot.reader.house(message.guild)
+        opinion = command(without_mentions(said.text, house.mentions)) is not None
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
-        meant = translate_message(said, scene, self.bot.reader.house(message.guild))
+        meant = translate_message(said, scene, house)
         outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
         missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
         return said, Told(missing) if missing else outcome
@@ -121,7 +125,10 @@ class Tasks(commands.Cog):
         else:
             embed = status_embed(await self.bot.conversation.status(said.thread))
         await self.bot.sender.send(
-            Urgency.RESULT, lambda: message.channel.send(embed=embed, nonce=f"told-{said.id}"[:25], silent=True)
+            Urgency.RESULT,
+            lambda: message.channel.send(
+                embed=self.bot.desk.discreet(embed), nonce=f"told-{said.id}"[:25], silent=True
+            ),
         )
 
     def _is_command(self, text: str) -> bool:

@@ -1,0 +1,109 @@
+"""Words and signs written as a message: a command only if they are all of it; each answered once; in direct messages too."""
+
+from __future__ import annotations
+
+import discord
+import pytest
+
+from bot.guild.local import LocalGuild
+from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.test_questions import QUESTION, told
+
+
+@pytest.mark.parametrize(
+    ("words", "sort"),
+    [("pause", "pause"), ("⏸️", "pause"), ("{bot} pause", "pause"), ("Stop!", "stop"), ("{bot} stop", "stop"),
+     ("ask me", "ask"), ("pause before the tests", "guidance"), ("do not stop", "guidance")],
+)  # fmt: skip
+async def test_a_word_is_a_command_only_if_it_is_the_whole_message(scenery: Scenery, words: str, sort: str) -> None:
+    thread = await scenery.mention("go")
+    await scenery.guild.post(thread, words.format(bot=scenery.guild.bot.mention))
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    assert scenery.talk.got[1].sort == sort
+
+
+@pytest.mark.parametrize("words", ["retry", "try again", "escalate", "🚀"])
+async def test_words_that_come_later_say_what_to_do_instead(scenery: Scenery, words: str) -> None:
+    thread = await scenery.mention("go")
+    await scenery.guild.post(thread, words)
+    await scenery.says(thread, "not there yet")
+    assert len(scenery.talk.got) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "receipt"), [("👎", "👎 Noted for the result."), ("that was wrong", "❌ Noted: the result was wrong.")]
+)
+async def test_a_judgement_in_words_is_about_the_newest_result_and_has_one_receipt(
+    scenery: Scenery, words: str, receipt: str
+) -> None:
+    thread = await scenery.mention("go")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    await scenery.guild.post(thread, f"{scenery.guild.bot.mention} {words}")
+    await scenery.says(thread, receipt)
+    assert len(scenery.talk.got) == 2
+    assert sum("Noted" in message.content for message in scenery.of_bot(thread)) == 1
+
+
+async def test_somebody_who_may_not_is_told_at_a_plain_word(scenery: Scenery) -> None:
+    scenery.guild.add_member("bob")
+    thread = await scenery.mention("go")
+    await scenery.guild.post(thread, "pause", author="bob")
+    await scenery.says(thread, "someone else's task")
+    assert len(scenery.talk.got) == 1
+
+
+async def test_in_a_channel_a_command_word_says_where_it_works(scenery: Scenery) -> None:
+    await scenery.guild.post(scenery.general, f"{scenery.guild.bot.mention} pause")
+    await scenery.says(scenery.general, "That works in a task's thread")
+    assert scenery.talk.got == []
+
+
+async def test_signs_and_buttons_work_in_direct_messages(guild: LocalGuild) -> None:
+    async with running_bot(guild) as scenery:
+        guild.add_member("bob")
+        direct = (await guild.open_dm("bob")).id
+        await guild.post(direct, "count the files", author="bob")
+        await scenery.until(lambda: len(scenery.talk.got) == 1)
+        execution = scenery.talk.newest(direct)
+        await scenery.talk.add(execution, QUESTION)
+        question = await guild.wait_for(
+            lambda g: next((m for m in g.messages(direct, viewer="bob") if "Which database?" in m.content), None)
+        )
+        await scenery.until_delivered()
+        await guild.click(question.id, question.custom_ids()[1], author="bob")
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        await guild.react(question.id, "🛑", author="bob")
+        await scenery.until(lambda: len(scenery.talk.got) == 3)
+        assert [(i.sort, i.text, i.thread) for i in scenery.talk.got[1:]] == [
+            ("answer", "2", str(direct)), ("stop", "", str(direct)),
+        ]  # fmt: skip
+
+
+async def test_a_wish_to_undo_is_theirs_whose_task_it_was_or_an_operators(guild: LocalGuild) -> None:
+    async with running_bot(guild, roles={"chiefs": "operator"}) as scenery:
+        guild.add_member("ann")
+        guild.add_member("bob")
+        guild.add_member("chief", (guild.add_role("chiefs").id,))
+        thread = await scenery.mention("go", author="ann")
+        execution = scenery.talk.newest(thread)
+        await scenery.talk.finish(execution, "Done it.")
+        answer = await scenery.says(thread, "Done it.")
+        await scenery.until_delivered()
+        key = answer.custom_ids()[0].rpartition(":")[2]
+        await with_undo(scenery, answer.id, thread, f"tw:undo:{execution}:{key}")
+        for name in ("bob", "ann", "chief"):
+            await guild.click(answer.id, f"tw:undo:{execution}:{key}", author=name)
+        await told(scenery, thread, "can undo it", "bob")
+        await scenery.until(lambda: len(scenery.talk.got) == 3)
+        assert [(i.sort, i.target, i.author.name) for i in scenery.talk.got[1:]] == [
+            ("undo", execution, "ann"), ("undo", execution, "chief"),
+        ]  # fmt: skip
+
+
+async def with_undo(scenery: Scenery, message: int, thread: int, custom_id: str) -> None:
+    """The answer as it looks where files were changed."""
+    view = discord.ui.View(timeout=None)
+    view.add_item(discord.ui.Button(label="Undo", custom_id=custom_id))
+    await scenery.bot.get_partial_messageable(thread).get_partial_message(message).edit(view=view)
+    view.stop()
