@@ -40,6 +40,7 @@ from bot.branches import Branches
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
+from bot.connecting import raise_why
 from bot.courtesy import Courteous, Courtesy
 from bot.discretion import secrets_of
 from bot.download import download
@@ -87,10 +88,6 @@ class Place:
     bound: Path | None = None
     attended: bool = True
     recovers: bool = True
-
-
-class CannotConnect(Exception):
-    """Discord does not let the bot in; the message says what to do."""
 
 
 class App:
@@ -210,7 +207,7 @@ class App:
         finally:
             ready.cancel()
         if connection.done():
-            self._raise_why(connection)
+            raise_why(connection)
         self.beside("warm-up", self._warm_up())
         self.beside("eviction", self._evict())
 
@@ -227,7 +224,7 @@ class App:
         finally:
             waiting.cancel()
         if self._connection.done():
-            self._raise_why(self._connection)
+            raise_why(self._connection)
 
     async def delivered(self, thread: str, seconds: float = 10.0) -> None:
         """Wait until everything that is due in the thread was posted, or the time is over."""
@@ -260,21 +257,6 @@ class App:
             await attach_over_http(elsewhere, token)
         self._begun.set()
         await self.bot.start(token)
-
-    def _raise_why(self, connection: asyncio.Task[None]) -> None:
-        error = None if connection.cancelled() else connection.exception()
-        if isinstance(error, discord.LoginFailure):
-            raise CannotConnect(
-                "Discord refused the token. Copy a new one from the bot's page in the developer portal to DISCORD_TOKEN."
-            ) from error
-        if isinstance(error, discord.PrivilegedIntentsRequired):
-            raise CannotConnect(
-                "Discord does not let the bot read messages. Switch on “Message Content Intent” on the bot's page in the "
-                "developer portal."
-            ) from error
-        if error is not None:
-            raise CannotConnect(f"The connection to Discord ended: {error}") from error
-        raise CannotConnect("The connection to Discord was closed.")
 
     async def _warm_up(self) -> None:
         await asyncio.sleep(WARM_UP_AFTER)

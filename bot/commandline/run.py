@@ -44,7 +44,8 @@ async def run(settings: Settings) -> int:
 
 async def _run(settings: Settings) -> int:
     with uncollected():
-        from bot.app import App, CannotConnect, Place
+        from bot.app import App, Place
+        from bot.connecting import CannotConnect
 
     stopped = asyncio.Event()
     with _stop_signals(stopped):

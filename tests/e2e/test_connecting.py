@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.app import BUILD, App, CannotConnect, Place
+from bot.app import BUILD, App, Place
+from bot.connecting import CannotConnect
 from bot.guild import LocalGuild
 from bot.settings import Settings
 
