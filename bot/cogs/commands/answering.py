@@ -44,8 +44,11 @@ async def answer(
 ) -> discord.Message:  # fmt: skip
     """Send it: to a slash command so that only its author sees it, else into the channel."""
 
+    desk = ctx.bot.desk
+    text, embed = desk.discreet_text(text), desk.discreet(embed) if embed is not MISSING else embed
+
     async def send() -> discord.Message:
-        attached = [discord.File(io.BytesIO(content), name) for name, content in files] or MISSING
+        attached = [discord.File(io.BytesIO(content), desk.discreet_text(name)) for name, content in files] or MISSING
         if ctx.interaction is not None:
             return await ctx.send(text or None, embed=embed, files=attached, view=view, ephemeral=True)
         nonce = f"told-{ctx.message.id}"[:25]

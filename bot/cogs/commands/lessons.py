@@ -25,6 +25,7 @@ NO_LESSONS = "Lessons are not kept here."
 NO_SUCH = "There is no lesson {id} here. `lessons list` shows them."
 EVERYWHERE = "That lesson counts in all servers; only who runs me can change it, on my machine."
 MOST = 500
+DESCRIPTION = "What was learned in this server"
 
 
 class Lessons(commands.Cog):
@@ -33,15 +34,15 @@ class Lessons(commands.Cog):
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
 
-    @commands.hybrid_group(fallback="list", description="What was learned in this server")
+    @commands.hybrid_group(description=DESCRIPTION)
     async def lessons(self, ctx: Context) -> None:
         """What was learned in this server."""
         if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, ("list", *self.lessons.all_commands))
+            raise UnknownSubcommand(ctx.subcommand_passed, self.lessons.all_commands)
         await self._list(ctx)
 
-    @lessons.command(name="list", with_app_command=False)
-    async def _list_by_prefix(self, ctx: Context) -> None:
+    @lessons.command(name="list", description=DESCRIPTION)
+    async def list_(self, ctx: Context) -> None:
         """What was learned in this server."""
         await self._list(ctx)
 

@@ -28,6 +28,7 @@ _PLACES = {
     "channel": "chosen for the channel",
     "thread": "chosen for this thread",
 }
+DESCRIPTION = "What applies here, and where that was chosen"
 
 
 class Settings(commands.Cog):
@@ -36,15 +37,15 @@ class Settings(commands.Cog):
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
 
-    @commands.hybrid_group(fallback="show", description="What applies here, and where that was chosen")
+    @commands.hybrid_group(description=DESCRIPTION)
     async def settings(self, ctx: Context) -> None:
         """What applies here, and where that was chosen."""
         if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, ("show", *self.settings.all_commands))
+            raise UnknownSubcommand(ctx.subcommand_passed, self.settings.all_commands)
         await self._show(ctx)
 
-    @settings.command(name="show", with_app_command=False)
-    async def _show_by_prefix(self, ctx: Context) -> None:
+    @settings.command(name="show", description=DESCRIPTION)
+    async def show_(self, ctx: Context) -> None:
         """What applies here, and where that was chosen."""
         await self._show(ctx)
 

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import discord
+from discord import app_commands
 from discord.ext import commands
 
 from agentic.errors import AgenticError
@@ -36,6 +37,7 @@ FRESH_SECONDS = 5.0
 LARGEST = 10 * 1024 * 1024
 """What an app may upload to a direct message."""
 SHORT = 100
+DESCRIPTION = "The files of this thread's workspace"
 
 
 class Workspace(commands.Cog):
@@ -45,19 +47,21 @@ class Workspace(commands.Cog):
         self.bot = bot
         self._listed: dict[str, tuple[float, shelf.Shelf]] = {}
 
-    @commands.hybrid_group(fallback="list", description="The files of this thread's workspace")
-    async def workspace(self, ctx: Context, *, path: str = ".") -> None:
+    @commands.hybrid_group(description=DESCRIPTION)
+    async def workspace(self, ctx: Context) -> None:
         """The files of this thread's workspace."""
         if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, ("list", *self.workspace.all_commands))
-        await self._list(ctx, path)
+            raise UnknownSubcommand(ctx.subcommand_passed, self.workspace.all_commands)
+        await self._list(ctx, ".")
 
-    @workspace.command(name="list", with_app_command=False)
-    async def _list_by_prefix(self, ctx: Context, *, path: str = ".") -> None:
+    @workspace.command(name="list", description=DESCRIPTION)
+    @app_commands.describe(path="A folder of the workspace; without it, all of it")
+    async def list_(self, ctx: Context, *, path: str = ".") -> None:
         """The files of this thread's workspace."""
         await self._list(ctx, path)
 
     @workspace.command(description="Send a file of the workspace here")
+    @app_commands.describe(path="The file, as workspace list shows it")
     async def get(self, ctx: Context, *, path: str) -> None:
         """Send a file of the workspace here."""
         stand, row = await self._row(ctx)

@@ -1,0 +1,148 @@
+"""Using commands over the local guild: what somebody types, and the one message that answers it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agentic.core.events import (
+    CheckpointSaved,
+    Confidence,
+    ConfidenceParts,
+    Escalated,
+    Event,
+    ModelAnswered,
+    ModelRequested,
+    Noted,
+    TextBlock,
+    TurnEnded,
+    Usage,
+)
+from agentic.world import Choice, Sandboxes
+from agentic.world.bubblewrap import Bubblewrap
+from bot.backstage import Backstage
+from bot.guild.local import LocalGuild
+from bot.guild.records import Message, MessageFlag
+from bot.workshop import Workshop
+from bot.workspaces import Workspaces
+from reflexion.lessons import Lesson, Scope
+from reflexion.stores.memory import MemoryLessonStore
+from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+
+
+@dataclass
+class Desk:
+    """A guild with a bot whose commands are registered, and somebody who uses them."""
+
+    scenery: Scenery
+    lessons: MemoryLessonStore
+    folder: Path
+
+    @property
+    def guild(self) -> LocalGuild:
+        return self.scenery.guild
+
+    async def slash(
+        self, channel: int, name: str, options: Mapping[str, object] | None = None, author: str | None = None
+    ) -> Message:
+        """Use a slash command; its one answer, once it stands."""
+        id = await self.guild.slash(channel, name, dict(options or {}), author=author)  # type: ignore[arg-type]
+        return await self.guild.wait_for(lambda here: self._answer(here, channel, id, author), SECONDS)
+
+    def _answer(self, guild: LocalGuild, channel: int, id: str, author: str | None) -> Message | None:
+        original = guild.interaction(id).original_id
+        shown = next((m for m in guild.messages(channel, viewer=author) if m.id == original), None)
+        return shown if shown is not None and not shown.flags & MessageFlag.LOADING else None
+
+    async def write(self, channel: int, text: str, author: str | None = None) -> Message:
+        """Write a command with its prefix; the first message of the bot after it."""
+        said = await self.guild.post(channel, text, author=author)
+        return await self.guild.wait_for(
+            lambda here: next(
+                (m for m in here.messages(channel) if m.author_id == here.bot_user_id and m.id > said.id), None
+            ),
+            SECONDS,
+        )
+
+    async def proposes(self, channel: int, name: str, option: str, typed: str = "", **more: object) -> list[str]:
+        """The values that are proposed."""
+        found = await self.guild.autocomplete(channel, name, option, typed, **more)  # type: ignore[arg-type]
+        return [str(choice.value) for choice in found]
+
+    def put(self, thread: int, name: str, text: str) -> None:
+        """A file in the workspace of a thread."""
+        path = self.folder / "workspaces" / str(thread) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o666)
+        path.parent.chmod(0o777)
+
+    async def worked(self, text: str = "fix the tests", **more: object) -> int:
+        """A thread with an execution that left something of every sort behind, and has ended."""
+        thread = await self.scenery.mention(text, **more)
+        execution = self.scenery.talk.newest(thread)
+        await self.scenery.talk.add(execution, *history())
+        await self.scenery.talk.finish(execution, confidence=72)
+        await self.scenery.until_delivered()
+        return thread
+
+
+def words(message: Message) -> str:
+    """All that a message says."""
+    return f"{message.content}\n{message.embeds or ''}"
+
+
+def history() -> list[Event]:
+    """Two turns with a cost, a note, a checkpoint and an escalation."""
+    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+    events: list[Event] = [Noted(text="The tests need Python 3.11")]
+    for turn, shown in ((1, 80), (2, 25)):
+        asked = ModelRequested(request=f"r{turn}", turn=turn, tier=2, model="anthropic/claude-haiku-4-5")
+        said = ModelAnswered(
+            request=f"r{turn}", blocks=(TextBlock(text="I look"),), usage=Usage(input=100, output=20), usd=0.25
+        )
+        events += [asked, said, TurnEnded(turn=turn, confidence=Confidence(shown=shown, heuristic=shown, parts=parts))]
+    events.append(CheckpointSaved(manifest="abcdef0123456789", through_seq=3))
+    events.append(Escalated(from_tier=2, to_tier=3, trigger="the same error 3 times"))
+    return events
+
+
+def lesson(guild: str, id: str = "l0123456789a", **more: object) -> Lesson:
+    """A lesson that waits for a person."""
+    made = {
+        "id": id, "scope": Scope(kind="guild", guild=guild), "kind": "pitfall", "trigger": "pytest finds no module",
+        "action": "install the project first", "evidence": ("ModuleNotFoundError: shop",), "status": "quarantined",
+        "created": datetime.now(UTC), **more,
+    }  # fmt: skip
+    return Lesson.model_validate(made)
+
+
+@asynccontextmanager
+async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
+    """The bot with lessons and real workspaces behind it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        lessons = MemoryLessonStore()
+
+        async def choice() -> Choice:
+            return Choice(Bubblewrap(folder / "state"), "asked for")
+
+        sandboxes = Sandboxes(folder / "state", choice)
+        workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing)
+        try:
+            async with running_bot(guild, **options) as scenery:
+                scenery.bot.backstage = Backstage(lessons, workshop)
+                await scenery.until(lambda: scenery.bot.registration.done.is_set())
+                yield Desk(scenery, lessons, folder)
+        finally:
+            await asyncio.shield(sandboxes.close())
+
+
+async def _nothing(address: str, most: int) -> bytes:
+    raise OSError(address)

@@ -1,0 +1,162 @@
+"""Every command, with options that are right and options that are wrong, as a slash command and with the prefix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from discord import app_commands
+
+from bot.guild.local import LocalGuild
+from bot.render import LIMIT
+from tests.integration.bot.commanding import Desk, desk, lesson, words
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of a command: as it is chosen, as it is written, and what is answered (``|`` between alternatives)."""
+
+    name: str
+    written: str
+    says: str
+    options: dict[str, object] = field(default_factory=dict[str, object])
+
+
+RIGHT = [
+    Use("status", "!status", "fix the tests"),
+    Use("status", "!status {thread}", "fix the tests", {"thread": "{thread}"}),
+    Use("stop", "!stop", "Nothing is running"),
+    Use("pause", "!pause", "Nothing is running"),
+    Use("resume", "!resume", "Nothing is paused"),
+    Use("retry", "!retry", "not there yet|more time|again"),
+    Use("fork", "!fork", "not there yet"),
+    Use("sessions", "!sessions", "<#{thread}>"),
+    Use("checkpoints", "!checkpoints", "abcdef012345"),
+    Use("cost", "!cost", "$0.50"),
+    Use("cost", "!cost people", "1 execution", {"of": "people"}),
+    Use("cost", "!cost threads", "<#{thread}>", {"of": "threads"}),
+    Use("cost", "!cost here {thread}", "$0.50", {"thread": "<#{thread}>"}),
+    Use("confidence", "!confidence", "▆▂|▆"),
+    Use("escalation", "!escalation", "the same error 3 times"),
+    Use("logs", "!logs", "moved from tier 2 to 3"),
+    Use("logs", "!logs 2", "newest 2 of", {"lines": 2}),
+    Use("memory", "!memory", "Python 3.11"),
+    Use("role", "!role", "Role: **"),
+    Use("rules", "!rules", "A task ends at $5.00"),
+    Use("workspace list", "!workspace list", "a.txt"),
+    Use("workspace list", "!workspace list src", "main.py", {"path": "src"}),
+    Use("workspace get", "!workspace get a.txt", "5 B", {"path": "a.txt"}),
+    Use("workspace clean", "!workspace clean", "Delete everything"),
+    Use("lessons list", "!lessons list", "l0123456789a"),
+    Use("lessons show", "!lessons show l0123456789a", "install the project", {"lesson": "l0123456789a"}),
+    Use("lessons edit", '!lessons edit l0123456789a "use pip first"', "use pip first",
+        {"lesson": "l0123456789a", "action": "use pip first"}),
+    Use("lessons approve", "!lessons approve l0123456789a", "counts from now on", {"lesson": "l0123456789a"}),
+    Use("lessons retire", "!lessons retire l0123456789a", "no longer counts", {"lesson": "l0123456789a"}),
+    Use("settings show", "!settings show", "`verbosity` is **normal**"),
+    Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
+        {"name": "verbosity", "value": "quiet", "scope": "thread"}),
+    Use("settings reset", "!settings reset verbosity thread", "is **normal**", {"name": "verbosity", "scope": "thread"}),
+    Use("help", "!help", "in a sandbox"),
+    Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
+]  # fmt: skip
+
+WRONG = [
+    Use("status", "!status 123456789012345678", "no thread `123456789012345678`", {"thread": "123456789012345678"}),
+    Use("logs", "!logs x", "`lines`|no thread", {"thread": "nonsense"}),
+    Use("logs", "!logs 0", "from 1 to 2000|no thread", {"lines": 5, "thread": "@everyone"}),
+    Use("cost", "!cost everybody", "It can be: here, threads, people|no thread", {"thread": "0"}),
+    Use("workspace get", "!workspace get gone.txt", "no such file", {"path": "gone.txt"}),
+    Use("workspace get", "!workspace get ../../etc/passwd", "out of the workspace", {"path": "../../etc/passwd"}),
+    Use("workspace get", "!workspace get", "needs `path`|no such file", {"path": "*"}),
+    Use("workspace list", "!workspace list ..", "out of the workspace", {"path": ".."}),
+    Use("lessons show", "!lessons show l9", "no lesson `l9`", {"lesson": "l9"}),
+    Use("lessons show", "!lessons show", "For example: `!lessons show l|no lesson", {"lesson": "' OR 1=1"}),
+    Use("lessons approve", "!lessons approve nope", "no lesson `nope`", {"lesson": "nope"}),
+    Use("settings set", "!settings set colour red", "no setting 'colour'", {"name": "colour", "value": "red"}),
+    Use("settings set", "!settings set verbosity loud", "quiet, normal, detailed",
+        {"name": "verbosity", "value": "loud"}),
+    Use("settings reset", "!settings reset colour", "no setting 'colour'", {"name": "colour"}),
+    Use("help", "!help workspaces", "Did you mean `workspace`", {"command": "workspaces"}),
+]  # fmt: skip
+
+
+async def played(one: Desk) -> int:
+    thread = await one.worked()
+    one.put(thread, "a.txt", "hello")
+    one.put(thread, "src/main.py", "print(1)\n")
+    await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    return thread
+
+
+def wrong_answers(use: Use, said: str, thread: int) -> list[str]:
+    wanted = use.says.replace("{thread}", str(thread)).split("|")
+    broken = "of mine broke" in said or len(said) > 3 * LIMIT
+    return [f"{use.name} {use.options}: {said!r}"] if broken or not any(each in said for each in wanted) else []
+
+
+async def test_every_command_answers_what_it_should_as_a_slash_command(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        thread = await played(one)
+        wrong: list[str] = []
+        for use in (*RIGHT, *WRONG):
+            options = {name: str(v).replace("{thread}", str(thread)) if isinstance(v, str) else v
+                       for name, v in use.options.items()}  # fmt: skip
+            answer = await one.slash(thread, use.name, options)
+            wrong += wrong_answers(use, words(answer), thread)
+            assert answer.ephemeral, use.name
+        assert wrong == []
+
+
+async def test_every_command_answers_what_it_should_with_the_prefix(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        thread = await played(one)
+        wrong: list[str] = []
+        for use in (*RIGHT, *WRONG):
+            answer = await one.write(thread, use.written.replace("{thread}", str(thread)))
+            wrong += wrong_answers(use, words(answer), thread)
+        assert wrong == []
+
+
+async def test_each_registered_command_and_option_is_tried_above_and_stands_in_the_help(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        leaves = [c for c in one.scenery.bot.tree.walk_commands() if isinstance(c, app_commands.Command)]
+        tried = {use.name: set[str]() for use in RIGHT}
+        for use in (*RIGHT, *WRONG):
+            tried[use.name] |= use.options.keys()
+        assert {c.qualified_name for c in leaves} == tried.keys()
+        untried = [f"{c.qualified_name} {p.display_name}" for c in leaves for p in c.parameters
+                   if p.display_name not in tried[c.qualified_name] | {"thread", "trigger"}]  # fmt: skip
+        assert untried == []
+        assert [c.qualified_name for c in leaves for p in c.parameters if str(p.description) == "…"] == []
+        card = words(await one.slash(one.scenery.general, "help"))
+        assert [name for name in tried if name != "help" and f"`{name}`" not in card] == []
+
+
+async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
+    """A command whose option fails its own validation was a mistake of earlier systems."""
+    async with desk(guild) as one:
+        thread = await played(one)
+        leaves = [c for c in one.scenery.bot.tree.walk_commands() if isinstance(c, app_commands.Command)]
+        offered = 0
+        for command in leaves:
+            others = next(use.options for use in RIGHT if use.name == command.qualified_name and len(use.options) >= sum(
+                p.required for p in command.parameters))  # fmt: skip
+            for option in (p for p in command.parameters if p.autocomplete):
+                values = await one.proposes(thread, command.qualified_name, option.display_name)
+                assert values, f"{command.qualified_name} {option.display_name}"
+                for value in values[:3]:
+                    offered += 1
+                    options = {n: v for n, v in others.items() if n != "thread"} | {option.display_name: value}
+                    said = words(await one.slash(thread, command.qualified_name, options))
+                    refused = ("no thread", "no lesson", "no setting", "cannot be", "no such", "no command", "of mine")
+                    assert not any(each in said for each in refused), f"{command.qualified_name} {options}: {said}"
+        assert offered > 20
+
+
+@pytest.mark.parametrize("typed", ["", "a" * 100, "%", "'; DROP", "\u202e", "🛑", "<#1>"])
+async def test_whatever_is_typed_gets_a_list_in_time(guild: LocalGuild, typed: str) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked()
+        assert isinstance(await one.proposes(thread, "logs", "thread", typed), list)
+        assert isinstance(await one.proposes(thread, "settings set", "value", typed, values={"name": typed[:30]}), list)
