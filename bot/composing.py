@@ -103,7 +103,7 @@ class Composer:
                 problems.append(f"{inline(path)} (too large: {len(content):,} bytes)")
             else:
                 left -= len(content)
-                files.append(Attached(_name(path, files), content))
+                files.append(Attached(_name(path, files), content, made=False))
         if len(item.files) > FILES_AT_MOST:
             problems.append(f"{len(item.files) - FILES_AT_MOST} more")
         return tuple(files), f"-# Not attached: {', '.join(problems)}" if problems else ""

@@ -62,10 +62,19 @@ def inline_diff(differences: Sequence[Difference]) -> str:
     lines: list[str] = []
     for each in shown:
         lines += [f"--- {each.path}"] if len(shown) > 1 else []
-        lines += [line for line in each.lines[2:] if not line.startswith("@@")]
+        lines += _trimmed([line for line in each.lines[2:] if not line.startswith("@@")])
     if len(lines) > INLINE_LINES or sum(map(len, lines)) > INLINE_CHARACTERS:
         return ""
     return "\n".join([f"{FENCE}diff", clean("\n".join(lines)).replace(FENCE, "ˋˋˋ"), FENCE])
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without empty lines around what changed."""
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
 
 
 def whole_diff(differences: Sequence[Difference]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from reflexion.redaction import REDACTED, redact_known
 
@@ -37,18 +38,34 @@ class Discretion:
 
     def text(self, text: str) -> str:
         """The text, with ``[redacted]`` in the place of each secret."""
-        if self._values is not None:
-            text = self._values.sub(REDACTED, text)
-        return _ASSIGNED.sub(_hidden, redact_known(text))
+        return _ASSIGNED.sub(_hidden, redact_known(self._without_values(text)))
 
-    def content(self, content: bytes) -> bytes:
-        """A file's content, if it is text."""
+    def content(self, content: bytes, *, made: bool = True) -> bytes:
+        """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.
+
+        A file of somebody's workspace that was changed on the way would be of no use, and nobody would see why.
+        """
         try:
             text = content.decode()
         except UnicodeDecodeError:
             return content
-        shown = self.text(text)
+        shown = self.text(text) if made else self._without_values(text)
         return content if shown == text else shown.encode()
+
+    def everywhere(self, value: object) -> object:
+        """The same in all strings of a nested value."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {key: self.everywhere(each) for key, each in cast("dict[str, object]", value).items()}
+            case list():
+                return [self.everywhere(each) for each in cast("list[object]", value)]
+            case _:
+                return value
+
+    def _without_values(self, text: str) -> str:
+        return text if self._values is None else self._values.sub(REDACTED, text)
 
 
 def _hidden(found: re.Match[str]) -> str:

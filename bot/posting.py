@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 import aiohttp
 import discord
@@ -111,7 +111,9 @@ class Desk:
         view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
         content = self._shown(post.content)
         files = [
-            discord.File(io.BytesIO(self._discretion.content(file.content)), self._discretion.text(file.name))
+            discord.File(
+                io.BytesIO(self._discretion.content(file.content, made=file.made)), self._discretion.text(file.name)
+            )
             for file in post.files
         ]
         if post.reply_to:
@@ -147,6 +149,14 @@ class Desk:
             return (await target.fetch()).content
 
         return await self._judged(Urgency.EDIT, look, channel, "read")
+
+    def discreet(self, embed: discord.Embed) -> discord.Embed:
+        """An embed without secrets, for what commands answer."""
+        return discord.Embed.from_dict(cast("dict[str, object]", self._discretion.everywhere(embed.to_dict())))
+
+    def discreet_text(self, text: str) -> str:
+        """A text without secrets, for the same."""
+        return self._discretion.text(text)
 
     def _shown(self, text: str) -> str:
         """What replaces a secret may be longer than it was."""

@@ -89,10 +89,11 @@ def spoiler(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file made of text that did not fit."""
+    """A file: made of text that did not fit, or of the workspace (``made`` is False)."""
 
     name: str
     content: bytes
+    made: bool = True
 
 
 @dataclass(frozen=True, slots=True)

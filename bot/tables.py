@@ -13,6 +13,7 @@ COLUMNS = 42
 FILES_AT_MOST = 5
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r":?-+:?")
+_MARKS = re.compile(r"(`|\*\*|__)(\S(?:.*?\S)?)\1")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -53,7 +54,7 @@ def _runs(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 def aligned(rows: list[str]) -> list[str]:
     """The rows with their cells one under the other, and a line under the head."""
-    cells = [[cell.strip().replace("\\|", "|") for cell in _BAR.split(row.strip()[1:-1])] for row in rows]
+    cells = [[_bare(cell.strip()) for cell in _BAR.split(row.strip()[1:-1])] for row in rows]
     rules = [all(_RULE.fullmatch(cell) for cell in row) for row in cells]
     columns = max(map(len, cells))
     body = [row + [""] * (columns - len(row)) for row, rule in zip(cells, rules, strict=True) if not rule]
@@ -62,6 +63,11 @@ def aligned(rows: list[str]) -> list[str]:
     if len(rules) > 1 and rules[1]:
         lines.insert(1, "  ".join("─" * room for room in widths))
     return lines
+
+
+def _bare(cell: str) -> str:
+    """A cell without marks that a code block would show as they are."""
+    return _MARKS.sub(r"\2", cell.replace("\\|", "|"))
 
 
 def width(text: str) -> int:

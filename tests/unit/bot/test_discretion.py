@@ -42,6 +42,11 @@ def test_what_is_assigned_to_the_name_of_a_secret_is_taken_out_if_it_looks_like_
 def test_text_files_are_looked_through_and_others_left_alone() -> None:
     discretion = Discretion([CANARY])
     assert discretion.content(f"x {CANARY}".encode()) == b"x [redacted]"
+    theirs = f"ghp_0123456789abcdefghijABCDEFGHIJ {CANARY}".encode()
+    assert discretion.content(theirs, made=False) == b"ghp_0123456789abcdefghijABCDEFGHIJ [redacted]"
+    assert discretion.everywhere({"fields": [{"value": CANARY, "inline": True}]}) == {
+        "fields": [{"value": "[redacted]", "inline": True}]
+    }
     binary = b"\xff\xfe" + CANARY.encode()
     assert discretion.content(binary) is binary
 
