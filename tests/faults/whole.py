@@ -35,12 +35,13 @@ class Mind:
     async def __call__(self, request: CapturedRequest) -> Reply:
         said = [message.text for message in request.messages if message.role == "user"]
         task = said[0].partition("]\n")[2].partition("\n")[0]
+        words = task.split()
         self.asked.append("\n".join(said))
-        if "hold" in task and not self.go.is_set():
+        if "hold" in words and not self.go.is_set():
             await self.go.wait()
-        if "work" in task and len(request.messages) == 1:
+        if "work" in words and len(request.messages) == 1:
             return Reply(calls=(("shell", {"command": "echo done > result.txt", "reasoning": "to do it"}),))
-        if "ask" in task and len(request.messages) == 1:
+        if "ask" in words and len(request.messages) == 1:
             return Reply(calls=(("ask_user", {"question": "Which one?", "options": ["this", "that"]}),))
         return Reply(calls=(("finish", {"answer": f"answered <{task}>"}),))
 

@@ -1,0 +1,220 @@
+"""Rows 2, 3, 4 and 23 of the fault catalogue: what is said while nobody listens, over real sockets and processes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agentic.models.endpoint import ScriptedEndpoint
+from bot.guild.local import LocalGuild
+from bot.guild.misbehave import Delayed, Dropped, Duplicated, Rule
+from tests.e2e.processes import environment, started
+from tests.faults.staging import guild, nothing_more, scenery
+from tests.faults.whole import Mind, whole
+from tests.integration.bot.talking import Scenery, running_bot
+
+__all__ = ["guild", "scenery"]
+
+
+async def online_again(scenery: Scenery) -> None:
+    await scenery.guild.wait_for(lambda g: not g.online)
+    await scenery.guild.wait_for(lambda g: g.online, timeout=30.0)
+
+
+async def caught_up(scenery: Scenery) -> None:
+    async with asyncio.timeout(20):
+        await scenery.bot.catching.caught_up.wait()
+
+
+async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_identify(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await caught_up(scenery)
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=4))
+    for text in ("first", "second"):
+        await guild.post(thread, text)
+    await guild.post(scenery.general, "not for the bot")
+    missed = await guild.post(scenery.general, f"{guild.bot.mention} two")
+    guild.invalidate_sessions()
+    await online_again(scenery)
+    await scenery.until(lambda: len(talk.got) == 4, timeout=20)
+    assert sorted(item.text for item in talk.got) == ["first", "one", "second", "two"]
+    assert [item.text for item in talk.got if item.thread == str(thread)] == ["one", "first", "second"]
+    await guild.wait_for(lambda g: guild.bot_user_id in g.state.find_message(missed.id).reactors("👀"))
+    await caught_up(scenery)
+    await guild.post(thread, "the last word")
+    await scenery.until(lambda: talk.got[-1].text == "the last word")
+    assert len(talk.got) == 5
+
+
+async def test_f3_a_backfill_that_overlaps_live_events_doubles_nothing_and_keeps_their_order(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await caught_up(scenery)
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
+    await guild.post(thread, "missed")
+    guild.misbehave(Rule("GET */messages", Delayed(1.0), times=None))
+    guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), times=None))
+    guild.invalidate_sessions()
+    await online_again(scenery)
+    for text in ("live one", "live two"):
+        await guild.post(thread, text)
+    await guild.post(scenery.general, f"{guild.bot.mention}")
+    await caught_up(scenery)
+    await scenery.until(lambda: len(talk.got) == 4)
+    assert [item.text for item in talk.got] == ["one", "missed", "live one", "live two"]
+    await scenery.says(scenery.general, "What should I do?")
+    await scenery.until_delivered()
+    assert sum("What should I do?" in m.content for m in scenery.of_bot(scenery.general)) == 1
+    await nothing_more(scenery, items=4)
+
+
+async def test_f3_a_stop_waits_for_no_backfill(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await caught_up(scenery)
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
+    await guild.post(thread, "missed")
+    guild.misbehave(Rule("GET */messages", Delayed(5.0), times=None))
+    guild.invalidate_sessions()
+    await online_again(scenery)
+    await guild.post(thread, "stop")
+    await scenery.until(lambda: [item.text for item in talk.got if item.sort == "stop"], timeout=4)
+    assert "missed" not in [item.text for item in talk.got]
+
+
+async def test_f4_without_a_watermark_nothing_old_is_answered(guild: LocalGuild) -> None:
+    general = guild.channel("general").id
+    thread = await guild.create_thread(general, "ours")
+    await guild.post(general, f"{guild.bot.mention} long ago")
+    await guild.post(thread.id, f"{guild.bot.mention} long ago too")
+    async with running_bot(guild) as scenery:
+        await caught_up(scenery)
+        await scenery.mention("new")
+        assert [item.text for item in scenery.talk.got] == ["new"]
+    await guild.post(general, f"{guild.bot.mention} while it was away")
+    newer = await guild.post((await guild.create_thread(general, "newer")).id, f"{guild.bot.mention} in a new thread")
+    async with running_bot(guild, scenery.store) as again:
+        again.talk.take_over(scenery.talk)
+        await again.until(lambda: len(again.talk.got) == 2)
+        assert {item.text for item in again.talk.got} == {"while it was away", "in a new thread"}
+        assert str(newer.channel_id) in [item.thread for item in again.talk.got]
+
+
+async def test_f2_what_was_missed_is_bounded_and_what_was_left_out_is_said(guild: LocalGuild) -> None:
+    async with running_bot(guild) as before:
+        thread = await before.mention("go")
+        await caught_up(before)
+    for number in range(205):
+        await guild.post(thread, f"word {number}")
+    async with running_bot(guild, before.store) as scenery:
+        scenery.talk.take_over(before.talk)
+        await scenery.says(thread, "more was said here meanwhile than I read", timeout=30)
+        assert [item.text for item in scenery.talk.got] == [f"word {number}" for number in range(5, 205)]
+
+
+@pytest.mark.parametrize("where", ["task", "progress"])
+async def test_f23_a_stop_given_while_the_bot_is_down_is_read_before_anything_goes_on(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        thread = await here.mention("hold it")
+        progress = await here.says(thread, "Thinking")
+        await here.app.threads.close()
+    await guild.react(thread if where == "task" else progress.id, "🛑")
+    mind = Mind()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        assert await here.ended(thread) == ["stopped"]
+        assert mind.asked == []
+
+
+async def test_f2_a_task_that_was_deleted_while_the_bot_was_down_is_cancelled(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        thread = await here.mention("hold it")
+        await here.says(thread, "Thinking")
+        await here.app.threads.close()
+    await guild.delete(thread)
+    mind = Mind()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        assert await here.ended(thread) == ["cancelled"]
+        assert mind.asked == []
+
+
+# --- a process that is killed -------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def process(guild: LocalGuild, endpoint: ScriptedEndpoint, home: Path) -> AsyncIterator[object]:
+    """The product as a process of its own, at a guild that outlives it; killed at the end."""
+    env = environment(
+        home, endpoint.environment(), DISCORD_TOKEN=guild.bot_token, THREADWRIGHT_DISCORD_API=guild.rest_base,
+        THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5", THREADWRIGHT_SANDBOX="bubblewrap",
+    )  # fmt: skip
+    async with started("run", env=env, cwd=home) as running:
+        await guild.wait_for(lambda g: g.online, timeout=60.0)
+        yield running
+        await running.kill()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropped_doubled_or_killed(
+    guild: LocalGuild, tmp_path: Path, seed: int
+) -> None:
+    """A scripted run of posts, dropped and doubled events, new sessions and kill -9; each task is answered once."""
+    luck, mind, tasks = random.Random(seed), Mind(), dict[str, int]()
+    mind.go.set()
+    general = guild.channel("general").id
+
+    async def post() -> None:
+        name = f"task {seed} {len(tasks)}"
+        tasks[name] = (await guild.post(general, f"{guild.bot.mention} {name}")).id
+
+    async with asyncio.timeout(240), ScriptedEndpoint.start(mind) as endpoint:
+        for life in range(2):  # three crashes in one execution would quarantine it
+            async with process(guild, endpoint, tmp_path):
+                if life == 0:  # before its first mark nothing old is answered
+                    await post()
+                    await guild.wait_for(lambda g: len(g.threads()) == 1, timeout=30.0)
+                for _ in range(8):
+                    match luck.choice(("post", "post", "drop", "double", "new session")):
+                        case "drop":
+                            guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=luck.randint(1, 2)))
+                        case "double":
+                            guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), times=2))
+                        case "new session":
+                            guild.invalidate_sessions()
+                        case _:
+                            await post()
+                    await asyncio.sleep(luck.random() * 0.3)
+                guild.misbehaviour.clear()
+            await guild.wait_for(lambda g: not g.online, timeout=30.0)
+            await post()
+        async with process(guild, endpoint, tmp_path):
+            for name, thread in tasks.items():
+                await _answered(guild, thread, name)
+    for name, thread in tasks.items():
+        answers = [m for m in guild.messages(thread) if f"answered <{name}>" in m.content]
+        assert len(answers) == 1, name
+    assert len(guild.threads()) == len(tasks)
+
+
+async def _answered(guild: LocalGuild, thread: int, name: str) -> None:
+    def found(_: LocalGuild) -> bool:
+        try:
+            return any(f"answered <{name}>" in message.content for message in guild.messages(thread))
+        except LookupError:
+            return False
+
+    try:
+        await guild.wait_for(found, timeout=60.0)
+    except TimeoutError:
+        pytest.fail(f"{name} was never answered")
