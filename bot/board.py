@@ -32,7 +32,7 @@ LOOK_SECONDS = 0.1
 """A model streams a hundred pieces a second; to look at each would cost more than to show them."""
 SETTLE_SECONDS = 0.8
 """How long an answer waits for the progress above it; with limits on edits it goes first."""
-TICK_SECONDS = 5.0
+TICK_SECONDS = 3.0
 """How often the time that a step has taken is brought up to date, and a changed choice of verbosity noticed."""
 TICKS_AT_MOST = 60
 """With more threads than that, time alone is no reason to edit."""
@@ -99,6 +99,12 @@ class Board:
         if (shown := self._shown.get(execution)) is not None:
             shown.hurried.set()
         await asyncio.wait((self._keepers[execution],), timeout=SETTLE_SECONDS)
+
+    def retry_now(self) -> None:
+        """Something changed in Discord: show at once what could not be shown."""
+        for execution in self._pending:
+            if (shown := self._shown.get(execution)) is not None:
+                shown.hurried.set()
 
     async def stands_in(self, thread: str) -> bool:
         """Whether a progress message was ever posted there: then the thread existed, and was deleted if it is gone."""

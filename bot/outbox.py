@@ -48,6 +48,7 @@ class Outbox:
     def retry_now(self) -> None:
         """Something changed in Discord: try at once what was held back."""
         self._held.clear()
+        self._board.retry_now()
         self.poke()
 
     def gone(self, thread: str) -> None:

@@ -25,6 +25,7 @@ from agentic.core.identity import execution_id
 from agentic.core.visible import visible
 from agentic.ports import Lease, SessionRow, Store
 from agentic.stores.memory import MemoryStore
+from bot.backstage import Backstage
 from bot.client import ThreadwrightBot, create_bot
 from bot.conversation import Receipt, StatusView, ThreadState
 from bot.feed import Feed
@@ -143,6 +144,8 @@ class Scenery:
     talk: Talk
     store: Store
     files: dict[str, bytes]
+    befores: dict[str, bytes] = field(default_factory=dict)
+    """Files as they were at the checkpoint."""
 
     @property
     def general(self) -> int:
@@ -188,7 +191,11 @@ async def running_bot(guild: LocalGuild, store: Store | None = None, **options: 
     async def fetch(thread: str, path: str) -> bytes | None:
         return scenery.files.get(path)
 
-    bot = create_bot(talk, store, feed, fetch, Options(guild_ready_timeout=0.05, **options))  # type: ignore[arg-type]
+    async def fetch_before(thread: str, manifest: str, path: str) -> bytes | None:
+        return scenery.befores.get(path)
+
+    settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
+    bot = create_bot(talk, store, feed, fetch, settings, Backstage(fetch_before=fetch_before))
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
     await bot.login(guild.bot_token)
