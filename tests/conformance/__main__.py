@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Literal
 
+import aiohttp
+
 from bot.guild import LocalGuild
 from tests.conformance.comparing import Row, compared
 from tests.conformance.target import Address, Unreachable
@@ -32,8 +34,8 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         rows = asyncio.run(_against_local(Address("Discord", chosen.base, token, guild), chosen.limits))
-    except (Unreachable, TimeoutError) as error:
-        print(error or "No answer in time. Is the id of the guild right, and is the bot in it?", file=sys.stderr)
+    except (Unreachable, TimeoutError, aiohttp.ClientError) as error:
+        print(str(error) or "No answer in time. Is the id of the guild right, and is the bot in it?", file=sys.stderr)
         return 2
     for line in table(rows):
         print(line)

@@ -96,10 +96,18 @@ async def _row(
 async def _taken(step: Step, target: Target, known: dict[str, str], settle: float) -> Seen:
     answer = await target.ask(step.method, filled(step.path, known), filled(step.body, known), token=step.token)
     for name, of in step.keep:
-        if isinstance(answer.body, dict) and of in answer.body:
-            known[name] = str(answer.body[of])
-            target.ours.add(known[name])
+        known[name] = _kept(target, step, answer, of)
+        target.ours.add(known[name])
     return Seen(answer, await target.hear(step.events, settle if step.events else 0.0))
+
+
+def _kept(target: Target, step: Step, answer: Answer, field: str) -> str:
+    if isinstance(answer.body, dict) and field in answer.body:
+        return str(answer.body[field])
+    raise Unreachable(
+        f"{target.address.name} refuses {step.what} ({answer.status} {answer.body}), and the rest needs it. "
+        "The bot must be allowed to manage channels, messages and threads in this guild."
+    )
 
 
 def _parted(left: Seen, right: Seen) -> list[str]:

@@ -129,6 +129,14 @@ async def test_a_run_that_breaks_off_tidies_up_as_well(guild: LocalGuild) -> Non
         assert is_tidy(other)
 
 
+async def test_what_the_bot_may_not_do_there_is_said_and_ends_the_run(guild: LocalGuild) -> None:
+    async with await LocalGuild.start() as other:
+        other.misbehave(Rule("POST /guilds/*/channels", Refused(403, 50013, "Missing Permissions"), times=None))
+        with pytest.raises(Unreachable, match=r"refuses a new channel .*50013.*must be allowed"):
+            await compared(at(other), at(guild))
+        assert is_tidy(guild)
+
+
 async def test_a_token_that_is_refused_is_said_in_one_line(guild: LocalGuild) -> None:
     async with await LocalGuild.start() as other:
         wrong = Address("guild", other.rest_base, "wrong", str(other.guild_id))
@@ -147,6 +155,8 @@ async def run(*arguments: str, **environment: str) -> tuple[int | None, str, str
 
 async def test_the_command_prints_a_table_and_exits_with_1_if_there_are_differences(guild: LocalGuild) -> None:
     assert (await run(DISCORD_TOKEN="", GUILD_ID=""))[0] == 2
+    code, _, errors = await run("--base", "http://127.0.0.1:9", DISCORD_TOKEN="t", GUILD_ID="1")
+    assert (code, errors.count("\n")) == (2, 1), "no traceback"
     given = {"DISCORD_TOKEN": guild.bot_token, "GUILD_ID": str(guild.guild_id)}
     guild.misbehave(Rule("GET */thread-members", Refused(403, 50001, "Missing Access")))
     code, out, errors = await run("--base", guild.rest_base, "--limits", "wide", **given)

@@ -44,8 +44,9 @@ async def test_a_refusal_that_did_not_land_leaves_nothing(raw: Raw, guild: Local
 
 async def test_events_may_be_made_to_leave_before_the_answer(raw: Raw, guild: LocalGuild, wire: Wire) -> None:
     guild.misbehave(Rule("POST */messages", EventsFirst()))
+    guild.misbehave(Rule("MESSAGE_CREATE", Delayed(2.5)))
     await raw.post(content="heard by now")
-    frame = await wire.ws.receive_json(timeout=5)
+    frame = await wire.ws.receive_json(timeout=1.5)
     assert frame["d"]["content"] == "heard by now"
 
 
