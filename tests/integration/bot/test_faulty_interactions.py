@@ -7,7 +7,8 @@ import asyncio
 import discord
 import pytest
 
-from agentic.ports import OutboxRow
+from agentic.core.events import Option, OutboxItem
+from agentic.ports import OutboxRow, SessionRow
 from bot.guild.misbehave import Duplicated, Refused, Reset, Rule
 from tests.integration.bot.talking import Scenery
 from tests.integration.bot.test_questions import asking, told
@@ -71,6 +72,20 @@ async def test_a_button_of_another_thread_does_nothing_here(scenery: Scenery) ->
         await scenery.guild.click(forged.id, custom_id)
         await told(scenery, other, "does not belong to what runs in this thread")
     assert [item.sort for item in scenery.talk.got] == ["task", "task"]
+
+
+async def test_a_button_of_a_question_that_is_still_to_be_posted_elsewhere_does_nothing_here(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    item = OutboxItem(
+        key="x9.1.0", thread="1234567", execution="x9", sort="question", text="?", question="q9",
+        options=(Option(id="1", label="Yes"),),
+    )  # fmt: skip
+    await scenery.store.save_session(SessionRow("1234567", "", str(scenery.guild.guild_id)))
+    await scenery.store.put_outbox([item])
+    forged = await copied(scenery, thread, "tw:halt:x9.1.0")
+    await scenery.guild.click(forged.id, "tw:halt:x9.1.0")
+    await told(scenery, thread, "does not belong to what runs in this thread")
+    assert len(scenery.talk.got) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,17 @@ from agentic.errors import StoreError
 from bot.gestures import CONTINUE
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Duplicated, Rule
+from bot.showing import Showing
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import asking
 
 
 async def after(scenery: Scenery, thread: int) -> list[tuple[str, str, str]]:
-    """(sort, text, target) of what was taken in after the task, once a later message of its author was."""
-    await scenery.guild.post(thread, "the last word")
-    await scenery.until(lambda: scenery.talk.got[-1].text == "the last word")
+    """(sort, text, target) of what was taken in after the task, once a later sign of the same person was."""
+    await scenery.guild.react(thread, "❌")
+    await scenery.until(
+        lambda: (scenery.talk.got[-1].sort, scenery.talk.got[-1].message) == ("correction", str(thread))
+    )
     return [(item.sort, item.text, item.target) for item in scenery.talk.got[1:-1]]
 
 
@@ -171,6 +174,17 @@ async def test_continue_takes_the_advice_of_a_question_begins_anew_where_nothing
     await scenery.guild.react(answer.id, "✅")
     await scenery.says(thread, "I am on it")
     assert len(scenery.talk.got) == 3
+
+
+async def test_a_message_shows_nothing_in_a_thread_that_it_does_not_stand_in(scenery: Scenery) -> None:
+    thread, question = await asking(scenery)
+    other = await scenery.mention("elsewhere")
+    showing = Showing(scenery.store, scenery.talk, scenery.bot.board)
+    shown = await showing.on(str(question.id), str(thread), own=True)
+    assert shown is not None
+    assert (shown.thread, shown.question) == (str(thread), "q1")
+    for message in (question.id, scenery.of_bot(thread)[0].id, thread):
+        assert await showing.on(str(message), str(other), own=False) is None
 
 
 async def test_an_event_that_the_gateway_sends_twice_is_one_act_with_one_receipt(scenery: Scenery) -> None:
