@@ -33,12 +33,10 @@ class Registration:
     """Of one tree of commands; ``guilds`` are the ids it is registered in, none for everywhere."""
 
     def __init__(
-        self, tree: app_commands.CommandTree[discord.Client], store: Sessions, guilds: Iterable[str] = (),
-        *, first_pause: float = FIRST_PAUSE,
-    ) -> None:  # fmt: skip
+        self, tree: app_commands.CommandTree[discord.Client], store: Sessions, guilds: Iterable[str] = ()
+    ) -> None:
         self._tree, self._store = tree, store
         self._wanted = tuple(dict.fromkeys(guilds)) or (EVERYWHERE,)
-        self._first_pause = first_pause
         self.done = asyncio.Event()
         """The commands are as Discord has them."""
 
@@ -49,7 +47,7 @@ class Registration:
                 self._tree.copy_global_to(guild=discord.Object(int(place)))
         before = set(((await self._store.fact(PLACES)) or "").split(","))
         former = sorted(before - set(self._wanted), key=len)
-        pause = self._first_pause
+        pause = FIRST_PAUSE
         while True:
             try:
                 for place in self._wanted:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 
@@ -38,4 +39,6 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Ou
         return outcome  # “/tmp” answers “where?”
     if name in built:
         return Told(BY_PREFIX.format(name=name, prefix=prefix))
-    return Told(NO_COMMAND.format(text=text, prefix=prefix))
+    near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
+    meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
+    return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)

@@ -57,7 +57,7 @@ def told(command: AnyCommand, prefix: str) -> str:
     """One command: what it does, what it takes, how it is used."""
     name = command.qualified_name
     lines = [f"**/{name}** {command.description or command.short_doc}"]
-    for option in command.clean_params.values():
+    for option in () if isinstance(command, commands.Group) else command.clean_params.values():
         must = "" if not option.required else " (needed)"
         lines.append(f"• `{option.displayed_name or option.name}`{must} {_about(command, option.name)}".rstrip())
     if isinstance(command, commands.Group):

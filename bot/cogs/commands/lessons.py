@@ -35,10 +35,10 @@ class Lessons(commands.Cog):
         self.bot = bot
 
     @commands.hybrid_group(description=DESCRIPTION)
-    async def lessons(self, ctx: Context) -> None:
+    async def lessons(self, ctx: Context, *, rest: str = "") -> None:
         """What was learned in this server."""
-        if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, self.lessons.all_commands)
+        if rest:
+            raise UnknownSubcommand(rest.split()[0], self.lessons.all_commands)
         await self._list(ctx)
 
     @lessons.command(name="list", description=DESCRIPTION)

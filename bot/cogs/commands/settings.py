@@ -38,10 +38,10 @@ class Settings(commands.Cog):
         self.bot = bot
 
     @commands.hybrid_group(description=DESCRIPTION)
-    async def settings(self, ctx: Context) -> None:
+    async def settings(self, ctx: Context, *, rest: str = "") -> None:
         """What applies here, and where that was chosen."""
-        if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, self.settings.all_commands)
+        if rest:
+            raise UnknownSubcommand(rest.split()[0], self.settings.all_commands)
         await self._show(ctx)
 
     @settings.command(name="show", description=DESCRIPTION)

@@ -48,10 +48,10 @@ class Workspace(commands.Cog):
         self._listed: dict[str, tuple[float, shelf.Shelf]] = {}
 
     @commands.hybrid_group(description=DESCRIPTION)
-    async def workspace(self, ctx: Context) -> None:
+    async def workspace(self, ctx: Context, *, rest: str = "") -> None:
         """The files of this thread's workspace."""
-        if ctx.subcommand_passed is not None:
-            raise UnknownSubcommand(ctx.subcommand_passed, self.workspace.all_commands)
+        if rest:
+            raise UnknownSubcommand(rest.split()[0], self.workspace.all_commands)
         await self._list(ctx, ".")
 
     @workspace.command(name="list", description=DESCRIPTION)

@@ -1,0 +1,26 @@
+"""Commands in a direct message: of that conversation, and of nothing else."""
+
+from __future__ import annotations
+
+from bot.guild.local import LocalGuild
+from tests.integration.bot.commanding import desk, words
+
+
+async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(guild: LocalGuild) -> None:
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        elsewhere = await one.worked("in the server")
+        direct = await guild.open_dm("eve")
+        await guild.post(direct.id, "tell me a joke", author="eve")
+        await one.scenery.until(lambda: str(direct.id) in one.scenery.talk.threads)
+        await one.scenery.talk.finish(one.scenery.talk.newest(direct.id), "Ha.")
+        assert "tell me a joke" in words(await one.slash(direct.id, "status", author="eve"))
+        assert "done: Ha." in words(await one.slash(direct.id, "logs", author="eve"))
+        assert "no thread" in words(await one.slash(direct.id, "logs", {"thread": str(elsewhere)}, author="eve"))
+        assert str(elsewhere) not in words(await one.slash(direct.id, "sessions", author="eve"))
+        assert await one.proposes(direct.id, "cost", "thread", author="eve") == [str(direct.id)]
+        option = {"name": "verbosity", "value": "quiet", "scope": "thread"}
+        assert "for this conversation" in words(await one.slash(direct.id, "settings set", option, author="eve"))
+        assert (await one.scenery.bot.preferences.of(thread=str(direct.id))).verbosity == "quiet"
+        option = {"name": "verbosity", "value": "quiet", "scope": "server"}
+        assert "choose `thread`" in words(await one.slash(direct.id, "settings set", option, author="eve"))

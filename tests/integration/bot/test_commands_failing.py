@@ -1,0 +1,86 @@
+"""What is said when a command fails: by one handler, in plain words, for both ways of using it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from agentic.errors import StoreUnavailable
+from bot.guild.local import LocalGuild
+from tests.integration.bot.commanding import desk, words
+
+
+async def test_a_fault_of_ours_has_an_id_that_stands_in_the_log_both_ways(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked()
+
+        async def broken(thread: str) -> object:
+            raise RuntimeError("boom")
+
+        monkeypatch.setattr(one.scenery.talk, "status", broken)
+        for said in (words(await one.slash(thread, "status")), words(await one.write(thread, "!status"))):
+            found = re.search(r"fault `([0-9a-f]{8})`", said)
+            assert found, said
+            assert f"fault {found[1]}: command status failed" in caplog.text
+            assert "boom" not in said
+
+
+async def test_a_store_that_does_not_answer_is_told_and_is_no_fault_of_ours(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked()
+
+        async def full(*_: object, **__: object) -> object:
+            raise StoreUnavailable("the disk is full")
+
+        monkeypatch.setattr(one.scenery.store, "executions", full)
+        assert "the disk is full" in words(await one.slash(thread, "memory"))
+
+
+async def test_a_word_that_is_no_command_gets_the_nearest_one_in_a_thread_and_nothing_elsewhere(
+    guild: LocalGuild,
+) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked()
+        assert "`!status`" in words(await one.write(thread, "!statsu"))
+        before = len(one.scenery.of_bot(one.scenery.general))
+        await guild.post(one.scenery.general, "!statsu")
+        assert "no `lst`. Did you mean `workspace list`?" in words(await one.write(thread, "!workspace lst"))
+        assert len(one.scenery.of_bot(one.scenery.general)) == before
+
+
+async def test_arguments_are_named_with_an_example(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked()
+        said = words(await one.write(thread, "!lessons show"))
+        assert "`lesson show` needs" not in said
+        assert "`lessons show` needs `lesson`" in said
+        assert "For example: `!lessons show l0123456789a`" in said
+        assert "must be from 1 to 2000, not `9999`" in words(await one.write(thread, "!logs 9999"))
+        assert "quotes" in words(await one.write(thread, '!lessons edit l1 "open'))
+
+
+async def test_a_command_that_discord_still_shows_and_that_is_gone_is_explained(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        one.scenery.bot.tree.remove_command("rules")
+        assert "older list of my commands" in words(await one.slash(one.scenery.general, "rules"))
+
+
+async def test_in_a_plain_channel_it_is_said_where_the_command_works(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        await one.worked()
+        for name in ("logs", "memory", "pause", "workspace list"):
+            assert "works in a task's thread" in words(await one.slash(one.scenery.general, name)), name
+
+
+async def test_a_thread_that_was_archived_is_still_found(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        thread = await one.worked("old work")
+        await guild.archive(thread)
+        await one.scenery.until(lambda: one.scenery.bot.get_channel(thread) is None)
+        assert await one.proposes(one.scenery.general, "cost", "thread") == [str(thread)]
+        assert "$0.50" in words(await one.slash(one.scenery.general, "cost", {"thread": str(thread)}))

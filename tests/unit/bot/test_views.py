@@ -1,0 +1,145 @@
+"""What the logs say, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.core.events import (
+    CheckpointSaved,
+    Confidence,
+    ConfidenceParts,
+    Envelope,
+    Escalated,
+    Evaluated,
+    Event,
+    FeedbackGiven,
+    Finished,
+    ModelAnswered,
+    ModelRequested,
+    Noted,
+    Person,
+    Policy,
+    Started,
+    TurnEnded,
+    Usage,
+)
+from bot import tellings, views
+from bot.views import BARS, Trend
+
+ANN, BOB = Person(id="1", name="ann"), Person(id="2", name="bob")
+BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def logged(*events: Event, execution: str = "x1") -> list[Envelope]:
+    return [
+        Envelope(execution=execution, seq=seq, at=BEGAN + timedelta(seconds=seq), fence=1, event=event)
+        for seq, event in enumerate(events, 1)
+    ]
+
+
+def asked(turn: int, model: str = "a/small") -> ModelRequested:
+    return ModelRequested(request=f"r{turn}", turn=turn, tier=2, model=model)
+
+
+def answered(turn: int, usd: float) -> ModelAnswered:
+    return ModelAnswered(request=f"r{turn}", blocks=(), usage=Usage(input=10, output=5), usd=usd)
+
+
+def ended(turn: int, shown: int) -> TurnEnded:
+    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+    return TurnEnded(turn=turn, confidence=Confidence(shown=shown, heuristic=shown, parts=parts))
+
+
+def started(by: Person = ANN, thread: str = "7") -> Started:
+    return Started(thread=thread, task="do it", requester=by)
+
+
+def test_a_cost_is_told_by_model_and_in_all() -> None:
+    log = logged(started(), asked(1), answered(1, 0.25), ended(1, 80), asked(2, "a/large"), answered(2, 1.0))
+    cost = views.cost_of(log)
+    assert cost is not None
+    assert (cost.usd, cost.tokens, cost.models) == (1.25, 30, (("a/large", 1.0), ("a/small", 0.25)))
+    assert "**$1.25** in 1 execution" in tellings.cost_of_thread([cost])
+
+
+def test_costs_are_summed_by_person_and_thread_the_dearest_first() -> None:
+    costs = [
+        views.cost_of(logged(started(by, thread), asked(1), answered(1, usd)))
+        for by, thread, usd in ((ANN, "7", 1.0), (BOB, "8", 1.5), (ANN, "8", 1.0))
+    ]
+    known = [cost for cost in costs if cost]
+    assert views.by_person(known) == [(ANN, 2, 2.0), (BOB, 1, 1.5)]
+    assert views.by_thread(known) == [("8", 2, 2.5), ("7", 1, 1.0)]
+
+
+def test_a_log_without_a_beginning_costs_nothing_known() -> None:
+    assert views.cost_of([]) is None
+    assert views.cost_of(logged(Noted(text="x"))) is None
+
+
+def test_rises_and_checkpoints_know_their_turn() -> None:
+    log = logged(
+        started(), asked(1), CheckpointSaved(manifest="m1", through_seq=2), asked(2),
+        Escalated(from_tier=2, to_tier=3, trigger="stuck"), CheckpointSaved(manifest="", through_seq=5, problem="full"),
+    )  # fmt: skip
+    assert [(rise.turn, rise.to_tier, rise.trigger) for rise in views.rises(log)] == [(2, 3, "stuck")]
+    assert [(each.turn, each.manifest, each.problem) for each in views.checkpoints(log)] == [
+        (1, "m1", ""),
+        (2, "", "full"),
+    ]
+    said = tellings.checkpoints(views.checkpoints(log), [])
+    assert "could not be kept (full)" in said
+
+
+def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
+    log = logged(started(), asked(1), ended(1, 90), ended(2, 20), Finished(reason="done", answer="", confidence=60))
+    votes: Sequence[Event] = (
+        FeedbackGiven(by=ANN, vote="up"), FeedbackGiven(by=BOB, vote="down"), FeedbackGiven(by=ANN, vote="down"),
+        FeedbackGiven(by=BOB, vote="none"), Evaluated(score=41, parts={}),
+    )  # fmt: skip
+    found = views.trend(log, logged(*votes))
+    assert (found.scores, found.final, found.evaluated, found.votes) == ((90, 20), 60, 41, ("down",))
+    said = tellings.confidence([found])
+    assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
+    assert "**60** of 100, moderate · falling" in said
+
+
+@pytest.mark.parametrize(
+    ("ends", "line"),
+    [
+        ([], []),
+        ([Trend("a", "", (), 100)], [90]),
+        ([Trend("a", "", (), 100), Trend("b", "", (), None), Trend("c", "", (), 50, votes=("up",))], [90, 85]),
+        ([Trend("a", "", (), 0, votes=("down", "down", "down"))], [10]),
+    ],
+)
+def test_a_thread_ends_each_execution_at_the_mean_and_votes_move_it_within_bounds(
+    ends: list[Trend], line: list[int]
+) -> None:
+    assert views.session_trend(ends) == line
+
+
+@given(st.lists(st.integers(-50, 200)), st.integers(1, 60))
+def test_bars_stand_for_any_numbers_and_the_newest_are_shown(values: list[int], width: int) -> None:
+    line = views.sparkline(values, width)
+    assert len(line) == min(len(values), width)
+    assert set(line) <= set(BARS)
+
+
+def test_foreign_words_are_shown_and_not_obeyed() -> None:
+    log = logged(started(), asked(1), Escalated(from_tier=2, to_tier=3, trigger="@everyone **[x](http://evil)**"))
+    from bot.conversation import StatusView
+
+    said = tellings.escalation([("x1", views.rises(log))], StatusView("idle"), ())
+    assert "**[x](" not in said
+    assert "```" not in tellings.log(["```break out"]).strip("`\n")
+
+
+def test_the_rules_name_every_cap() -> None:
+    said = tellings.rules(Policy(max_usd=2.5, max_minutes=30, turns_simple=4))
+    assert all(word in said for word in ("$2.50", "30 min", "after 4, 20 or 35 turns", ".aiignore"))
