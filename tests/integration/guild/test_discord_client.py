@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+from dataclasses import replace
 
 import discord
 import pytest
 
-from bot.guild import LocalGuild, RateLimited, Refused, Rule
+from bot.guild import DISCORD, Limit, LocalGuild, RateLimited, Refused, Rule
 from bot.guild.permissions import Permission
 from tests.integration.guild.harness import TIMEOUT, Client, logged_in
 
@@ -317,3 +318,15 @@ async def test_members_are_chunked_and_a_new_one_is_heard_of(guild: LocalGuild) 
         [joined] = await client.hears("member_join")
         assert isinstance(joined, discord.Member)
         assert joined.name == "bob"
+
+
+async def test_told_of_a_bucket_in_the_headers_discord_py_keeps_to_it(
+    guild: LocalGuild, channel: discord.TextChannel
+) -> None:
+    messages = replace(DISCORD.routes[0], limit=Limit(3, 0.6))
+    guild.allow_requests(replace(DISCORD, routes=(messages, *DISCORD.routes[1:])))
+    before = len(guild.asked)
+    await asyncio.gather(*(channel.send(str(n)) for n in range(8)))
+    assert {m.content for m in guild.messages(channel.id)} == {str(n) for n in range(8)}
+    posts = [a for a in guild.asked[before:] if a.what.startswith("POST")]
+    assert len(posts) == 8, "nothing was refused, so nothing was sent again"
