@@ -112,3 +112,28 @@ async def test_the_state_after_an_execution_is_kept_beside_the_one_before(guild:
         assert [e.problem for e in await running.log(first) if isinstance(e, CheckpointSaved)] == [""]
         assert len([e for e in await running.outcome(first) if isinstance(e, CheckpointSaved)]) == 1
         assert not [e for e in await running.log(second) if isinstance(e, CheckpointSaved)]
+
+
+async def test_what_is_hidden_is_in_no_checkpoint_even_if_it_was_renamed(guild: LocalGuild, tmp_path: Path) -> None:
+    """A secret lies in one place only, and an undo does not bring it to light."""
+    script = [
+        *FIRST,
+        uses("shell", command="printf new > kept.txt; mv .env renamed 2>/dev/null; true"),
+        finishes(),
+        uses("shell", command="cat renamed .env; true"),
+        finishes("Looked."),
+    ]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await running.task("make the files")
+        folder = running.workspace(thread)
+        (folder / ".env").write_text("canary-4711")
+        (folder / ".aiignore").write_text(".env\n")
+        await running.task("change them", thread)
+        await click_undo(running, thread)
+        await running.says(thread, "Undone: ")
+        assert (folder / "kept.txt").read_text() == "old"
+        await running.task("look", thread)
+        assert not any("canary-4711" in request.text() for request in endpoint.requests)
+    kept = [path for path in (tmp_path / "home/checkpoints").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"canary-4711" in path.read_bytes() for path in kept)
