@@ -194,7 +194,7 @@ class Outbox:
 
 
 def _answered(item: OutboxItem) -> str:
-    """The message it replies to: a receipt's, and the task's where several tasks share a thread."""
-    if item.sort not in ("receipt", "progress") or item.target == item.thread:
+    """The message it replies to: that of a receipt or side question, and the task where several share a thread."""
+    if item.sort not in ("receipt", "progress", "answer") or item.target == item.thread:
         return ""
     return item.target if item.target.isdecimal() else ""
