@@ -161,3 +161,30 @@ async def test_the_tool_is_only_there_where_a_repository_is(guild: LocalGuild, t
         assert "missing.py" in endpoint.requests[3].answers[-1].text
         execution = (await running.executions(thread))[1]
         assert not any(isinstance(event, CommitCreated) for event in await running.log(execution))
+
+
+async def test_an_undo_takes_a_commit_and_an_offer_back(guild: LocalGuild, tmp_path: Path) -> None:
+    """The repository is whole and as it was; what was offered on the branch says that it is gone."""
+    own = f"echo c >> price.py && {AS_SOMEBODY} commit -qam own && echo d >> price.py"
+    script = [
+        *FIRST,
+        uses("shell", command=own),
+        uses("commit", message="On a branch", files=["price.py"]),
+        finishes("Committed twice."),
+    ]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await running.task("make a repository")
+        head = git(running, thread, "rev-parse", "main")
+        await running.task("commit twice", thread)
+        assert git(running, thread, "rev-list", "--count", "--all") == "3"
+        card = await running.says(thread, "Committed twice")
+        ids = [str(one["custom_id"]) for one in card.interactive()]
+        await guild.click(card.id, next(one for one in ids if one.startswith("tw:undo:")))
+        await running.says(thread, "Undone: 2 files are as before that task: `.git`, `price.py`")
+        assert git(running, thread, "rev-parse", "main") == head
+        assert git(running, thread, "branch", "--format=%(refname:short)") == "main"
+        assert git(running, thread, "status", "--porcelain") == ""
+        git(running, thread, "fsck", "--strict")
+        offer = await running.says(thread, "A branch for you")
+        await guild.click(offer.id, button(offer, "merge"))
+        await running.says(thread, "is gone. Ask me to make the change again.")
