@@ -67,7 +67,7 @@ def _claims(claims: Sequence[Claim]) -> list[str]:
         return []
     if all(claim.text == WITHOUT_FINISH for claim in claims):
         return [NO_EVIDENCE]
-    lines = ["**How I know**", *(f"- {_claim(claim)}" for claim in claims[:CLAIMS_SHOWN])]
+    lines = ["**How I know**", *map(_claim, claims[:CLAIMS_SHOWN])]
     if len(claims) > CLAIMS_SHOWN:
         lines.append(f"-# … and {len(claims) - CLAIMS_SHOWN} more claims")
     return ["\n".join(lines)]
@@ -82,7 +82,8 @@ def _claim(claim: Claim) -> str:
         seal = f" · sha256 {plain(claim.sha[:8])}" if claim.sha else ""
         evidence = f" — {inline(claim.file)}{seal}"
     note = f" ({plain(claim.note)})" if claim.note and evidence else ""
-    return f"{_VERDICTS[claim.verdict]} {plain(claim.text, 300)}{evidence}{note}"
+    text = plain(claim.text, 300)
+    return f"{_VERDICTS[claim.verdict]} {text.rstrip('.') if evidence else text}{evidence}{note}"
 
 
 def _small(progress: Progress) -> list[str]:

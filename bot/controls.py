@@ -128,7 +128,9 @@ class Undo(Control, template=rf"tw:undo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
     @classmethod
     def make(cls, execution: str, key: str) -> Self:
         """The button of one execution."""
-        button: ui.Button[Any] = ui.Button(label="Undo", emoji="↩️", custom_id=f"tw:undo:{execution}:{key}")
+        button: ui.Button[Any] = ui.Button(
+            label="Undo these changes", emoji="↩️", custom_id=f"tw:undo:{execution}:{key}"
+        )
         return cls(button)
 
 

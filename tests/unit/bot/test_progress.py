@@ -225,7 +225,7 @@ def test_an_end_that_is_no_success_says_so_first(reason: Reason) -> None:
 
 def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
     claims = (
-        Claim(text="tests pass", command="pytest", exit_code=0, verdict="proven"),
+        Claim(text="tests pass.", command="pytest", exit_code=0, verdict="proven"),
         Claim(text="built", file="dist/a.whl", sha="0123456789abcdef", verdict="contradicted", note="no such file"),
         Claim(text="it is fast"),
     )
@@ -255,9 +255,9 @@ def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
         "```",
         "",
         "**How I know**",
-        "- ✔ tests pass — `pytest` → exit 0",
-        "- ✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
-        "- ◻ unproven: it is fast",
+        "✔ tests pass — `pytest` → exit 0",
+        "✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
+        "◻ unproven: it is fast",
         "",
         "-# used: Off by one at the end of a range",
     ]
