@@ -163,6 +163,11 @@ class LocalGuild(Acting):
         """The newest requests to the REST API, oldest first."""
         return list(self._server.api.asked)
 
+    @property
+    def refused(self) -> int:
+        """How many requests were answered with 429, since the allowances were last set."""
+        return self._server.api.ratelimits.refused
+
     def threads(self) -> list[Channel]:
         """All threads, oldest first."""
         return sorted((c for c in self.state.channels.values() if c.is_thread), key=lambda c: c.id)

@@ -63,6 +63,7 @@ class RateLimits:
 
     def __init__(self, clock: Clock, allowed: Allowances = WIDE) -> None:
         self.allowed = allowed
+        self.refused = 0
         self._session_starts = Bucket.full(allowed.session_starts)
         self._clock = clock
         self._buckets: dict[Hashable, Bucket] = {}
@@ -104,6 +105,7 @@ class RateLimits:
 
     def count_answer(self, status: int, scope: str | None) -> None:
         """Counts an answer that says the client did wrong; what others used up is not held against it."""
+        self.refused += status == 429
         if status in INVALID and scope != "shared":
             self._invalid.wait(self._clock.time())
 

@@ -65,7 +65,7 @@ async def test_six_messages_in_a_row_meet_the_bucket_of_their_channel_and_no_oth
     """Top-level resources count apart, under one bucket name; 429s carry every header."""
     guild.allow_requests(DISCORD)
     sent, answer, headers = await until_refused(raw, "POST", raw.messages, {"content": "x"})
-    assert sent == 5
+    assert (sent, guild.refused) == (5, 1)
     keeps_to(answer, "rate_limited")
     assert (answer["global"], headers["X-RateLimit-Scope"], headers["X-RateLimit-Remaining"]) == (False, "user", "0")
     assert 0 < float(headers["X-RateLimit-Reset-After"]) <= 5
