@@ -43,6 +43,8 @@ class Mind:
             return Reply(calls=(("shell", {"command": "echo done > result.txt", "reasoning": "to do it"}),))
         if "ask" in words and len(request.messages) == 1:
             return Reply(calls=(("ask_user", {"question": "Which one?", "options": ["this", "that"]}),))
+        if not request.tools:
+            return Reply(f"answered <{task}>")
         return Reply(calls=(("finish", {"answer": f"answered <{task}>"}),))
 
 
