@@ -88,9 +88,26 @@ class People:
 
     def set_overwrites(self, channel: Channel) -> Channel:
         """A channel's overwrites change; who loses sight of it still hears of that."""
+        me = self._state.identity.bot_id
+        saw = self._state.rights(me, self._state.channel(channel.id)) & Permission.VIEW_CHANNEL
         self._state.put_channel(channel)
         self._state.publish("CHANNEL_UPDATE", payloads.channel(self._state, channel))
+        if not saw:
+            self._sync_threads(channel)
         return channel
+
+    def _sync_threads(self, channel: Channel) -> None:
+        """https://discord.com/developers/docs/topics/threads#gaining-access-to-channels"""
+        me = self._state.identity.bot_id
+        below = [c for c in self._state.channels.values() if c.parent_id == channel.id and not c.archived]
+        mine = [c for c in below if me in c.member_ids]
+        body: JsonObject = {
+            "guild_id": str(self._state.identity.guild_id),
+            "channel_ids": [str(channel.id)],
+            "threads": [payloads.channel(self._state, c) for c in below],
+            "members": [payloads.thread_member(c, me) for c in mine],
+        }
+        self._state.publish("THREAD_LIST_SYNC", body, channel_id=channel.id, only_for=me)
 
     def click(self, who: Member, message: Message, custom_id: str, values: list[str]) -> Interaction:
         """Clicks a button, or chooses `values` in a select."""

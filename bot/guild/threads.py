@@ -130,7 +130,7 @@ def change(state: GuildState, view: MessageView, user_id: int, channel: Channel,
         locked=channel.locked if wanted.locked is None else wanted.locked,
         auto_archive_minutes=wanted.auto_archive_minutes or channel.auto_archive_minutes,
     )
-    if changed.archived != channel.archived:
+    if (changed.archived, changed.auto_archive_minutes) != (channel.archived, channel.auto_archive_minutes):
         changed = replace(changed, archive_changed_at=state.clock.now())
     state.put_channel(changed)
     name = "THREAD_UPDATE" if changed.is_thread else "CHANNEL_UPDATE"

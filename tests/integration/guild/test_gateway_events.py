@@ -160,3 +160,20 @@ async def test_told_to_drop_repeat_and_swap_events_it_does(wire: Wire, guild: Lo
         await guild.post(channel, str(n))
     heard = [(await wire.event("MESSAGE_CREATE"))["content"] for _ in range(4)]
     assert heard == ["1", "1", "3", "2"]
+
+
+async def test_who_gains_sight_of_a_channel_is_sent_its_threads(wire: Wire, guild: LocalGuild) -> None:
+    """topics/threads#gaining-access-to-channels"""
+    channel = guild.add_channel("hidden")
+    guild.deny(channel.id, Permission.VIEW_CHANNEL)
+    thread = await guild.create_thread(channel.id, "inside")
+    old = await guild.create_thread(channel.id, "old")
+    await guild.archive(old.id)
+    guild.deny(channel.id)
+    synced = await wire.event("THREAD_LIST_SYNC")
+    keeps_to(synced, "thread_list_sync")
+    assert ([t["id"] for t in synced["threads"]], synced["channel_ids"]) == ([str(thread.id)], [str(channel.id)])
+    guild.deny(channel.id, Permission.EMBED_LINKS)
+    await guild.post(channel.id, "seen before, seen now")
+    names = [(await wire.receive())["t"] for _ in range(2)]
+    assert names == ["CHANNEL_UPDATE", "MESSAGE_CREATE"], "nothing to sync"

@@ -180,6 +180,10 @@ async def test_a_quiet_thread_archives_after_its_time_and_refuses_then(raw: Raw,
     assert (await raw("POST", path + "/messages", {"content": "x"}))[0] == 200
     guild.pass_time(minutes=50)
     assert (await raw("GET", path))[1]["thread_metadata"]["archived"] is False
+    assert (await raw("PATCH", path, {"auto_archive_duration": 1440}))[0] == 200
+    assert (await raw("PATCH", path, {"auto_archive_duration": 60}))[0] == 200, "that counts as activity"
+    guild.pass_time(minutes=50)
+    assert (await raw("GET", path))[1]["thread_metadata"]["archived"] is False
     guild.pass_time(minutes=11)
     assert (await raw("GET", path))[1]["thread_metadata"]["archived"] is True
     assert (await raw("POST", path + "/messages", {"content": "x"}))[1]["code"] == 50083
