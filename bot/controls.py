@@ -36,7 +36,7 @@ class Control(ui.DynamicItem[Any], template="tw:never"):
     @classmethod
     def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
         """What its ``custom_id`` says."""
-        raise NotImplementedError
+        return Press(match["key"])
 
     async def callback(self, interaction: Interaction[Client]) -> None:
         """Hand it on."""
