@@ -21,6 +21,8 @@ from pathlib import Path
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 MAX_DEPTH = 64
+_STRAYS = ""
+"""Their row in the ledger: no path is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class _Before:
     uid: int
     gid: int
     mode: int
+    inode: int = 0
 
 
 class Hidden:
@@ -36,7 +39,7 @@ class Hidden:
     def __init__(self, workspace: Path, ledger: Path) -> None:
         self._workspace = workspace
         self._ledger = ledger
-        self._before = _load(ledger)
+        self._before, self._strays = _load(ledger)
 
     @property
     def firm(self) -> bool:
@@ -48,6 +51,11 @@ class Hidden:
         """What is hidden now."""
         return tuple(self._before)
 
+    @property
+    def strays(self) -> frozenset[int]:
+        """Inodes of what was hidden and then moved away from its name: it stays closed, whatever it is called now."""
+        return frozenset(self._strays)
+
     def set(self, paths: Iterable[str]) -> None:
         """Hide exactly these paths; those no longer named become as they were."""
         wanted = set(paths)
@@ -55,17 +63,28 @@ class Hidden:
         new = {path: before for path in sorted(wanted) if (before := self._visible(path)) is not None}
         if not lifted and not new:
             return
+        self._strays |= {self._before[path].inode for path in new if path in self._before} - {0}
         self._before |= new
         self._save()  # before the act: a crash in between must leave a way back
         for path in new:
             self._apply(path, None)
         for path in lifted:
-            self._apply(path, self._before.pop(path))
+            before = self._before.pop(path)
+            if self._stands(path, before):
+                self._apply(path, before)
+            else:
+                self._strays.add(before.inode)
         self._save()
 
     def lift(self) -> None:
         """Show everything again, as before a checkpoint or at the end of the sandbox."""
         self.set(())
+
+    def _stands(self, path: str, before: _Before) -> bool:
+        """Whether what was hidden still has its name; a ledger of an earlier version does not know."""
+        with _parent(self._workspace, path) as parent:
+            status = _status(parent, path) if parent is not None else None
+        return not before.inode or (status is not None and status.st_ino == before.inode)
 
     def _visible(self, path: str) -> _Before | None:
         with _parent(self._workspace, path) as parent:
@@ -82,7 +101,7 @@ class Hidden:
         return (
             None
             if hidden and path in self._before
-            else _Before(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+            else _Before(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode), status.st_ino)
         )
 
     def _apply(self, path: str, before: _Before | None) -> None:
@@ -112,21 +131,22 @@ class Hidden:
         os.chmod(handle, before.mode)  # noqa: PTH101 - as above
 
     def _save(self) -> None:
-        if not self._before:
+        if not self._before and not self._strays:
             self._ledger.unlink(missing_ok=True)
             return
-        rows = {path: [was.uid, was.gid, was.mode] for path, was in self._before.items()}
+        rows = {path: [was.uid, was.gid, was.mode, was.inode] for path, was in self._before.items()}
         fresh = self._ledger.with_suffix(".new")
-        fresh.write_text(json.dumps(rows))
+        fresh.write_text(json.dumps(rows | {_STRAYS: sorted(self._strays)}))
         fresh.replace(self._ledger)
 
 
-def _load(ledger: Path) -> dict[str, _Before]:
+def _load(ledger: Path) -> tuple[dict[str, _Before], set[int]]:
     try:
         rows: dict[str, list[int]] = json.loads(ledger.read_text())
     except (FileNotFoundError, ValueError):
-        return {}
-    return {path: _Before(*was) for path, was in rows.items()}
+        return {}, set()
+    strays = set(rows.pop(_STRAYS, []))
+    return {path: _Before(*was) for path, was in rows.items()}, strays
 
 
 @contextlib.contextmanager
@@ -152,9 +172,10 @@ def _status(parent: int, path: str) -> os.stat_result | None:
         return None
 
 
-def adopt(folder: Path, uid: int, gid: int) -> None:
+def adopt(folder: Path, uid: int, gid: int, but: frozenset[int] = frozenset()) -> None:
     """Give a folder and all in it to the sandbox's user; only root can, and only what is not theirs yet is touched.
 
+    Inodes of ``but`` stay whose they are, with all below them.
     Goes no deeper than ``MAX_DEPTH``: whoever made folders without end in the sandbox owns them already.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -165,17 +186,19 @@ def adopt(folder: Path, uid: int, gid: int) -> None:
         inner = waiting.pop()
         with _parent(folder, f"{inner}/x" if inner else "x") as descriptor:
             if descriptor is not None:
-                names = _adopt_entries(descriptor, uid, gid)
+                names = _adopt_entries(descriptor, uid, gid, but)
                 waiting += [f"{inner}/{name}" if inner else name for name in names if inner.count("/") < MAX_DEPTH]
     if folder.stat().st_uid != uid:
         os.chown(folder, uid, gid, follow_symlinks=False)
 
 
-def _adopt_entries(descriptor: int, uid: int, gid: int) -> list[str]:
+def _adopt_entries(descriptor: int, uid: int, gid: int, but: frozenset[int]) -> list[str]:
     """Take over what stands in an open folder; returns the names of its folders."""
     folders: list[str] = []
     with os.scandir(descriptor) as entries:
         for entry in entries:
+            if entry.inode() in but:
+                continue
             with contextlib.suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_uid != uid:
                     os.chown(entry.name, uid, gid, dir_fd=descriptor, follow_symlinks=False)

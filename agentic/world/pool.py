@@ -193,7 +193,7 @@ class Sandboxes:
         hidden = Hidden(workspace, ledger)
         hidden.lift()  # what a process that crashed left hidden gets its owner back before all gets ours
         for folder in (workspace, home):
-            await asyncio.to_thread(adopt, folder, uid, gid)
+            await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
         sandbox = await self._started(thread, rung.start(thread, workspace, home, self._limits))
         held = self._held[thread] = _Held(sandbox, hidden)
         return held

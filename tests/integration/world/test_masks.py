@@ -57,6 +57,24 @@ async def test_a_command_cannot_read_what_is_hidden(ground: Ground) -> None:
         await sandboxes.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only where Threadwright is root a hidden file is another's")
+async def test_what_was_renamed_stays_hidden_in_the_next_sandbox_too(ground: Ground) -> None:
+    """A file or folder that the agent moved away from its name is never handed over, also not after a crash."""
+    with_secrets(ground)
+    sandboxes, world = world_on(ground)
+    try:
+        assert (await world.exec("mv secret.env moved; mv private open; echo mine > secret.env", timeout=10)).ok
+        for _ in range(3):
+            result = await world.exec("cat moved open/key; ls open", timeout=10)
+            assert "needle" not in result.text
+            await world.close()
+        sandboxes, world = world_on(ground)
+        assert "needle" not in (await world.exec("cat moved open/key", timeout=10)).text
+        assert (await world.exec("cat plain.txt", timeout=10)).text == "needle of plain.txt\n"
+    finally:
+        await sandboxes.close()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only where Threadwright is root the sandbox cannot take the mode back")
 async def test_what_is_hidden_cannot_be_opened_up_from_inside(ground: Ground) -> None:
     """The files belong to another user for as long."""
