@@ -42,6 +42,7 @@ class Allowances:
     session_starts: Limit = Limit(1_000, DAY)
     identifies: Limit = Limit(1, 5.0)
     max_concurrency: int = 1
+    all_members: Limit = Limit(1, 30.0)
 
 
 _MESSAGES = "/channels/:id/messages"
@@ -71,4 +72,5 @@ WIDE = Allowances(
     routes=(Route(REACTIONS, Limit(50, 1.0)), Route(THREADS, Limit(50, 1.0))),
     other=Limit(50, 1.0),
     identifies=Limit(1, 0.0),
+    all_members=Limit(1, 0.0),
 )

@@ -15,14 +15,29 @@ MOST_FOUND = 100
 NONCE_BYTES = 32
 
 
+def asks_for_all(fields: Fields) -> bool:
+    """Whether all members are asked for, which has a limit of its own."""
+    return fields.data.get("user_ids") is None and not fields.text("query") and not fields.integer("limit")
+
+
+def rate_limited(fields: Fields, seconds: float) -> JsonObject:
+    """https://discord.com/developers/docs/events/gateway-events#rate-limited"""
+    meta: JsonObject = {"guild_id": str(fields.snowflake("guild_id"))} | _nonce(fields)
+    return {"opcode": 8, "retry_after": round(seconds, 3), "meta": meta}
+
+
+def _nonce(fields: Fields) -> JsonObject:
+    nonce = fields.text("nonce")
+    return {"nonce": nonce} if nonce is not None and len(nonce.encode()) <= NONCE_BYTES else {}
+
+
 def chunks(state: GuildState, fields: Fields) -> list[JsonObject]:
     """What is sent for one request; nothing for a guild that is not this one."""
     if fields.snowflake("guild_id") != state.identity.guild_id:
         return []
     found, missing = _found(state, fields)
     parts = [found[n : n + CHUNK] for n in range(0, len(found), CHUNK)] or [[]]
-    nonce = fields.text("nonce")
-    extra: JsonObject = {"nonce": nonce} if nonce is not None and len(nonce.encode()) <= NONCE_BYTES else {}
+    extra = _nonce(fields)
     return [_chunk(state, part, n, len(parts), missing if n == 0 else []) | extra for n, part in enumerate(parts)]
 
 

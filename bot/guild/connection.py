@@ -17,7 +17,7 @@ from aiohttp import WSMsgType, web
 
 from bot.guild import misbehave, payloads
 from bot.guild.answers import cut
-from bot.guild.chunks import chunks
+from bot.guild.chunks import asks_for_all, chunks, rate_limited
 from bot.guild.errors import ApiError
 from bot.guild.outgoing import Cut, Frame, Pause, Queue
 from bot.guild.routes_guild import application_flags
@@ -261,9 +261,15 @@ class Connection:
         session.dispatch("RESUMED", {"_trace": ["local"]})
 
     def _request_members(self, data: Json) -> None:
-        if self._session is not None:
-            for part in chunks(self._api.state, Fields.of(data)):
-                self._session.dispatch("GUILD_MEMBERS_CHUNK", part)
+        fields = Fields.of(data)
+        if self._session is None:
+            return
+        seconds = self._api.ratelimits.ask_all_members() if asks_for_all(fields) else 0.0
+        if seconds:
+            self._session.dispatch("RATE_LIMITED", rate_limited(fields, seconds))
+            return
+        for part in chunks(self._api.state, fields):
+            self._session.dispatch("GUILD_MEMBERS_CHUNK", part)
 
     # -- what a client gets -------------------------------------------------------------------
 

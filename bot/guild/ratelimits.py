@@ -152,6 +152,10 @@ class RateLimits:
         key = ("identify", shard % self.allowed.max_concurrency)
         return self._used(key, self.allowed.identifies) > 0
 
+    def ask_all_members(self) -> float:
+        """Counts a wish for all members of the guild; the seconds to wait, if it comes too early."""
+        return self._used("all members", self.allowed.all_members)
+
     def _used(self, key: Hashable, limit: Limit) -> float:
         return self._kept(key, limit, "").wait(self._clock.time())
 

@@ -104,6 +104,9 @@ SHAPES: dict[str, str] = {
     "thread_member": "id?: snowflake; user_id?: snowflake; join_timestamp: time; flags: integer; member?: member",
     # from events/gateway-events#thread-members-update, where members carry a nullable presence
     "joined_member": "+thread_member; presence?: ?any",
+    # events/gateway-events#rate-limited-rate-limited-fields
+    "gateway_limited": "opcode: integer; retry_after: number; meta: members_limited",
+    "members_limited": "guild_id: snowflake; nonce?: string",
     # events/gateway-events#thread-list-sync-thread-list-sync-event-fields
     "thread_list_sync": "guild_id: snowflake; channel_ids?: [snowflake]; threads: [channel]; members: [thread_member]",
     "thread_members_update": """id: snowflake; guild_id: snowflake; member_count: integer;

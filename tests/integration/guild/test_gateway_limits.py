@@ -194,3 +194,21 @@ async def test_members_come_in_chunks_of_a_thousand_and_searches_find_a_hundred(
     found = await wire.event("GUILD_MEMBERS_CHUNK")
     assert ([m["user"]["id"] for m in found["members"]], found["not_found"]) == ([str(guild.you.id)], [str(10**18)])
     assert found["nonce"] == "two"
+
+
+async def test_all_members_are_sent_once_in_thirty_seconds(wire: Wire, guild: LocalGuild) -> None:
+    """events/gateway-events#rate-limited"""
+    guild.allow_requests(DISCORD)
+    ask: dict[str, object] = {"guild_id": str(guild.guild_id), "query": "", "limit": 0, "nonce": "n"}
+    await wire.send(8, ask)
+    await wire.event("GUILD_MEMBERS_CHUNK")
+    await wire.send(8, ask)
+    limited = await wire.event("RATE_LIMITED")
+    keeps_to(limited, "gateway_limited")
+    assert (limited["opcode"], limited["meta"]) == (8, {"guild_id": str(guild.guild_id), "nonce": "n"})
+    assert 25 < limited["retry_after"] <= 30
+    await wire.send(8, ask | {"query": "you", "limit": 1})
+    assert len((await wire.event("GUILD_MEMBERS_CHUNK"))["members"]) == 1, "searches are not limited"
+    guild.pass_time(seconds=30)
+    await wire.send(8, ask)
+    await wire.event("GUILD_MEMBERS_CHUNK")
