@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shlex
 import signal
 import sys
@@ -20,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from agentic.core.events import InboxItem, Person
 from agentic.errors import AgenticError
 from bot.commandline.output import fail, note, print_to
 from bot.commandline.sinks import JsonLines, Steps
@@ -39,6 +39,8 @@ MESSAGE_CHARACTERS = 1_900
 BEGIN_SECONDS = 60.0
 STOP_SECONDS = 10.0
 TIMED_OUT = "the time-out ended it"
+NOBODY = Person(id="0", name="the time-out", level="operator")
+"""Who stops a task whose time is over: no person does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ async def task(settings: Settings, order: TaskOrder) -> int:
                 watch = _Watch(app, guild, order)
                 code = await watch.follow()
                 if not order.as_json:
-                    print_to(out, f"{watch.worded(as_people_see_it(guild))}\n\n{await watch.left_behind(home)}")
+                    print_to(out, f"{as_people_see_it(guild)}\n\n{await watch.left_behind(home)}")
                 if code == ASKING:
                     note(watch.how_to_answer(home))
                 return code
@@ -89,7 +91,6 @@ class _Watch:
         self._guild = guild
         self._order = order
         self._interrupted = asyncio.Event()
-        self._timed_out = False
         self._thread = ""
 
     async def follow(self) -> int:
@@ -104,17 +105,10 @@ class _Watch:
         except TimeoutError:
             if not limit.expired():
                 raise
-            self._timed_out = True
-            await self._stop(message, thread)
+            await self._end(thread)
             return fail(f"Not done after {self._order.timeout:g} s; {TIMED_OUT}.")
         finally:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-
-    def worded(self, transcript: str) -> str:
-        """The time-out stops as a person does, with a 🛑; whoever reads of it pressed none."""
-        if not self._timed_out:
-            return transcript
-        return re.sub(r"Stopped by [^.\n]+\.", f"{TIMED_OUT.capitalize()}.", transcript)
 
     async def left_behind(self, home: Path) -> str:
         """Where the files are, and what to ask `replay` for."""
@@ -167,6 +161,17 @@ class _Watch:
     async def _stop(self, message: int, thread: str) -> None:
         """As a person does it: 🛑 on the task's message."""
         await self._guild.react(message, "🛑")
+        await self._idle(thread)
+
+    async def _end(self, thread: str) -> None:
+        """The time-out stops it; nobody did."""
+        at = datetime.now(UTC)
+        id = f"timeout{thread}.{at:%H%M%S%f}"
+        stop = InboxItem(id=id, thread=thread, sort="stop", author=NOBODY, at=at)
+        await self._app.threads.deliver(stop, guild=str(self._guild.guild_id))
+        await self._idle(thread)
+
+    async def _idle(self, thread: str) -> None:
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._app.threads.idle(thread)

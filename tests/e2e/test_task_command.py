@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Finished, Started
+from agentic.core.events import Envelope, Finished, InputReceived, Started
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
@@ -75,6 +75,8 @@ async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
         code, events, running = await task("sleep", "--timeout", "4", env=env, cwd=tmp_path)
     assert code == 1, running.output
     assert isinstance(events[-1], Finished), running.output
+    assert events[-1].answer.startswith("Stopped by the time-out.")
+    assert [e.author.name for e in events if isinstance(e, InputReceived)] == ["the time-out"]
     assert "after 4 s; the time-out ended it" in running.output
 
 
@@ -83,8 +85,8 @@ async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) ->
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "sleep", "--timeout", "4", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1, running.output
-    assert "Stopped by" not in running.output
-    assert "The time-out ended it." in "".join(running.said)
+    assert "Stopped by the time-out." in "".join(running.said)
+    assert "Stopped by you" not in running.output
 
 
 async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> None:
