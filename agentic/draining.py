@@ -37,6 +37,7 @@ def received(item: InboxItem) -> InputReceived:
         text=item.text,
         files=item.files,
         target=item.target,
+        quoted=item.quoted,
     )
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agentic.ports import Observation
 from agentic.tools.cleaning import StreamCleaner, clean, clean_bytes
+from agentic.tools.gates import gate_code
 from agentic.tools.limits import SHELL, show
 from agentic.tools.observing import how_to_see, tell_changes
 from agentic.tools.same_error import normal_error
@@ -89,4 +90,5 @@ PYTHON_TOOL = Tool(
     effect="unkeyed",
     permission="execute",
     seconds=_seconds,
+    gates=lambda arguments, created: gate_code(arguments.code, created),
 )

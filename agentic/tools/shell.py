@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from agentic.core.events import FileChange
 from agentic.ports import Observation
 from agentic.tools.cleaning import StreamCleaner, clean_bytes
+from agentic.tools.gates import gate, look
 from agentic.tools.limits import SHELL, show
 from agentic.tools.observing import how_to_see, tell_changes
 from agentic.tools.paths import FolderPath
@@ -195,6 +196,13 @@ def merge_changes(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
     return tuple(c for c in merged.values() if c.sha_before or c.sha_after)
 
 
+def _gate(arguments: ShellArguments, created: frozenset[str]) -> str:
+    """Everything that may run counts, and the way that the model says it chose."""
+    chosen = [one.command for one in arguments.alternatives if one.chosen]
+    reasons = (gate(each, created, arguments.cwd) for each in (arguments.command, arguments.fallback, *chosen))
+    return next((why for why in reasons if why), "")
+
+
 def _seconds(arguments: ShellArguments) -> float:
     return arguments.timeout * (2 if arguments.fallback else 1) + SLACK_SECONDS
 
@@ -211,4 +219,6 @@ SHELL_TOOL = Tool(
     permission="execute",
     seconds=_seconds,
     expects=lambda arguments: arguments.expectation,
+    gates=_gate,
+    looks=lambda arguments: look(f"{arguments.command}\n{arguments.fallback}", arguments.cwd),
 )

@@ -76,8 +76,12 @@ class AnyTool(Protocol):
         """What the model and the rules see."""
         ...
 
-    def prepare(self, arguments: Mapping[str, JsonValue]) -> Prepared | Refused:
-        """Validate; pure."""
+    def prepare(self, arguments: Mapping[str, JsonValue], created: frozenset[str] = frozenset()) -> Prepared | Refused:
+        """Validate, and say whether a person must approve it; pure."""
+        ...
+
+    def look(self, arguments: Mapping[str, JsonValue]) -> str:
+        """A command that lists what a gated call would touch; '' where there is nothing to look at."""
         ...
 
     async def run(self, prepared: Prepared, call: Call) -> Observation:
@@ -87,6 +91,10 @@ class AnyTool(Protocol):
 
 def _ordinary_seconds(_: Arguments) -> float:
     return TOOL_SECONDS
+
+
+def _never_gated(_: Arguments, __: frozenset[str]) -> str:
+    return ""
 
 
 def _nothing_expected(_: Arguments) -> str:
@@ -107,6 +115,11 @@ class Tool(Generic[A]):
     version: int = 1
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
+    gates: Callable[[A, frozenset[str]], str] = _never_gated
+    """Why a person must approve a call, given the files that this execution made itself; '' where nobody must."""
+
+    looks: Callable[[A], str] = _nothing_expected
+    """A command that lists what a gated call would touch; '' where there is nothing to look at."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -121,7 +134,7 @@ class Tool(Generic[A]):
             version=self.version,
         )
 
-    def prepare(self, arguments: Mapping[str, JsonValue]) -> Prepared | Refused:
+    def prepare(self, arguments: Mapping[str, JsonValue], created: frozenset[str] = frozenset()) -> Prepared | Refused:
         """The call as it will be recorded, or what is wrong with it and which shape is expected."""
         try:
             valid = type(self.example).model_validate(dict(arguments))
@@ -137,7 +150,12 @@ class Tool(Generic[A]):
             key=args_sha if self.effect == "keyed" else "",
             expectation=self.expects(valid),
             timeout=self.seconds(valid),
+            gate=self.gates(valid, created),
         )
+
+    def look(self, arguments: Mapping[str, JsonValue]) -> str:
+        """A command that lists what a gated call would touch, for arguments that ``prepare`` has let through."""
+        return self.looks(type(self.example).model_validate(arguments))
 
     async def run(self, prepared: Prepared, call: Call) -> Observation:
         """Act on arguments that ``prepare`` has let through."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -49,6 +50,9 @@ STANDARD: tuple[AnyTool, ...] = (
 
 ACKNOWLEDGE_SECONDS = 1.5
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
+LOOK_SECONDS = 4.0
+LOOK_BYTES = 4 * 1024 * 1024
+"""What is looked at before a person is asked to approve a call: so long, and so much of it."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -85,7 +89,7 @@ class StandardToolbox(Toolbox):
     ) -> Prepared | Refused:
         """Validate a call, and say whether a person must approve it; pure, never raises for what a model wrote."""
         known = self._tools.get(tool)
-        return known.prepare(arguments) if known else Refused(self._unknown(tool))
+        return known.prepare(arguments, created) if known else Refused(self._unknown(tool))
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
@@ -100,8 +104,18 @@ class StandardToolbox(Toolbox):
         return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
-        """A hash of what a gated call would touch."""
-        return ""
+        """A hash of what a gated call would touch; '' where it cannot be looked at."""
+        known = self._tools.get(tool)
+        command = known.look(arguments) if known is not None else ""
+        if not command:
+            return ""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS + 1.0):
+                world = await self._open()
+                seen = await world.real.exec(command, timeout=LOOK_SECONDS, cap=LOOK_BYTES)
+        except (SandboxError, TimeoutError):
+            return ""
+        return hashlib.sha256(seen.output).hexdigest() if not seen.timed_out else ""
 
     async def checkpoint(self) -> Saved:
         """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``."""

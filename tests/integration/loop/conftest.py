@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
@@ -145,3 +146,11 @@ def stage_of() -> Callable[[Script], Stage]:
         return Stage(store, model, Bench(), asyncio.Event(), Lease(THREAD, "me", 0), Loop(store, model, clock))
 
     return made
+
+
+@pytest.fixture
+async def house_of(tmp_path: Path) -> AsyncIterator[object]:
+    from tests.integration.loop.housing import houses
+
+    async with houses(tmp_path) as made:
+        yield made

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from pydantic import JsonValue
 
 from agentic.core.events import Noted, Reported, Todo, TodoChanged
-from agentic.ports import Completion, Observation, Perception, Prepared, Question
+from agentic.ports import Completion, Observation, Perception, Prepared, Question, QuestionPart, Refused
 from agentic.tools import StandardToolbox
 from agentic.world import RealWorld
 
@@ -39,6 +40,28 @@ async def test_a_report_is_recorded() -> None:
 async def test_a_question_goes_to_the_person_with_the_recommended_option_first() -> None:
     seen = await call("ask_user", {"question": "Which?", "options": ["this", "that"]})
     assert seen.question == Question("Which?", ("this", "that"))
+
+
+async def test_several_questions_go_to_the_person_together() -> None:
+    seen = await call(
+        "ask_user",
+        {"questions": [{"text": "Which database?", "options": ["PostgreSQL", "SQLite"]}, {"text": "Which port?"}]},
+    )
+    parts = (QuestionPart("Which database?", ("PostgreSQL", "SQLite")), QuestionPart("Which port?"))
+    assert seen.question == Question("I need to know a few things.", (), parts)
+
+
+async def test_one_question_written_as_several_is_one() -> None:
+    seen = await call("ask_user", {"question": "For the port:", "questions": [{"text": "Which?", "options": ["80"]}]})
+    assert seen.question == Question("For the port:\nWhich?", ("80",))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"question": " "}, {"question": "a", "options": ["x"], "questions": [{"text": "b"}]}, {"questions": [{}]}],
+)
+def test_a_question_that_asks_nothing_is_refused(arguments: dict[str, JsonValue]) -> None:
+    assert isinstance(StandardToolbox(no_world).prepare("ask_user", arguments), Refused)
 
 
 async def test_finish_hands_over_the_answer_and_its_evidence() -> None:

@@ -1,0 +1,228 @@
+"""A shell command line taken apart: the simple commands in it, also those in substitutions, pipes and subshells.
+
+It reads what bash would run, as far as that can be known without running it: quotes are taken off, assignments and
+``cd`` are followed where they are literal, and what only the shell itself knows is marked as unknown.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+UNKNOWN = "\x00"
+"""Stands for what an expansion would put there."""
+SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
+_OPERATORS = frozenset(";&|()\n")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_REDIRECTION = re.compile(r"<<<|&>>?|\d*>>|\d*>\||\d*>&\d?|\d*>(?!\()|<(?!\()")
+_SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|z|da|k)?sh(?=\s)")
+_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "PWD": "."}  # noqa: S108  # inside the sandbox
+
+
+@dataclass(slots=True)
+class Simple:
+    """One command with its words, where it runs, and the files that it empties or overwrites by redirection."""
+
+    words: list[str] = field(default_factory=list[str])
+    cwd: str = "."
+    writes: list[str] = field(default_factory=list[str])
+    made: frozenset[str] = frozenset()
+    """Folders that were made earlier on the same line."""
+
+
+class Line:
+    """What a command line runs, in order; reading it follows ``cd``, assignments and ``mkdir``."""
+
+    def __init__(self, text: str, cwd: str = ".", variables: dict[str, str] | None = None) -> None:
+        self._text = _without_heredocs(text.replace("\\\n", ""))
+        self._at = 0
+        self._cwd = cwd
+        self._variables = dict(_KNOWN | {"PWD": cwd}) if variables is None else variables
+        self._made: set[str] = set()
+        self._inner: list[Simple] = []
+
+    def commands(self) -> Iterator[Simple]:
+        """Each simple command; those of substitutions come before the command they stand in."""
+        words: list[str] = []
+        writes: list[str] = []
+        while True:
+            token = self._token()
+            if token is None or token in _OPERATORS:
+                yield from self._take_inner()
+                yield from self._simple(words, writes)
+                words, writes = [], []
+                if token is None:
+                    return
+            elif token in (">", ">|"):
+                writes.append((self._token() or "").removeprefix(" "))
+            elif token in (">>", "<", "<<<", "&>"):
+                self._token()
+            else:
+                words.append(token.removeprefix(" "))
+
+    def _take_inner(self) -> list[Simple]:
+        inner, self._inner = self._inner, []
+        return inner
+
+    def _simple(self, words: list[str], writes: list[str]) -> Iterator[Simple]:
+        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{", "time")):
+            words = words[1:]
+        while words and (assigned := _ASSIGNED.fullmatch(words[0])):
+            self._variables[assigned[1]] = assigned[2]
+            words = words[1:]
+        if words[:1] == ["export"]:
+            for each in words[1:]:
+                if assigned := _ASSIGNED.fullmatch(each):
+                    self._variables[assigned[1]] = assigned[2]
+        if words or writes:
+            yield Simple(words, self._cwd, writes, frozenset(self._made))
+        if words[:1] in (["cd"], ["pushd"]):
+            self._cwd = inside(self._cwd, words[1] if len(words) > 1 else "~")
+        if words[:1] == ["mkdir"] and "-p" not in words:
+            self._made.update(inside(self._cwd, word) for word in words[1:] if not word.startswith("-"))
+        if words[:2] == ["git", "clone"] and len(words) > 3:
+            self._made.add(inside(self._cwd, words[-1]))
+
+    # --- tokens -------------------------------------------------------------------------------------------------
+
+    def _token(self) -> str | None:
+        """An operator, or a word that begins with a space (so that a quoted ';' is no operator); None at the end."""
+        text = self._text
+        while self._at < len(text) and text[self._at] in " \t":
+            self._at += 1
+        if self._at >= len(text):
+            return None
+        char = text[self._at]
+        if char == "#":
+            end = text.find("\n", self._at)
+            self._at = len(text) if end < 0 else end
+            return self._token()
+        if found := _REDIRECTION.match(text, self._at):
+            self._at = found.end()
+            if ">&" in found[0] or found[0].startswith("2"):
+                return self._skipped(found[0])
+            return found[0].lstrip("0123456789")
+        if char in _OPERATORS:
+            self._at += 1
+            return char
+        return " " + self._word()
+
+    def _skipped(self, operator: str) -> str | None:
+        """A redirection of errors or of one stream into another touches nothing that counts here."""
+        if not operator[-1].isdigit():
+            self._token()
+        return self._token()
+
+    def _word(self) -> str:
+        text, said = self._text, ""
+        while self._at < len(text):
+            char = text[self._at]
+            if char in " \t" or char in _OPERATORS or (char in "<>" and not text.startswith("(", self._at + 1)):
+                break
+            self._at += 1
+            if char == "'":
+                end = text.find("'", self._at)
+                end = len(text) if end < 0 else end
+                said += text[self._at : end]
+                self._at = end + 1
+            elif char == '"':
+                said += self._quoted()
+            elif char == "\\":
+                said += text[self._at : self._at + 1]
+                self._at += 1
+            else:
+                said += self._expanded(char)
+        return said
+
+    def _quoted(self) -> str:
+        text, said = self._text, ""
+        while self._at < len(text) and text[self._at] != '"':
+            char = text[self._at]
+            self._at += 1
+            if char == "\\" and self._at < len(text):
+                said += text[self._at]
+                self._at += 1
+            else:
+                said += self._expanded(char)
+        self._at += 1
+        return said
+
+    def _expanded(self, char: str) -> str:
+        """What a character stands for where expansions count; it has been read already."""
+        text = self._text
+        if (char in "$<>" and text.startswith("(", self._at)) or char == "`":
+            return self._substituted("`" if char == "`" else ")")
+        if char != "$":
+            return char
+        if text.startswith("{", self._at):
+            end = text.find("}", self._at)
+            end = len(text) if end < 0 else end
+            name, self._at = text[self._at + 1 : end], end + 1
+            return self._variables.get(name, UNKNOWN)
+        if found := _NAME.match(text, self._at):
+            self._at = found.end()
+            return self._variables.get(found[0], UNKNOWN)
+        if text[self._at : self._at + 1] in tuple("?#@*!0123456789-$"):
+            self._at += 1
+            return UNKNOWN
+        return char
+
+    def _substituted(self, closing: str) -> str:
+        start = self._at + (closing == ")")
+        end = text_end(self._text, start, closing)
+        inner = self._text[start:end]
+        self._at = end + 1
+        found = list(Line(inner, self._cwd, dict(self._variables)).commands())
+        self._inner.extend(found)
+        return SCRATCH if found and found[0].words[:1] == ["mktemp"] else UNKNOWN
+
+
+def text_end(text: str, start: int, closing: str) -> int:
+    """Where what begins at ``start`` is closed; its end where it never is."""
+    depth, at = 1, start
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'" and closing == ")":
+            at = max(text.find("'", at + 1), at)
+        elif char == closing:
+            depth -= 1
+            if not depth:
+                return at
+        elif char == "(" and closing == ")":
+            depth += 1
+        at += 1
+    return len(text)
+
+
+def inside(folder: str, path: str) -> str:
+    """The path as seen from the workspace: relative where it lies there, else absolute, with ~ or unknown."""
+    if path.startswith("~"):
+        return path
+    if UNKNOWN in folder:
+        return path if path.startswith("/") else UNKNOWN
+    joined = posixpath.normpath(posixpath.join("/workspace", folder, path))
+    if joined == "/workspace":
+        return "."
+    return joined.removeprefix("/workspace/") if joined.startswith("/workspace/") else joined
+
+
+def _without_heredocs(text: str) -> str:
+    """The text of a here-document is no command, unless a shell reads it."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    until = ""
+    for line in lines:
+        if until:
+            until = "" if line.strip() == until else until
+            continue
+        kept.append(line)
+        if found := _HEREDOC.search(line):
+            until = "" if _SHELL.search(line[: found.start()]) else found[2]
+            kept[-1] = line[: found.start()] + line[found.end() :]
+    return "\n".join(kept)

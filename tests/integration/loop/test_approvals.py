@@ -1,0 +1,184 @@
+"""Gated calls and the checkpoint before the first change, over SQLite, a model behind HTTP and a real sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from agentic.core.events import (
+    Asked,
+    CheckpointSaved,
+    Decided,
+    Gated,
+    InputReceived,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.errors import StoreUnavailable
+from agentic.models.replies import Reply
+from agentic.ports import Saved
+from tests.integration.loop.conftest import THREAD, Bench
+from tests.integration.loop.housing import (
+    BOSS,
+    FINISH,
+    MAIN,
+    HouseOf,
+    next_owner,
+    shell,
+    workspace,
+)
+
+# --- approvals ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_folder_is_deleted_only_when_an_operator_allows_it(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("rm -rf src"), FINISH)
+        running = house.start(toolbox)
+        asked = await house.first(Asked)
+        assert (asked.sort, asked.who_may) == ("approval", "operator")
+        assert "rm -rf src" in asked.text
+        await house.say("answer", "Allow once", asked.question)
+        await house.first(InputReceived)
+        assert kept.exists()
+        assert not await house.events(ToolStarted)
+        await house.say("answer", "Allow once", asked.question, by=BOSS)
+        await house.ends(running)
+        assert not kept.parent.exists()
+        begun = await house.first(ToolStarted)
+        assert begun.approval == asked.question
+        rows = await house.store.undelivered(THREAD)
+        question = next(row.item for row in rows if row.item.sort == "question")
+        assert (question.asked, question.expires) == ("approval", asked.expires)
+        assert any("An operator must decide this" in row.item.text for row in rows)
+
+
+async def test_an_approval_for_a_world_that_changed_since_is_asked_anew(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("rm -rf src"), FINISH)
+        running = house.start(toolbox)
+        asked = await house.first(Asked)
+        kept.with_name("new.py").write_text("somebody's work\n")
+        await house.say("answer", "Allow once", asked.question, by=BOSS)
+        again = await house.first(Asked, 2)
+        assert again.question != asked.question
+        assert kept.exists()
+        await house.say("answer", "Deny", again.question, by=BOSS)
+        await house.ends(running)
+        assert kept.exists()
+        first, second = await house.events(Gated)
+        assert first.args_sha == second.args_sha
+        assert first.state_sha != second.state_sha != ""
+
+
+async def test_a_denied_call_does_not_run_and_the_model_hears_what_was_said(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("ls", fallback="git push --force"), FINISH)
+        running = house.start(toolbox)
+        asked = await house.first(Asked)
+        await house.say("answer", "open a pull request instead", asked.question, by=BOSS)
+        await house.ends(running)
+        assert kept.exists()
+        (result, _) = await house.events(ToolFinished)
+        assert result.outcome == "denied"
+        assert "open a pull request instead" in house.endpoint.requests[1].text()
+
+
+async def test_an_approval_that_nobody_gives_in_time_is_denied(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("rm -rf src"), FINISH)
+        running = house.start(toolbox, approval_minutes=0.01)
+        await house.ends(running)
+        assert kept.exists()
+        (decided,) = await house.events(Decided)
+        assert (decided.choice, decided.by.id) == ("deny", "0")
+
+
+async def test_a_yes_that_is_read_after_the_time_was_over_is_no_yes(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("rm -rf src"), FINISH)
+        running = house.start(toolbox, approval_minutes=0.05)
+        asked = await house.first(Asked)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert asked.expires is not None
+        await asyncio.sleep(max(0.0, (asked.expires - datetime.now(UTC)).total_seconds()) + 0.05)
+        await house.say("answer", "Allow once", asked.question, by=BOSS)
+        house.lease = await next_owner(house)
+        await house.ends(asyncio.create_task(house.loop.run(house.lease, MAIN, toolbox, house.doorbell)))
+        assert kept.exists()
+        assert [decided.choice for decided in await house.events(Decided)] == ["deny"]
+
+
+async def test_what_this_execution_made_it_may_delete(house_of: HouseOf) -> None:
+    async with workspace() as (toolbox, kept):
+        house = await house_of(shell("echo 1 > made.txt"), shell("rm -rf made.txt"), FINISH)
+        await house.ends(house.start(toolbox))
+        assert not await house.events(Asked)
+        assert not kept.parent.with_name("made.txt").exists()
+
+
+# --- the checkpoint -----------------------------------------------------------------------------------------------
+
+
+class Slow(Bench):
+    """Its checkpoint takes as long as the test wants."""
+
+    def __init__(self, come_to: Saved | Exception | None) -> None:
+        super().__init__()
+        self.come_to = come_to
+        self.saving = asyncio.Event()
+        self.ended = False
+
+    async def checkpoint(self) -> Saved:
+        self.saving.set()
+        try:
+            if self.come_to is None:
+                await asyncio.sleep(60)
+        finally:
+            self.ended = True
+        if isinstance(self.come_to, Exception):
+            raise self.come_to
+        return self.come_to or Saved()
+
+
+async def test_a_stop_ends_the_saving_of_the_workspace(house_of: HouseOf) -> None:
+    bench = Slow(None)
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    running = house.start(bench)
+    await bench.saving.wait()
+    await house.say("guidance", "hurry")
+    await house.first(InputReceived)
+    assert not bench.ended
+    await house.say("stop")
+    async with asyncio.timeout(2):
+        assert (await house.ends(running)).reason == "stopped"
+    assert bench.ended
+    assert bench.ran == []
+
+
+async def test_saving_goes_on_during_a_pause_and_the_work_after_it(house_of: HouseOf) -> None:
+    bench = Slow(Saved("m1"))
+    house = await house_of(Reply(calls=(("look", {"name": "l", "seconds": 0.3}), ("act", {"name": "a"}))), FINISH)
+    running = house.start(bench)
+    await house.first(ToolStarted)
+    await house.say("pause")
+    await house.first(ToolFinished)
+    assert not await house.events(CheckpointSaved)
+    await house.say("resume")
+    await house.ends(running)
+    (saved,) = await house.events(CheckpointSaved)
+    assert saved.manifest == "m1"
+    assert bench.ran == ["l", "a"]
+
+
+@pytest.mark.parametrize("problem", [Saved(problem="the disk is full"), StoreUnavailable("the disk is full")])
+async def test_a_workspace_that_cannot_be_saved_holds_up_no_work(house_of: HouseOf, problem: Saved | Exception) -> None:
+    bench = Slow(problem)
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    await house.ends(house.start(bench))
+    (saved,) = await house.events(CheckpointSaved)
+    assert (saved.manifest, saved.problem) == ("", "the disk is full")
+    assert bench.ran == ["a"]

@@ -1,0 +1,281 @@
+"""Which commands a person must approve first, both ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.ports import Prepared
+from agentic.tools.gates import DEEP, gate, gate_code, targets
+from agentic.tools.python import PYTHON_TOOL
+from agentic.tools.shell import SHELL_TOOL
+
+CREATED = frozenset(("notes.md", "src/new.py"))
+
+GATED = [
+    "rm -rf src",
+    "rm -r src",
+    "rm -fR src tests",
+    "rm --recursive --force docs",
+    "rm src -rf",
+    "rm -rf .",
+    "rm -rf /",
+    "rm -rf /*",
+    "rm -rf /workspace/src",
+    "rm -rf ~",
+    "rm -rf ../other",
+    "rm -rf build/../src",
+    "rm -rf -- -odd",
+    "cd src && rm -rf lib",
+    "cd $SOMEWHERE && rm -rf lib",
+    "rm -rf $DIR",
+    'rm -rf "${DIR:?}"/x',
+    "D=src; rm -rf $D",
+    "rm -rf src; echo done",
+    "ls | cat && rm -rf src",
+    "false || rm -rf src",
+    "(rm -rf src)",
+    "{ rm -rf src; }",
+    "echo $(rm -rf src)",
+    'echo "$(rm -rf src)"',
+    "echo `rm -rf src`",
+    "diff <(rm -rf src) a",
+    "if true; then rm -rf src; fi",
+    "for d in src tests; do rm -rf $d; done",
+    "sudo rm -rf src",
+    "sudo -u root rm -rf src",
+    "A=b C=d rm -rf src",
+    "env A=b rm -rf src",
+    "nohup rm -rf src &",
+    "timeout 10 rm -rf src",
+    "command rm -rf src",
+    "/bin/rm -rf src",
+    "\\rm -rf src",
+    "r''m -rf src",
+    "bash -c 'rm -rf src'",
+    'bash -lc "cd / && rm -rf workspace"',
+    "sh -c \"bash -c 'rm -rf src'\"",
+    "eval rm -rf src",
+    "bash <<'EOF'\nrm -rf src\nEOF",
+    "rm -rf \\\n  src",
+    "find . -name '*.py' | xargs rm",
+    "git ls-files | xargs -n 1 rm -f",
+    "ls | parallel rm {}",
+    "rm *",
+    "rm -f src/*.py",
+    "find . -delete",
+    "find src -type f -delete",
+    "find . -name '*.py' -exec rm {} +",
+    "find . -type d -exec rm -rf {} \\;",
+    "git push --force",
+    "git push -f origin main",
+    "git push origin main --force-with-lease",
+    "git push --force-with-lease=main:abc origin main",
+    "git push origin +main",
+    "git push --mirror backup",
+    "git push origin :old",
+    "git push --delete origin old",
+    "git -C repo push -f",
+    "git -c a=b push --force",
+    "git reset --hard",
+    "git reset --hard HEAD~3",
+    "git checkout -- .",
+    "git checkout -f main",
+    "git restore .",
+    "git switch -f main",
+    "git clean -fd",
+    "git clean -xdf",
+    "git stash drop",
+    "git stash clear",
+    "git branch -D feature",
+    "git branch --delete --force feature",
+    "git tag -d v1",
+    "git rebase main",
+    "git rebase -i HEAD~3",
+    "git filter-branch --tree-filter 'rm x' HEAD",
+    "git filter-repo --path x",
+    "git reflog expire --expire=now --all",
+    "git gc --prune=now",
+    "git update-ref -d refs/heads/x",
+    "git rm -r src",
+    "git worktree remove --force ../w",
+    "chmod -R 777 .",
+    "chmod -R a-w src",
+    "chown -R nobody src",
+    "truncate -s 0 src/app.py",
+    ": > src/app.py",
+    "> src/app.py",
+    "cat /dev/null > src/app.py",
+    "dd if=/dev/zero of=disk.img bs=1M count=1",
+    "dd if=/dev/zero of=/dev/sda",
+    "mkfs.ext4 /dev/sda1",
+    "shred -u secrets.txt",
+    "rsync -a --delete empty/ src/",
+    "python -c \"import shutil; shutil.rmtree('src')\"",
+    "python3 -c \"import os; os.system('rm -rf src')\"",
+]
+
+FREE = [
+    "ls -la",
+    "rm build.log",
+    "rm old.py",
+    "rm -f src/a.py src/b.py",
+    "rm notes.md src/new.py",
+    "rm -rf notes.md",
+    "rm -rf node_modules",
+    "rm -rf ./node_modules package-lock.json.bak",
+    "rm -rf build dist *.egg-info",
+    "rm -rf build/*",
+    "rm -rf frontend/dist",
+    "rm -rf .venv && python -m venv .venv",
+    "rm -rf __pycache__ .pytest_cache",
+    "rm -f *.pyc",
+    "rm -rf /tmp/work",
+    "cd /tmp && rm -rf work",
+    't=$(mktemp -d); git archive HEAD | tar x -C "$t"; rm -rf "$t"',
+    "rm -rf $TMPDIR/x",
+    "mkdir scratch && touch scratch/a && rm -rf scratch",
+    "git clone https://example.org/x.git copy && rm -rf copy",
+    "rm -rf ~/.cache/pip",
+    "echo 'rm -rf /'",
+    'echo "do not rm -rf src"',
+    "grep -rn 'rm -rf' .",
+    "# rm -rf src",
+    "cat > clean.sh <<'EOF'\nrm -rf src\nEOF",
+    "echo rm -rf src",
+    "printf '%s\\n' 'git push --force'",
+    "find . -name '*.pyc' -delete",
+    "find . -name __pycache__ -exec rm -rf {} +",
+    "find /tmp/x -delete",
+    "find . -name '*.py' -exec grep -l foo {} +",
+    "find . -type f | xargs grep foo",
+    "rmdir empty",
+    "git push",
+    "git push -u origin feature",
+    "git push --force --dry-run",
+    "git push origin main:main",
+    "git commit --amend --no-edit",
+    "git commit -am 'git reset --hard explained'",
+    "git reset HEAD a.py",
+    "git reset --soft HEAD~1",
+    "git checkout main",
+    "git checkout -b feature",
+    "git checkout -- src/a.py",
+    "git restore src/a.py",
+    "git restore --staged .",
+    "git clean -nd",
+    "git stash",
+    "git stash pop",
+    "git branch -d merged",
+    "git rebase --abort",
+    "git rm --cached -r build",
+    "git rm old.py",
+    "git log --force-color",
+    "git",
+    "git -C repo status",
+    "chmod +x run.sh",
+    "chmod -R u+x node_modules/.bin",
+    "> out.log",
+    "echo hi > a.txt",
+    "make test > result.txt 2>&1",
+    "pytest -q 2>/dev/null",
+    "python -m pytest -q tests/test_cart.py",
+    "python -c \"print('rm -rf src')\"",
+    "python -c \"import shutil; shutil.rmtree('/tmp/x')\"",
+    "dd if=disk.img of=/dev/null",
+    "rsync -a src/ copy/",
+    "rsync -an --delete a/ b/",
+    "sed -i 's/a/b/' src/a.py",
+    "tar czf /tmp/a.tgz src",
+    "npm ci && npm run build",
+    "docker compose down",
+    "sudo apt-get remove x",
+    "timeout 10 sleep 1",
+    "env",
+    "X=1",
+    "bash run.sh -r",
+    "bash",
+    "truncate -s 0 notes.md",
+    "export PATH=$PATH:/x; ls $((1+2))",
+    "echo 'unclosed",
+    'echo "unclosed $(',
+    "a=${b",
+    "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", GATED)
+def test_a_person_must_approve(command: str) -> None:
+    assert gate(command, CREATED)
+
+
+@pytest.mark.parametrize("command", FREE)
+def test_ordinary_work_is_not_held_up(command: str) -> None:
+    assert gate(command, CREATED) == ""
+
+
+def test_the_table_is_long_enough_both_ways() -> None:
+    assert len(GATED) >= 80
+    assert len(FREE) >= 80
+
+
+def test_the_reason_names_what_would_go() -> None:
+    assert gate("rm -rf src $X docs tests") == (
+        "deletes src, …, docs … with everything in it, which this task did not make"
+    )
+    assert "forced push" in gate("git push -f")
+
+
+def test_a_folder_of_which_this_execution_made_one_file_is_not_its_own() -> None:
+    assert gate("rm -rf src", CREATED)
+    assert not gate("rm -r src/new.py", CREATED)
+    assert not gate("rm -rf new.py", CREATED, cwd="src")
+
+
+def test_what_is_nested_too_deep_is_gated() -> None:
+    command = "rm x"
+    for _ in range(8):
+        command = f"eval {command!r}"
+    assert gate(command) == DEEP
+
+
+@pytest.mark.parametrize(
+    ("code", "held"),
+    [
+        ("import shutil\nshutil.rmtree('src')", True),
+        ("from shutil import rmtree\nrmtree('/workspace/src')", True),
+        ("import subprocess\nsubprocess.run(['git', 'push', '--force'])", True),
+        ("subprocess.check_output('rm -rf src', shell=True)", True),
+        ("shutil.rmtree('build')", False),
+        ("shutil.rmtree(folder)", False),
+        ("subprocess.run(['ls', 1])", False),
+        ("subprocess.run()", False),
+        ("print('shutil.rmtree(1)')", False),
+        ("def broken(", False),
+    ],
+)
+def test_code_is_read_as_far_as_it_says_what_it_does(code: str, held: bool) -> None:
+    assert bool(gate_code(code)) == held
+    prepared = PYTHON_TOOL.prepare({"code": code})
+    assert isinstance(prepared, Prepared)
+    assert bool(prepared.gate) == held
+
+
+@pytest.mark.parametrize("field", ["command", "fallback", "alternatives"])
+def test_the_shell_tool_is_gated_by_everything_that_may_run(field: str) -> None:
+    arguments = {"command": "ls"} | ({field: "git push -f"} if field != "alternatives" else {})
+    if field == "alternatives":
+        arguments["alternatives"] = [  # pyright: ignore[reportArgumentType]
+            {"command": "ls", "trade_off": "", "chosen": False},
+            {"command": "git push -f", "trade_off": "", "chosen": True},
+        ]
+    prepared = SHELL_TOOL.prepare(arguments)  # pyright: ignore[reportArgumentType]
+    assert isinstance(prepared, Prepared)
+    assert "forced push" in prepared.gate
+    assert prepared.who_may == "operator"
+    plain = SHELL_TOOL.prepare({"command": "rm src/new.py", "cwd": "."}, CREATED)
+    assert isinstance(plain, Prepared)
+    assert plain.gate == ""
+
+
+def test_what_an_approval_looks_at_are_the_paths_of_the_command() -> None:
+    assert targets("cd src && rm -rf lib $X /workspace/a", ".") == ("src", "src/lib", "a")
