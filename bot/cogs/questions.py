@@ -42,26 +42,26 @@ log = logging.getLogger(__name__)
 
 
 class Recent:
-    """What was pressed a moment ago."""
+    """What was done a moment ago, by whoever or wherever: the last of each, for ``DOUBLE_SECONDS``."""
 
     def __init__(self) -> None:
-        self._until: OrderedDict[Hashable, float] = OrderedDict()
+        self._last: OrderedDict[Hashable, tuple[Hashable, float]] = OrderedDict()
 
-    def has(self, act: Hashable) -> bool:
-        """Whether it was noted within ``DOUBLE_SECONDS``."""
+    def last(self, where: Hashable) -> Hashable:
+        """What was done there, None where nothing was."""
         now = asyncio.get_running_loop().time()
-        while self._until and next(iter(self._until.values())) <= now:
-            self._until.popitem(last=False)
-        return act in self._until
+        while self._last and next(iter(self._last.values()))[1] <= now:
+            self._last.popitem(last=False)
+        return self._last[where][0] if where in self._last else None
 
-    def note(self, act: Hashable) -> None:
+    def note(self, where: Hashable, act: Hashable) -> None:
         """It is done now."""
-        self._until.pop(act, None)
-        self._until[act] = asyncio.get_running_loop().time() + DOUBLE_SECONDS
+        self._last.pop(where, None)
+        self._last[where] = (act, asyncio.get_running_loop().time() + DOUBLE_SECONDS)
 
-    def drop(self, act: Hashable) -> None:
+    def drop(self, where: Hashable) -> None:
         """It was not done after all."""
-        self._until.pop(act, None)
+        self._last.pop(where, None)
 
 
 class Questions(commands.Cog):
@@ -75,16 +75,16 @@ class Questions(commands.Cog):
     async def on_pressed(self, interaction: discord.Interaction, press: Press) -> None:
         """Acknowledge, then deliver what was pressed once; whoever may not is told privately."""
         await _quietly(interaction.response.defer())
-        again = (str(interaction.message and interaction.message.id), interaction.user.id, press)
-        if self._recent.has(again):
+        hand = (interaction.message and interaction.message.id, interaction.user.id)
+        if self._recent.last(hand) == press:
             return
-        self._recent.note(again)
+        self._recent.note(hand, press)
         try:
             words, done = await self._take(interaction, press)
         except AgenticError as error:
             words, done = not_kept(str(interaction.id), error), False
         if not done or press.undo or press.offer:  # these may be wanted again once what stood in their way is gone
-            self._recent.drop(again)
+            self._recent.drop(hand)
         if words:
             await _quietly(interaction.followup.send(words, ephemeral=True))
 
@@ -115,10 +115,10 @@ class Questions(commands.Cog):
         if not isinstance(outcome, InboxItem):
             return "", False
         whole = outcome.target if outcome.sort == "answer" and "#" not in outcome.target else ""
-        if whole and self._recent.has(whole):
+        if whole and self._recent.last(whole):
             return await self._too_late(Told(ANSWERED), item), False
         if whole:
-            self._recent.note(whole)
+            self._recent.note(whole, outcome.text)
         receipt = await self.bot.intake.deliver(outcome, str(interaction.guild_id or ""))
         if whole and not receipt.accepted:
             self._recent.drop(whole)
