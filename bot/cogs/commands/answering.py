@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     Interaction = discord.Interaction[ThreadwrightBot]
 
 Cog = TypeVar("Cog", bound=commands.Cog)
+Command = TypeVar("Command")
+READS, READS_SECONDS = 10, 30.0
+"""So often one person may use a command that reads much, in so many seconds."""
 PROPOSED = 25
 """Discord shows no more."""
 PROPOSING_SECONDS = 2.0
 """After 3 s Discord says that loading failed; an empty list is better."""
 
 log = logging.getLogger(__name__)
+
+
+def reads_much() -> Callable[[Command], Command]:
+    """A bound on how often one person may use a command."""
+    return commands.cooldown(READS, READS_SECONDS, commands.BucketType.user)
 
 
 async def begin(ctx: Context) -> None:

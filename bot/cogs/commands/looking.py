@@ -8,7 +8,7 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot import tellings, views
-from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.proposing import threads_for
 from bot.cogs.commands.running import THREAD
 from bot.commandline.story import line_of
@@ -60,6 +60,7 @@ class Looking(commands.Cog):
         await answer_at_length(ctx, "Checkpoints", tellings.checkpoints(saved, restored), "checkpoints.md")
 
     @commands.hybrid_command(description="What this thread, all threads, or each person's tasks cost")
+    @reads_much()
     @app_commands.describe(of="here: this thread; threads, people: everything that you can see", thread=THREAD)
     async def cost(self, ctx: Context, of: Grouping = "here", thread: str = "") -> None:
         """What this thread, all threads, or each person's tasks cost."""
@@ -97,6 +98,7 @@ class Looking(commands.Cog):
         await answer_at_length(ctx, "Escalation", text, "escalation.md")
 
     @commands.hybrid_command(description="The newest lines of a thread's log")
+    @reads_much()
     @app_commands.describe(lines="How many lines", thread=THREAD)
     async def logs(self, ctx: Context, lines: Lines = 25, thread: str = "") -> None:
         """The newest lines of a thread's log."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import discord
@@ -12,7 +13,7 @@ from discord.ext import commands
 from agentic.errors import AgenticError
 from agentic.world.names import safe_name
 from bot import shelf
-from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
 from bot.reach import OutOfReach, Stand, require
 from bot.render import fenced, inline
@@ -55,12 +56,14 @@ class Workspace(commands.Cog):
         await self._list(ctx, ".")
 
     @workspace.command(name="list", description=DESCRIPTION)
+    @reads_much()
     @app_commands.describe(path="A folder of the workspace; without it, all of it")
     async def list_(self, ctx: Context, *, path: str = ".") -> None:
         """The files of this thread's workspace."""
         await self._list(ctx, path)
 
     @workspace.command(description="Send a file of the workspace here")
+    @reads_much()
     @app_commands.describe(path="The file, as workspace list shows it")
     async def get(self, ctx: Context, *, path: str) -> None:
         """Send a file of the workspace here."""
@@ -125,6 +128,18 @@ class Workspace(commands.Cog):
     @get.autocomplete("path")
     @proposed
     async def _paths(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        files = (await self._there(interaction)).files
+        return [(f"{name} ({shelf.bytes_of(size)})", name) for name, size in files if len(name) <= SHORT]
+
+    @list_.autocomplete("path")
+    @proposed
+    async def _folders(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        found = {
+            str(folder) for name, _ in (await self._there(interaction)).files for folder in PurePosixPath(name).parents
+        }
+        return [(name, name) for name in sorted(found) if len(name) <= SHORT]
+
+    async def _there(self, interaction: Interaction) -> shelf.Shelf:
         stand = await self.bot.reach.stand(interaction)
         require(stand, "see")
         row = await self.bot.reach.thread(stand)
@@ -132,7 +147,7 @@ class Workspace(commands.Cog):
         if time.monotonic() - at >= FRESH_SECONDS:
             there = await shelf.look(self._world(row))
             self._listed = {row.thread: (time.monotonic(), there)}
-        return [(f"{name} ({shelf.bytes_of(size)})", name) for name, size in there.files if len(name) <= SHORT]
+        return there
 
 
 def shelf_cap() -> int:

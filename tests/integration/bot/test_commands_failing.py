@@ -7,6 +7,7 @@ import re
 import pytest
 
 from agentic.errors import StoreUnavailable
+from bot.cogs.commands.answering import READS
 from bot.guild.local import LocalGuild
 from tests.integration.bot.commanding import desk, words
 
@@ -62,6 +63,16 @@ async def test_arguments_are_named_with_an_example(guild: LocalGuild) -> None:
         assert "For example: `!lessons show l0123456789a`" in said
         assert "must be from 1 to 2000, not `9999`" in words(await one.write(thread, "!logs 9999"))
         assert "quotes" in words(await one.write(thread, '!lessons edit l1 "open'))
+
+
+async def test_who_reads_too_much_at_once_is_told_when_it_works_again(guild: LocalGuild) -> None:
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        thread = await one.worked()
+        said = [words(await one.slash(thread, "logs")) for _ in range(READS + 1)]
+        assert not any("too fast" in each for each in said[:-1])
+        assert re.search(r"too fast. Try `logs` again in \d+ s", said[-1])
+        assert "too fast" not in words(await one.slash(thread, "logs", author="eve"))
 
 
 async def test_a_command_that_discord_still_shows_and_that_is_gone_is_explained(guild: LocalGuild) -> None:

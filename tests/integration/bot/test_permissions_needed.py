@@ -1,0 +1,39 @@
+"""The invite link asks for exactly the permissions that are used: with these alone everything works."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot import discord_check
+from bot.emoji import EYES
+from bot.guild import Permission
+from bot.guild.local import LocalGuild
+from tests.integration.bot.talking import running_bot
+
+
+def only(guild: LocalGuild, permissions: int) -> None:
+    """The bot has these permissions and no others; people may do what they always may."""
+    everyone = guild.state.roles[guild.state.identity.everyone_id]
+    crowd = guild.add_role("crowd")
+    guild.state.put_role(replace(crowd, permissions=everyone.permissions))
+    for role in tuple(guild.state.roles.values()):
+        if role.id == everyone.id or role.id in guild.bot.roles:
+            guild.state.put_role(replace(role, permissions=permissions))
+
+
+async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_mention_to_file(guild: LocalGuild) -> None:
+    only(guild, sum(discord_check.NEEDED.values()))
+    assert discord_check.missing(sum(discord_check.NEEDED.values())) == ()
+    async with running_bot(guild) as scenery:
+        scenery.files["out.txt"] = b"hello"
+        thread = await scenery.mention("make a file")
+        await guild.wait_for(lambda g: any(r.emoji == EYES for r in g.state.find_message(thread).reactions))
+        await scenery.talk.finish(scenery.talk.newest(thread), "Here it is.", files=("out.txt",))
+        answer = await scenery.says(thread, "Here it is.")
+        assert [file.filename for file in answer.attachments] == ["out.txt"]
+
+
+def test_each_permission_of_the_link_is_one_that_discord_has() -> None:
+    assert all(Permission(bit) in Permission for bit in discord_check.NEEDED.values())
+    assert discord_check.missing(discord_check.ADMINISTRATOR) == ()
+    assert discord_check.missing(0) == tuple(discord_check.NEEDED)
