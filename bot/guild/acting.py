@@ -112,11 +112,9 @@ class Acting(Saying):
         """Types in an option of a slash command; what the bot offers, or TimeoutError after three seconds."""
         who = self._author(channel_id, author)
         one = self._server.people.complete(who, channel_id, name, option, typed, dict(values or {}))
-        while one.answer is None:
-            changed = self.state.feed.next_change()
-            if one.failed:
-                raise TimeoutError("The application did not respond.")
-            await changed
+        await self._server.api.interactions.settled(one)
+        if one.answer is None:
+            raise TimeoutError("The application did not respond.")
         return [Choice(str(c["name"]), c["value"]) for c in one.choices]
 
     async def use_on(self, target: Member | Message, name: str, *, channel: int = 0, author: Person = None) -> str:

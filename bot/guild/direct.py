@@ -5,6 +5,7 @@ https://discord.com/developers/docs/resources/user#create-dm
 
 from __future__ import annotations
 
+from bot.guild import payloads
 from bot.guild.errors import ApiError, unknown
 from bot.guild.records import Channel, ChannelType
 from bot.guild.state import GuildState
@@ -23,5 +24,6 @@ def opened(state: GuildState, user_id: int) -> Channel:
     if known is not None:
         return known
     made = state.put_channel(Channel(state.ids.next(), "", ChannelType.DM, recipient_ids=(user_id,)))
-    state.feed.changed()
+    # apps hear of it with its first message only
+    state.publish("CHANNEL_CREATE", payloads.channel(state, made), channel_id=made.id, only_for=user_id)
     return made

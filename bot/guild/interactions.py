@@ -122,6 +122,11 @@ class Interactions:
         """Behaves as if all its time had passed."""
         self.find(interaction_id).started -= TOKEN_SECONDS
 
+    async def settled(self, one: Interaction) -> None:
+        """Returns when an interaction was answered, or can be no more."""
+        while one.answer is None and not one.failed:
+            await self._state.feed.next_change()
+
     def close(self) -> None:
         """Stops all clocks."""
         for deadline in self._deadlines.values():

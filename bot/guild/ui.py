@@ -14,9 +14,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.guild import payloads, reactions, threads
+from bot.guild import payloads
 from bot.guild.answers import refusal
-from bot.guild.drafts import Draft, Revision, parse_draft
 from bot.guild.errors import ApiError
 from bot.guild.feed import Event
 from bot.guild.gateway import Gateway
@@ -24,14 +23,14 @@ from bot.guild.messages import found_in_history
 from bot.guild.people import People
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, Message
-from bot.guild.rest import Api, path_id, query_id, read_body
-from bot.guild.threads import ThreadRequest
+from bot.guild.rest import Api, path_id, query_id
+from bot.guild.ui_acts import Act, PageActs
 from bot.guild.wire import Json, JsonObject, encode
 
 PAGE = Path(__file__).with_name("page")
 PAGE_HEADER = "X-Local-Guild"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self';"
     " connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
@@ -40,9 +39,8 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_LOOKED_AT = 50
 _HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
-
-Act = Callable[[web.Request], Awaitable[Json]]
 
 
 class Page:
@@ -51,7 +49,7 @@ class Page:
     def __init__(self, api: Api, gateway: Gateway, people: People, port: int) -> None:
         self._api = api
         self._gateway = gateway
-        self._people = people
+        self._acts = PageActs(api, people)
         # browsers share cookies between ports: the name keeps two guilds apart
         self._cookie = f"local_guild_{port}"
         self._session = secrets.token_urlsafe(32)
@@ -59,21 +57,12 @@ class Page:
 
     def routes(self) -> list[web.RouteDef]:
         """The page, its files, and its API."""
-        message = r"/ui/messages/{message:\d+}"
-        channel = r"/ui/channels/{channel:\d+}"
         acts: list[tuple[str, str, Act]] = [
             ("GET", "/ui/state", self.state),
-            ("GET", channel + "/messages", self.history),
-            ("POST", channel + "/messages", self.post),
-            ("POST", channel + "/typing", self.typing),
-            ("POST", channel + "/slash", self.slash),
-            ("PATCH", message, self.edit),
-            ("DELETE", message, self.delete),
-            ("PUT", message + "/reactions/{emoji}", self.react),
-            ("DELETE", message + "/reactions/{emoji}", self.unreact),
-            ("POST", message + "/click", self.click),
-            ("POST", message + "/thread", self.thread),
-            ("POST", r"/ui/interactions/{interaction:\d+}/submit", self.submit),
+            ("GET", "/ui/commands", self.commands),
+            ("GET", "/ui/open", self.open),
+            ("GET", r"/ui/channels/{channel:\d+}/messages", self.history),
+            *self._acts.table(),
         ]
         return [
             web.get("/", self.index),
@@ -116,12 +105,6 @@ class Page:
     def _me(self) -> int:
         return self._api.state.identity.owner_id
 
-    def _message(self, request: web.Request) -> Message:
-        found = self._api.state.find_message(path_id(request, "message"))
-        if found.visible_to not in (None, self._me):
-            raise ApiError(404, 10008, "Unknown Message")
-        return found
-
     def _seen(self, message: Message) -> JsonObject:
         return self._api.view.payload(message, viewer=self._me)
 
@@ -139,19 +122,36 @@ class Page:
             "channels": [payloads.channel(state, c) for c in channels if not c.is_thread and not c.is_direct],
             "directs": [payloads.channel(state, c) for c in channels if c.is_direct],
             "threads": [payloads.channel(state, c) for c in channels if c.is_thread],
+            "roles": [payloads.role(r) for r in state.roles.values()],
             "members": [payloads.user(m) for m in state.members.values()],
-            "commands": [*self._api.commands.all(None), *self._api.commands.all(state.identity.guild_id)],
+            "commands": await self.commands(_),
         }
+
+    async def commands(self, _: web.Request) -> Json:
+        """The slash commands that are registered now."""
+        return [*self._api.commands.all(None), *self._api.commands.all(self._api.state.identity.guild_id)]
+
+    async def open(self, _: web.Request) -> Json:
+        """Where the bot left buttons or lists that can be used: by channel and message, their ids."""
+        found = {str(c.id): self._open(c) for c in self._api.state.channels.values() if self._visible(c)}
+        return {channel: messages for channel, messages in found.items() if messages}
 
     def _visible(self, channel: Channel) -> bool:
         return bool(self._api.state.rights(self._me, channel) & Permission.VIEW_CHANNEL)
 
+    def _open(self, channel: Channel) -> JsonObject:
+        latest = self._api.state.history(channel.id, self._me)[-_LOOKED_AT:]
+        mine = [m for m in latest if m.author_id == self._api.me]
+        usable = {str(m.id): [str(c["custom_id"]) for c in m.interactive() if not c.get("disabled")] for m in mine}
+        return {number: [*ids] for number, ids in usable.items() if ids}
+
     async def history(self, request: web.Request) -> Json:
         """A page of messages, newest first."""
         channel = self._api.state.channel(path_id(request, "channel"))
+        self._api.state.require(self._me, channel, Permission.VIEW_CHANNEL)
         everything = self._api.state.history(channel.id, self._me)
-        before = query_id(request, "before")
-        found = found_in_history(everything, before=before, after=None, around=None, limit=50)
+        before, around = query_id(request, "before"), query_id(request, "around")
+        found = found_in_history(everything, before=before, after=None, around=around, limit=50)
         return [self._seen(m) for m in found]
 
     async def live(self, request: web.Request) -> web.StreamResponse:
@@ -186,8 +186,8 @@ class Page:
             queue.put_nowait(self._as_seen(event))
 
     def _as_seen(self, event: Event) -> JsonObject:
-        """Messages say "me" of whoever looks, and a reaction comes as the message that it changed."""
-        reaction = event.name.startswith("MESSAGE_REACTION_")
+        """Messages say "me" of whoever looks, and a reaction or vote comes as the message that it changed."""
+        reaction = event.name.startswith(("MESSAGE_REACTION_", "MESSAGE_POLL_"))
         if not reaction and event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             return {"t": event.name, "d": event.data}
         in_channel = self._api.state.messages.get(event.channel_id or 0, {})
@@ -198,72 +198,3 @@ class Page:
     async def close(self) -> None:
         """Lets go of every open page."""
         await asyncio.gather(*(ws.close(code=1001) for ws in tuple(self._sockets)))
-
-    # -- acting -------------------------------------------------------------------------------
-
-    async def post(self, request: web.Request) -> Json:
-        """Posts a message, with files."""
-        body = await read_body(request)
-        draft: Draft = parse_draft(body.fields, body.uploads)
-        made = self._api.messages.create(self._me, path_id(request, "channel"), draft)
-        return self._seen(made)
-
-    async def typing(self, request: web.Request) -> Json:
-        """Types."""
-        self._api.messages.typing(self._me, path_id(request, "channel"))
-        return {}
-
-    async def edit(self, request: web.Request) -> Json:
-        """Edits a message."""
-        message = self._message(request)
-        text = (await read_body(request)).fields.text("content") or ""
-        changed = self._api.messages.edit(self._me, message.channel_id, message.id, Revision(content=text))
-        return self._seen(changed)
-
-    async def delete(self, request: web.Request) -> Json:
-        """Deletes a message."""
-        message = self._message(request)
-        ephemeral = message.visible_to == self._me
-        self._api.messages.delete(self._me, message.channel_id, message.id, via_interaction=ephemeral)
-        return {}
-
-    async def react(self, request: web.Request) -> Json:
-        """Reacts."""
-        emoji = request.match_info["emoji"]
-        return self._seen(reactions.add(self._api.state, self._me, self._message(request), emoji))
-
-    async def unreact(self, request: web.Request) -> Json:
-        """Takes a reaction back."""
-        emoji, message = request.match_info["emoji"], self._message(request)
-        return self._seen(reactions.remove(self._api.state, self._me, self._me, message, emoji))
-
-    async def click(self, request: web.Request) -> Json:
-        """Clicks a button, or chooses in a select."""
-        message = self._message(request)
-        fields = (await read_body(request)).fields
-        who = self._api.state.member(self._me)
-        values = [str(v) for v in fields.array("values") or []]
-        one = self._people.click(who, message, fields.text("custom_id") or "", values)
-        return {"id": str(one.id)}
-
-    async def slash(self, request: web.Request) -> Json:
-        """Uses a slash command."""
-        fields = (await read_body(request)).fields
-        options = fields.object("options")
-        who = self._api.state.member(self._me)
-        values = options.data if options else {}
-        one = self._people.slash(who, path_id(request, "channel"), fields.text("name") or "", values)
-        return {"id": str(one.id)}
-
-    async def submit(self, request: web.Request) -> Json:
-        """Fills in a form."""
-        asked = self._api.interactions.find(path_id(request, "interaction"))
-        values = (await read_body(request)).fields.object("values")
-        return {"id": str(self._people.submit(asked, values.data if values else {}).id)}
-
-    async def thread(self, request: web.Request) -> Json:
-        """Starts a thread from a message."""
-        message = self._message(request)
-        name = (await read_body(request)).fields.text("name") or "Thread"
-        made = threads.from_message(self._api.state, self._api.view, self._me, message, ThreadRequest(name[:100]))
-        return payloads.channel(self._api.state, made)

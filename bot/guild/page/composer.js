@@ -1,6 +1,8 @@
 // The message box: mentions and commands completed, files attached, replies and edits.
 
+import { asCommand } from "./commands.js";
 import { el } from "./markdown.js";
+import { Suggest } from "./suggest.js";
 
 const CHARACTERS = 2000; // the limits of the guild, which are Discord's
 const FILE_MB = 10;
@@ -22,37 +24,6 @@ export function withMentions(text, members) {
     }))).join("");
 }
 
-// "/status detail:full" -> name and options by the registered definition.
-export function asCommand(text, commands) {
-  const match = /^\/([-\w]+)(?:\s+([^]*))?$/.exec(text);
-  const command = match && commands.find((one) => one.name === match[1] && one.type === 1);
-  if (!command) return null;
-  let rest = (match[2] ?? "").trim();
-  let level = command;
-  let name = command.name;
-  for (;;) {
-    const word = rest.split(/\s+/)[0];
-    const next = (level.options ?? []).find((o) => o.type <= 2 && o.name === word);
-    if (!next) break;
-    level = next;
-    name += ` ${word}`;
-    rest = rest.slice(word.length).trim();
-  }
-  const slots = (level.options ?? []).filter((o) => o.type > 2);
-  const options = {};
-  const named = [...rest.matchAll(/([-\w]+):\s*([^]*?)(?=\s+[-\w]+:|$)/g)].filter((m) => slots.some((o) => o.name === m[1]));
-  for (const m of named) options[m[1]] = typed(slots.find((o) => o.name === m[1]), m[2]);
-  if (!named.length && rest && slots.length) options[slots[0].name] = typed(slots[0], rest);
-  return { name, options };
-}
-
-function typed(option, value) {
-  if (option.type === 4) return Number.parseInt(value, 10);
-  if (option.type === 10) return Number(value);
-  if (option.type === 5) return value === "true";
-  return value.replace(/^<[@#]&?(\d+)>$/, "$1");
-}
-
 export class Composer {
   constructor(room) {
     this.room = room;
@@ -63,33 +34,61 @@ export class Composer {
       form: at("composer"), entry: at("entry"), list: at("suggest"), context: at("context"),
       pending: at("pending"), picker: at("files"), problem: at("problem"), counter: at("counter"),
     });
+    this.suggest = new Suggest(this.entry, this.list, room, () => { this.keep(); this.grow(); });
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
     this.entry.addEventListener("keydown", (event) => this.key(event));
     this.entry.addEventListener("input", () => this.changed());
     this.entry.addEventListener("paste", (event) => this.add(event.clipboardData.files));
     at("attach").addEventListener("click", () => this.picker.click());
     this.picker.addEventListener("change", () => { this.add(this.picker.files); this.picker.value = ""; });
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", (event) => { event.preventDefault(); this.add(event.dataTransfer.files); });
+    this.entry.addEventListener("blur", () => this.suggest.close());
+    this.takeDropped();
+  }
+
+  // Files that are dragged over the page may be dropped anywhere on it.
+  takeDropped() {
+    const cover = document.getElementById("drop");
+    const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      cover.hidden = !carries(event);
+    });
+    addEventListener("dragleave", (event) => { if (!event.relatedTarget) cover.hidden = true; });
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      cover.hidden = true;
+      this.add(event.dataTransfer.files);
+      this.entry.focus();
+    });
   }
 
   key(event) {
-    const open = !this.list.hidden;
-    if (open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      this.select(this.selected + (event.key === "ArrowDown" ? 1 : -1));
-    } else if (open && (event.key === "Tab" || event.key === "Enter") && !event.shiftKey) this.complete();
-    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) this.send();
-    else if (event.key === "Escape") { this.list.hidden = true; this.setMode(null); }
-    else if (event.key === "ArrowUp" && !this.entry.value) this.room.editLast();
+    const { suggest } = this;
+    const arrow = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.altKey || event.isComposing) return;
+    if (suggest.open && arrow) suggest.move(arrow);
+    else if (suggest.open && event.key === "Tab" && !event.shiftKey) suggest.take();
+    else if (suggest.open && event.key === "Enter" && !event.shiftKey && !this.ready()) suggest.take();
+    else if (event.key === "Enter" && !event.shiftKey) this.send();
+    else if (event.key === "Escape" && (suggest.open || this.mode)) {
+      if (suggest.open) suggest.close();
+      else this.setMode(null);
+    } else if (event.key === "ArrowUp" && !this.entry.value) this.room.editLast();
     else return;
     event.preventDefault();
+  }
+
+  // A command that lacks nothing is sent by Enter, also while further options are offered.
+  ready() {
+    const command = asCommand(this.entry.value.trim(), this.room);
+    return Boolean(command) && !command.missing.length && /\s$/.test(this.entry.value);
   }
 
   changed() {
     this.keep();
     this.grow();
     this.fail("");
-    this.suggest();
+    this.suggest.update();
     if (this.entry.value) this.room.typing();
   }
 
@@ -118,7 +117,7 @@ export class Composer {
     this.setMode(null);
     this.channel = channel;
     this.entry.value = sessionStorage.getItem(draftOf(channel)) ?? "";
-    this.list.hidden = true;
+    this.suggest.close();
     this.fail("");
     this.grow();
   }
@@ -176,13 +175,17 @@ export class Composer {
       return;
     }
     const { mode, files } = this;
-    const { channel, members, commands } = this.room;
+    const { channel, members } = this.room;
+    const command = mode || files.length ? null : asCommand(text, this.room);
+    if (command?.missing.length) {
+      this.fail(`Not sent: /${command.name} needs ${command.missing.map((one) => `${one}:`).join(" and ")}`);
+      return;
+    }
     this.entry.value = "";
     this.files = [];
     this.add([]);
-    this.list.hidden = true;
+    this.suggest.close();
     try {
-      const command = mode || files.length ? null : asCommand(text, commands);
       const content = withMentions(text, members);
       if (command) await this.room.slash(channel, command);
       else if (mode?.kind === "edit") await this.room.saveEdit(mode.message, content);
@@ -198,48 +201,6 @@ export class Composer {
       this.add([]);
       this.fail(`Not sent: ${error.message}`);
     }
-    this.grow();
-  }
-
-  // -- completing ------------------------------------------------------------------------------
-
-  suggest() {
-    const before = this.entry.value.slice(0, this.entry.selectionStart);
-    const mention = /(?:^|\s)@(\w*)$/.exec(before);
-    const command = /^\/([-\w]*)$/.exec(before);
-    const starts = (name, part) => name.toLowerCase().startsWith(part.toLowerCase());
-    this.options = mention
-      ? this.room.members.filter((m) => starts(m.username, mention[1])).map((m) => ({
-        text: `@${m.username} `, label: m.username, note: m.bot ? "app" : "", from: before.length - mention[1].length - 1 }))
-      : command
-        ? this.room.commands.filter((c) => starts(c.name, command[1])).map((c) => ({
-          text: `/${c.name} `, label: `/${c.name}`, note: c.description, from: 0 }))
-        : [];
-    this.options = this.options.slice(0, 8);
-    this.list.hidden = !this.options.length;
-    this.list.replaceChildren(...this.options.map((option, n) => {
-      const item = el("div", "option", el("b", "", option.label), el("span", "", option.note));
-      item.id = `option-${n}`;
-      item.setAttribute("role", "option");
-      item.addEventListener("pointerdown", (event) => { event.preventDefault(); this.selected = n; this.complete(); });
-      return item;
-    }));
-    this.select(0);
-  }
-
-  select(n) {
-    const items = [...this.list.children];
-    if (!items.length) return this.entry.removeAttribute("aria-activedescendant");
-    this.selected = (n + items.length) % items.length;
-    items.forEach((item, at) => item.setAttribute("aria-selected", String(at === this.selected)));
-    this.entry.setAttribute("aria-activedescendant", items[this.selected].id);
-  }
-
-  complete() {
-    const option = this.options[this.selected];
-    this.entry.setRangeText(option.text, option.from, this.entry.selectionStart, "end");
-    this.list.hidden = true;
-    this.keep();
     this.grow();
   }
 }

@@ -1,7 +1,9 @@
 // Discord's Markdown as DOM nodes. Text only ever becomes text nodes: whatever a message says, it
 // cannot become markup.
 
-const el = (tag, className, ...children) => {
+import { liveTime } from "./times.js";
+
+export const el = (tag, className, ...children) => {
   const node = document.createElement(tag);
   if (className) node.className = className;
   node.append(...children);
@@ -44,20 +46,18 @@ const spoiler = (children) => {
 const moment = (seconds, style) => {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return document.createTextNode("<t:?>");
-  const node = el("time", "stamp");
+  if (style === "R") return liveTime(date);
+  const node = el("time", "stamp", FORMATS[style ?? "f"](date));
   node.dateTime = date.toISOString();
   node.title = date.toLocaleString();
-  if (style === "R") {
-    const minutes = Math.round((seconds * 1000 - Date.now()) / 60000);
-    const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-    const hours = Math.round(minutes / 60);
-    node.textContent = Math.abs(minutes) < 60 ? relative.format(minutes, "minute")
-      : Math.abs(hours) < 48 ? relative.format(hours, "hour")
-      : relative.format(Math.round(hours / 24), "day");
-  } else if (style === "t" || style === "T") node.textContent = date.toLocaleTimeString();
-  else if (style === "d" || style === "D") node.textContent = date.toLocaleDateString();
-  else node.textContent = date.toLocaleString();
   return node;
+};
+
+const shown = (options) => (date) => date.toLocaleString([], options);
+const FORMATS = {
+  t: shown({ timeStyle: "short" }), T: shown({ timeStyle: "medium" }),
+  d: shown({ dateStyle: "short" }), D: shown({ dateStyle: "long" }),
+  f: shown({ dateStyle: "long", timeStyle: "short" }), F: shown({ dateStyle: "full", timeStyle: "short" }),
 };
 
 // Each rule: a pattern anchored at the current place, and what it becomes. The first match wins.
@@ -109,6 +109,7 @@ function nextInline(text, names, afterWord) {
   return [run.length, document.createTextNode(run)];
 }
 
+const LONG_CODE = 24;
 const fence = /^```(?:([A-Za-z0-9+#_.-]+)\n)?\n?([^]*?)\n?```/;
 
 export function markdown(source, names) {
@@ -129,14 +130,35 @@ export function markdown(source, names) {
 function codeBlock(code, language) {
   const block = el("pre", "block", el("code", "", code));
   if (language) block.dataset.language = language;
+  block.tabIndex = 0;
+  block.setAttribute("aria-label", `Code${language ? ` in ${language}` : ""}`);
+  block.setAttribute("role", "region");
   const copy = el("button", "copy", "Copy");
   copy.type = "button";
+  copy.setAttribute("aria-label", "Copy code");
   copy.addEventListener("click", async () => {
-    await navigator.clipboard?.writeText(code);
-    copy.textContent = "Copied";
+    const copied = await navigator.clipboard?.writeText(code).then(() => true, () => false);
+    copy.textContent = copied ? "Copied" : "Not copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   });
-  return el("div", "codewrap", block, copy);
+  const wrap = el("div", "codewrap", block, copy);
+  if (code.split("\n").length > LONG_CODE) fold(wrap, block, code);
+  return wrap;
+}
+
+// A long block shows its beginning; the rest comes with a press.
+function fold(wrap, block, code) {
+  const lines = code.split("\n").length;
+  const more = el("button", "more", `Show all ${lines} lines`);
+  more.type = "button";
+  block.classList.add("folded");
+  more.setAttribute("aria-expanded", "false");
+  more.addEventListener("click", () => {
+    const folded = block.classList.toggle("folded");
+    more.setAttribute("aria-expanded", String(!folded));
+    more.textContent = folded ? `Show all ${lines} lines` : "Show less";
+  });
+  wrap.append(more);
 }
 
 // Lines of a kind form a block: quotes, headings, lists; everything else is a paragraph.
@@ -204,4 +226,4 @@ function list(items, names) {
   return node;
 }
 
-export { el, safeUrl };
+export { safeUrl };

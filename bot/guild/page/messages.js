@@ -1,51 +1,25 @@
 // A message as a person sees it: text, embeds, files, buttons, reactions.
 
-import { el, inline, markdown, safeUrl } from "./markdown.js";
+import { button, icon, tool } from "./buttons.js";
+import { embed, forwarded, poll, stickers } from "./content.js";
+import { components } from "./controls.js";
+import { files } from "./files.js";
+import { el, inline, markdown } from "./markdown.js";
+import { LABELS } from "./picker.js";
 
-export const QUICK = ["🛑", "⏸", "▶", "👍", "👎", "🔄", "✅", "❌", "🚀", "💬"];
-const LABELS = {
-  "🛑": "Stop", "⏸": "Pause", "▶": "Resume", "👍": "Good", "👎": "Bad", "🔄": "Retry",
-  "✅": "Continue", "❌": "That was wrong", "🚀": "Escalate", "💬": "Ask me", "👀": "Seen",
-};
 const EPHEMERAL = 1 << 6;
 const LOADING = 1 << 7;
 export const SILENT = 1 << 12;
+const VOICE = 1 << 13;
 const GROUP_MS = 5 * 60 * 1000;
-
-const button = (className, label, onClick, ...children) => {
-  const node = el("button", className, ...children);
-  node.type = "button";
-  node.setAttribute("aria-label", label);
-  node.title = label;
-  node.addEventListener("click", onClick);
-  return node;
-};
 
 export const emojiKey = (emoji) => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
 
 export function avatar(user, node = el("span", "avatar")) {
   node.classList.toggle("bot", Boolean(user.bot));
   node.style.setProperty("--hue", String((Number(BigInt(user.id) >> 22n) * 47) % 360));
-  node.textContent = user.bot ? "🧵" : (user.username[0] ?? "?").toUpperCase();
+  node.replaceChildren(user.bot ? icon("thread") : (user.username[0] ?? "?").toUpperCase());
   return node;
-}
-
-const ICONS = {
-  react: "M10 18a8 8 0 1 0 0-16 8 8 0 0 0 0 16M6.8 11.500s1 2 3.2 2 3.2-2 3.2-2M7.5 7.500v.5M12.5 7.500v.5",
-  reply: "M8 5 3 10l5 5M3 10h8c4 0 6 2 6 6",
-  thread: "M5 5h10M10 5v7c0 3 2 4 4.5 3",
-  edit: "m4 16 1-4 8.5-8.500a2 2 0 0 1 3 3L8 15z",
-  remove: "M4 6h12M8 6V4h4v2M6 6l.7 10h6.600L14 6",
-};
-
-function tool(icon, label, onClick) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 20 20");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(svg.namespaceURI, "path");
-  path.setAttribute("d", ICONS[icon]);
-  svg.append(path);
-  return button("plain", label, onClick, svg);
 }
 
 const clock = (date) => date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -58,9 +32,12 @@ function day(date) {
   return date.toLocaleDateString([], { day: "numeric", month: "long", year: "numeric" });
 }
 
+const SYSTEM = { 1: "added", 2: "removed", 4: "renamed", 18: "thread", 21: "starter" };
+export const isSystem = (message) => message.type in SYSTEM;
+
 export const continues = (message, before) =>
-  before && before.author.id === message.author.id && message.type === 0 && before.type !== 21
-  && before.type !== 18 && !message.message_reference && !before.thread
+  before && before.author.id === message.author.id && before.author.username === message.author.username
+  && message.type === 0 && !isSystem(before) && !message.message_reference && !before.thread
   && !((before.flags ^ message.flags) & EPHEMERAL)
   && new Date(message.timestamp) - new Date(before.timestamp) < GROUP_MS;
 
@@ -74,18 +51,19 @@ export const divider = (message) => {
 };
 
 export function renderMessage(message, before, room) {
-  if (message.type === 18) return announcement(message, room);
   if (message.type === 21) return starter(message, room);
+  if (isSystem(message)) return notice(message, room);
   const grouped = continues(message, before) && !startsDay(message, before);
   const node = el("article", `message${grouped ? " grouped" : ""}`);
   node.dataset.id = message.id;
   node.id = `message-${message.id}`;
   const when = new Date(message.timestamp);
+  node.tabIndex = -1; // by the arrows, not by Tab
   node.setAttribute("aria-label", `${message.author.username}, ${clock(when)}`);
   if (message.flags & EPHEMERAL) node.classList.add("private");
   if (message.mentions.some((u) => u.id === room.me.id) || message.mention_everyone) node.classList.add("pinged");
   const body = el("div", "body");
-  if (message.message_reference) node.append(replyLine(message, room));
+  if (message.message_reference && !message.message_snapshots) node.append(replyLine(message, room));
   if (grouped) {
     const stamp = el("time", "hour", when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }));
     stamp.dateTime = message.timestamp;
@@ -127,6 +105,9 @@ function fill(body, message, room) {
     mark.title = new Date(message.edited_timestamp).toLocaleString();
     (body.querySelector(":scope > .text > p:last-child") ?? body).append(" ", mark);
   }
+  if (message.message_snapshots) body.append(forwarded(message, room));
+  if (message.poll) body.append(poll(message, room));
+  if (message.sticker_items) body.append(stickers(message.sticker_items));
   if (message.attachments.length) body.append(files(message.attachments));
   body.append(...message.embeds.map((one) => embed(one, room)));
   body.append(...message.components.map((row) => components(row, message, room)).filter(Boolean));
@@ -146,16 +127,39 @@ function replyLine(message, room) {
     return line;
   }
   const words = target.content?.replace(/^\s*(?:-#|#{1,3}|>(?:>>)?)[ \t]+/gm, "");
-  const text = words || (target.embeds.length ? "an embed" : "an attachment");
+  const text = words || gist(target);
   line.append(button("link", `Reply to ${target.author.username}: go there`, () => room.jump(target.id),
     el("b", "", target.author.username), " ", ...inline(text.replace(/\s+/g, " ").slice(0, 120), room.names)));
   return line;
 }
 
-function announcement(message, room) {
-  const open = button("link", `Open thread ${message.content}`, () => room.open(message.thread?.id), message.content);
-  const node = el("p", "notice", "🧵 ", el("b", "", message.author.username), " started a thread: ",
-    message.thread ? open : message.content);
+// What a message without text is, in a word.
+function gist(message) {
+  if (message.poll) return `a poll: ${message.poll.question.text}`;
+  if (message.message_snapshots) return "a forwarded message";
+  if (message.sticker_items) return `a sticker: ${message.sticker_items[0].name}`;
+  if (message.attachments?.some((one) => one.duration_secs !== undefined)) return "a voice message";
+  if (message.attachments?.length) return message.attachments.map((one) => one.filename).join(", ");
+  return message.embeds?.[0]?.title ?? (message.embeds?.length ? "an embed" : "a message");
+}
+
+function happened(message) {
+  const whom = message.mentions.map((u) => u.username).join(", ") || "somebody";
+  switch (SYSTEM[message.type]) {
+    case "added": return [`added ${whom} to the thread`];
+    case "removed": return [`removed ${whom} from the thread`];
+    case "renamed": return [`renamed the thread: ${message.content}`];
+    case "thread": return [`started a thread: ${message.content}`];
+    default: return ["began the thread"];
+  }
+}
+
+function notice(message, room) {
+  const open = message.type === 18 && message.thread;
+  const words = open
+    ? ["started a thread: ", button("link", `Open thread ${message.content}`, () => room.open(message.thread.id), message.content)]
+    : happened(message);
+  const node = el("p", "notice", el("b", "", message.author.username), " ", ...words);
   node.dataset.id = message.id;
   return node;
 }
@@ -176,104 +180,10 @@ function starter(message, room) {
   return node;
 }
 
-const size = (bytes) => (bytes < 1024 ? `${bytes} B`
-  : bytes < 1048576 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 1048576).toFixed(1)} MB`);
-
-function files(attachments) {
-  const node = el("div", "files");
-  for (const one of attachments) {
-    const { pathname, search } = new URL(one.url);
-    const path = pathname + search;
-    const file = el("a", "");
-    file.href = path;
-    if (/^image\/(png|jpeg|gif|webp)/.test(one.content_type ?? "")) {
-      const picture = el("img", "");
-      picture.src = path;
-      picture.alt = one.description ?? one.filename;
-      picture.loading = "lazy";
-      file.className = "picture";
-      file.target = "_blank";
-      file.rel = "noopener";
-      file.append(picture);
-    } else {
-      file.className = "chip";
-      file.download = one.filename;
-      file.setAttribute("aria-label", `Download ${one.filename}, ${size(one.size)}`);
-      file.append(el("span", "chip-mark", (one.filename.split(".").pop() ?? "").slice(0, 4)),
-        el("span", "chip-text", el("span", "chip-name", one.filename), el("span", "chip-size", size(one.size))),
-        el("span", "chip-get", "↓"));
-    }
-    node.append(file);
-  }
-  return node;
-}
-
-function embed(one, room) {
-  const node = el("section", "embed");
-  if (Number.isInteger(one.color)) node.style.setProperty("--edge", `#${one.color.toString(16).padStart(6, "0")}`);
-  if (one.author?.name) node.append(el("p", "embed-author", one.author.name));
-  if (one.title) {
-    const url = one.url && safeUrl(one.url);
-    const title = el(url ? "a" : "p", "embed-title", ...inline(one.title, room.names));
-    if (url) Object.assign(title, { href: url, target: "_blank", rel: "noopener noreferrer nofollow" });
-    node.append(title);
-  }
-  if (one.description) node.append(markdown(one.description, room.names));
-  if (one.fields?.length) {
-    const grid = el("dl", "embed-fields");
-    for (const field of one.fields) {
-      grid.append(el("div", field.inline ? "inline" : "", el("dt", "", ...inline(field.name, room.names)),
-        el("dd", "", markdown(field.value, room.names))));
-    }
-    node.append(grid);
-  }
-  const foot = [one.footer?.text, one.timestamp && new Date(one.timestamp).toLocaleString()].filter(Boolean);
-  if (foot.length) node.append(el("p", "embed-foot", foot.join(" · ")));
-  return node;
-}
-
-const STYLES = { 1: "primary", 2: "secondary", 3: "success", 4: "danger", 5: "secondary" };
-
-function components(row, message, room) {
-  if (row.type === 10) return markdown(row.content, room.names);
-  if (row.type !== 1) return null;
-  const node = el("div", "buttons");
-  for (const one of row.components) node.append(one.type === 2 ? clickable(one, message, room) : choice(one, message, room));
-  return node;
-}
-
-function clickable(one, message, room) {
-  const emoji = one.emoji?.name && !one.emoji.id ? `${one.emoji.name} ` : "";
-  const text = `${emoji}${one.label ?? ""}`.trim();
-  if (one.style === 5) {
-    const url = safeUrl(one.url ?? "");
-    const node = el("a", "button secondary", text, " ↗");
-    if (url) Object.assign(node, { href: url, target: "_blank", rel: "noopener noreferrer nofollow" });
-    return node;
-  }
-  const node = button(`button ${STYLES[one.style] ?? "secondary"}`, one.label ?? text, async () => {
-    node.classList.add("busy");
-    await room.click(message, one.custom_id);
-    setTimeout(() => node.classList.remove("busy"), 400);
-  }, text);
-  node.removeAttribute("title");
-  node.disabled = Boolean(one.disabled);
-  return node;
-}
-
-function choice(one, message, room) {
-  const node = el("select", "choice", new Option(one.placeholder ?? "Choose…", ""));
-  node.setAttribute("aria-label", one.placeholder ?? "Choose");
-  for (const option of one.options ?? []) node.append(new Option(option.label, option.value));
-  node.disabled = Boolean(one.disabled);
-  node.addEventListener("change", () => node.value && room.click(message, one.custom_id, [node.value]));
-  return node;
-}
-
 function threadCard(thread, room) {
   const count = thread.message_count === 1 ? "1 message" : `${thread.message_count} messages`;
   return button("thread-card", `Open thread ${thread.name}`, () => room.open(thread.id),
-    el("span", "thread-name", `🧵 ${thread.name}`), el("span", "thread-count", `${count} ›`));
+    el("span", "thread-name", icon("thread"), thread.name), el("span", "thread-count", `${count} ›`));
 }
 
 function reactions(message, room) {
@@ -300,42 +210,11 @@ function tools(message, room) {
   const node = el("div", "tools");
   if (message.flags & EPHEMERAL) return node;
   node.append(reactTool(message, room), tool("reply", "Reply", () => room.reply(message)));
-  if (!room.inThread && !message.thread) node.append(tool("thread", "Start a thread", () => room.thread(message)));
-  if (message.author.id === room.me.id) {
-    node.append(tool("edit", "Edit message", () => room.edit(message)),
-      tool("remove", "Delete message", () => room.remove(message)));
+  if (room.place?.type === 0 && !message.thread) node.append(tool("thread", "Start a thread", () => room.thread(message)));
+  if (message.author.id !== room.me.id) return node;
+  if (!message.poll && !message.message_snapshots && !(message.flags & VOICE)) {
+    node.append(tool("edit", "Edit message", () => room.edit(message)));
   }
+  node.append(tool("remove", "Delete message", () => room.remove(message)));
   return node;
-}
-
-export function openPicker(menu, anchor, onPick) {
-  menu.replaceChildren(...QUICK.map((emoji) => {
-    const item = button("plain", LABELS[emoji] ?? emoji, () => close(emoji), emoji);
-    item.setAttribute("role", "menuitem");
-    return item;
-  }));
-  const place = anchor.getBoundingClientRect();
-  menu.hidden = false;
-  const width = menu.offsetWidth;
-  menu.style.left = `${Math.max(8, Math.min(place.right - width, innerWidth - width - 8))}px`;
-  menu.style.top = `${place.top > 60 ? place.top - menu.offsetHeight - 6 : place.bottom + 6}px`;
-  menu.firstElementChild.focus();
-  const close = (emoji) => {
-    menu.hidden = true;
-    removeEventListener("pointerdown", outside, true);
-    menu.onkeydown = null;
-    anchor.focus();
-    if (emoji) onPick(emoji);
-  };
-  const outside = (event) => { if (!menu.contains(event.target)) close(); };
-  addEventListener("pointerdown", outside, true);
-  menu.onkeydown = (event) => {
-    const items = [...menu.children];
-    const at = items.indexOf(document.activeElement);
-    if (event.key === "Escape") close();
-    else if (event.key === "ArrowRight") items[(at + 1) % items.length].focus();
-    else if (event.key === "ArrowLeft") items[(at - 1 + items.length) % items.length].focus();
-    else return;
-    event.preventDefault();
-  };
 }

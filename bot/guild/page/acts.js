@@ -1,0 +1,65 @@
+// What the person at the page does.
+
+import { askForm } from "./form.js";
+import { isSystem } from "./messages.js";
+import { call } from "./net.js";
+import { openPicker } from "./picker.js";
+import { at, isDirect, room } from "./room.js";
+import { jump } from "./log.js";
+
+const message = (id) => `/ui/messages/${id}`;
+const TYPING_MS = 8000;
+let lastTyped = 0;
+
+export function startActs(composer) {
+  const tell = (error) => composer.fail(error.message);
+  const tried = (request) => request.catch(tell);
+
+  Object.assign(room, {
+    post: (channel, content, replyTo, files) => call("POST", `/ui/channels/${channel}/messages`, {
+      content, nonce: crypto.randomUUID().slice(0, 25), enforce_nonce: true,
+      message_reference: replyTo && { message_id: replyTo.id },
+    }, files),
+    saveEdit: (one, content) => call("PATCH", message(one.id), { content }),
+    slash: (channel, { name, options }) => call("POST", `/ui/channels/${channel}/slash`, { name, options }),
+    react: (one, emoji, on) =>
+      tried(call(on ? "PUT" : "DELETE", `${message(one.id)}/reactions/${encodeURIComponent(emoji)}`)),
+    vote: (one, answer, on) => tried(call(on ? "PUT" : "DELETE", `${message(one.id)}/votes/${answer}`)),
+    click: (one, custom_id, values) => tried(call("POST", `${message(one.id)}/click`, { custom_id, values })),
+    remove: (one) => tried(call("DELETE", message(one.id))),
+    dismiss: (one) => tried(call("DELETE", message(one.id))),
+    reply: (one) => composer.setMode({ kind: "reply", message: one }),
+    edit: (one) => composer.setMode({ kind: "edit", message: one }),
+    editLast() {
+      const mine = [...room.messages.values()].filter((m) => m.author.id === room.me.id && !isSystem(m)
+        && !m.poll && !m.message_snapshots && m.content);
+      if (mine.length) room.edit(mine.at(-1));
+    },
+    pick: (one, anchor) => openPicker(at("picker"), anchor, (emoji) => room.react(one, emoji, true)),
+    jump: (id) => tried(jump(id)),
+    async goTo(channel, id) {
+      if (channel !== room.channel) await room.open(channel);
+      await room.jump(id);
+    },
+    async openDirect() {
+      const known = [...room.places.values()].find(isDirect) ?? await tried(call("POST", "/ui/direct"));
+      if (!known) return;
+      room.places.set(known.id, known);
+      await room.open(known.id);
+    },
+    async thread(one) {
+      const name = room.names.readable(one.content).replace(/\s+/g, " ").slice(0, 60) || "Thread";
+      const made = await tried(call("POST", `${message(one.id)}/thread`, { name }));
+      if (!made) return;
+      room.places.set(made.id, made); // its event may still be on the way
+      room.open(made.id);
+    },
+    typing() {
+      if (Date.now() - lastTyped < TYPING_MS) return;
+      lastTyped = Date.now();
+      tried(call("POST", `/ui/channels/${room.channel}/typing`));
+    },
+    fill: ({ id, data }) => askForm(data, room, (values) => call("POST", `/ui/interactions/${id}/submit`, { values })),
+    tell,
+  });
+}
