@@ -25,6 +25,7 @@ from bot.posting import Held, Unfit
 from bot.reading import scene_of
 from bot.receipts import noted
 from bot.sending import Urgency
+from bot.titles import name_once
 from bot.translate import title_of, translate_message, without_mentions
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Tasks(commands.Cog):
         acts = [self.bot.desk.react(said.channel, said.id, EYES)] if item.sort in ("task", "queue", "side") else []
         if item.channel:
             acts.append(self._open_thread(item, place))
+        elif item.sort == "task":
+            acts.append(name_once(self.bot, item.thread, item.text))
         await asyncio.gather(*acts)
 
     async def _open_thread(self, item: InboxItem, place: Place) -> None:

@@ -170,3 +170,29 @@ async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scener
     await guild.post(thread, "/etc/hosts is wrong")
     await scenery.until(lambda: len(talk.got) == 2)
     assert talk.got[1].sort == "task"
+
+
+async def test_a_thread_without_a_title_gets_one_from_its_next_task_once_and_never_against_people(
+    scenery: Scenery,
+) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    bob = guild.add_member("bob")
+
+    def name(thread: int) -> str:
+        return guild.state.channel(thread).name
+
+    first, second = await scenery.mention(f"<@{bob.id}>"), await scenery.mention(f"<@{bob.id}>")
+    assert name(first) == name(second) == "A task"
+    await guild.change_thread(second, name="Bob's corner")
+    for thread in (first, second):
+        await talk.finish(talk.newest(thread))
+        await scenery.says(thread, "All done.")
+        await guild.post(thread, "mend the fence")
+    await scenery.until(lambda: name(first) == "mend the fence")
+    await guild.change_thread(first, name="A task")
+    await talk.finish(talk.newest(first))
+    await scenery.until(lambda: talk.state(str(first)) == "idle")
+    posted = await guild.post(first, "paint it")
+    await guild.wait_for(lambda g: eyes(g, posted))
+    await scenery.until(lambda: len(talk.got) == 5)
+    assert (name(first), name(second)) == ("A task", "Bob's corner")
