@@ -172,7 +172,7 @@ class Board:
         """The message and the read model, from the store where the execution began before this process."""
         try:
             if self._feed.progress(execution) is None:
-                self._feed.load(await folded(self._store, execution))
+                self._feed.load(await folded(self._store, execution, self._feed.discretion))
             if execution not in self._shown:
                 await self._recall(execution)
             if (progress := self._feed.progress(execution)) is not None and progress.side:

@@ -61,7 +61,8 @@ class ThreadwrightBot(commands.Bot):
         self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
         self.preferences = Preferences(store)
         self.reader = Reader(self, options)
-        self.desk = Desk(self, self.sender, Discretion(options.secrets))
+        feed.discretion = Discretion(options.secrets)
+        self.desk = Desk(self, self.sender, feed.discretion)
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = Board(store, self.desk, feed, self.preferences)
         self.outbox = Outbox(

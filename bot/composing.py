@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from agentic.core.events import OutboxItem
@@ -50,6 +51,7 @@ class Composer:
 
     async def compose(self, item: OutboxItem) -> Rendered:
         """The messages and files an item becomes."""
+        item = item.model_copy(update={"text": self._feed.discretion.text(item.text)})
         match item.sort:
             case "answer":
                 return await self._answer(item)
@@ -74,7 +76,8 @@ class Composer:
 
     async def _answer(self, item: OutboxItem) -> Rendered:
         progress = await self._progress(item.execution)
-        differences = await self._changes.of(progress)
+        hide = self._feed.discretion.text
+        differences = tuple(replace(each, path=hide(each.path)) for each in await self._changes.of(progress))
         files, problems = await self._files(item)
         unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
         diff = () if inline_diff(differences) else _diff(whole_diff(unseen))
@@ -88,7 +91,7 @@ class Composer:
 
     async def _progress(self, execution: str) -> Progress:
         known = self._feed.progress(execution)
-        return known if known is not None else await folded(self._store, execution)
+        return known if known is not None else await folded(self._store, execution, self._feed.discretion)
 
     async def _files(self, item: OutboxItem) -> tuple[tuple[Attached, ...], str]:
         """The files that could be attached, and a line about those that could not."""
@@ -98,9 +101,9 @@ class Composer:
         for path in item.files[:FILES_AT_MOST]:
             content = await self._content(item.thread, path)
             if content is None:
-                problems.append(f"{inline(path)} (not readable)")
+                problems.append(f"{inline(self._feed.discretion.text(path))} (not readable)")
             elif len(content) > min(FILE_BYTES, left):
-                problems.append(f"{inline(path)} (too large: {len(content):,} bytes)")
+                problems.append(f"{inline(self._feed.discretion.text(path))} (too large: {len(content):,} bytes)")
             else:
                 left -= len(content)
                 files.append(Attached(_name(path, files), content, made=False))

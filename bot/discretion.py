@@ -1,7 +1,8 @@
 """No secret leaves through a message: known forms, and the values this process holds itself; pure.
 
 Whatever is posted passes here last, after everything else was put into words: answers, notices, names of files, the
-files made of text.  A file that is no text is left as it is.
+files made of text.  What is shortened before it is shown passes here before that, too: half a secret has no form.  A
+file that is no text is left as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ _ASSIGNED = re.compile(
     r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret|token))(["']?\s*[:=]\s*["']?)
         (?=[\w+/=.-]*\d)(?=[\w+/=.-]*[a-z])([\w+/=.-]{16,})"""
 )
+TELLING = 4
+"""So many characters of a value say something of it."""
+_LAST_WORD = re.compile(r"(.*?)(\S*)", re.DOTALL)
+_BEGINS = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)[^\s]*$"
+)
 _PATHLIKE = re.compile(r"[./]")
 
 
@@ -35,10 +42,17 @@ class Discretion:
     def __init__(self, values: Iterable[str] = ()) -> None:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
 
     def text(self, text: str) -> str:
         """The text, with ``[redacted]`` in the place of each secret."""
         return _ASSIGNED.sub(_hidden, redact_known(self._without_values(text)))
+
+    def growing(self, text: str) -> str:
+        """The same for a text that is still being said: a last word that may become a secret is held back."""
+        before, last = _LAST_WORD.fullmatch(text).groups()  # pyright: ignore[reportOptionalMemberAccess] - matches all
+        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in range(len(last)))
+        return self.text(before if held else text)
 
     def content(self, content: bytes, *, made: bool = True) -> bytes:
         """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.

@@ -23,6 +23,7 @@ from agentic.core.events import (
     ToolFinished,
 )
 from agentic.ports import EventLog
+from bot.discretion import Discretion
 from bot.progress import Progress, update_of
 
 TAIL_KEPT = 600
@@ -47,6 +48,8 @@ class Feed:
         self.outbox = asyncio.Event()
         self.questions: asyncio.Queue[Change] = asyncio.Queue()
         """What happened to questions."""
+        self.discretion = Discretion()
+        """What takes secrets out; the bot knows which there are."""
         self._progress: dict[str, Progress] = {}
         self._tails: dict[str, str] = {}
         self._dirty: dict[str, None] = {}
@@ -56,7 +59,7 @@ class Feed:
         event, execution = envelope.event, envelope.execution
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
-            known = self._progress[execution] = Progress(execution)
+            known = self._progress[execution] = Progress(execution, self.discretion.text)
         if isinstance(event, Asked):
             self.questions.put_nowait(Change(execution, event.question, f"{execution}.{envelope.seq}.0"))
         elif isinstance(event, Decided):
@@ -85,7 +88,8 @@ class Feed:
 
     def tail(self, execution: str) -> str:
         """What is being streamed now."""
-        return self._tails.get(execution, "")
+        tail = self._tails.get(execution, "")
+        return self.discretion.growing(tail) if tail else ""
 
     def load(self, progress: Progress) -> None:
         """Take in what was folded from the log of an execution that began before this process."""
@@ -111,9 +115,9 @@ class Feed:
         self.changed.set()
 
 
-async def folded(store: EventLog, execution: str) -> Progress:
+async def folded(store: EventLog, execution: str, discretion: Discretion | None = None) -> Progress:
     """The read model of an execution, from its log."""
-    progress = Progress(execution)
+    progress = Progress(execution, (discretion or Discretion()).text)
     async for envelope in store.read(execution):
         progress.take(envelope)
     return progress

@@ -7,6 +7,7 @@ every execution passes here: making a new value of this size for each costs more
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -44,6 +45,8 @@ UpdateKind = Literal[
 ]  # fmt: skip
 STEPS_KEPT = 40
 FILES_KEPT = 200
+LOOKED_THROUGH = 4_000
+"""Characters of a long text, of which far fewer are shown."""
 _SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
 _UPDATES: dict[str, UpdateKind] = {
     "model_requested": "turn_start",
@@ -61,6 +64,10 @@ _UPDATES: dict[str, UpdateKind] = {
 }
 MACHINE = "0"
 """Who pauses a thread that is locked, or in which the bot may not speak: no person."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,8 @@ class Progress:
     """What is shown of one execution."""
 
     execution: str
+    hide: Callable[[str], str] = field(default=_as_it_is, compare=False, repr=False)
+    """Takes secrets out of what is kept here, before any of it is shortened."""
     thread: str = ""
     seq: int = 0
     """The last event it has taken."""
@@ -188,7 +197,7 @@ class Progress:
         self.thinking = False
         if isinstance(event, ModelAnswered):
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
-            self.said, self.note = said or self.said, ""
+            self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
             self.model = event.served_by or self.model
             self.usd += event.usd
         elif isinstance(event, ModelFailed):
@@ -203,16 +212,20 @@ class Progress:
                 Step(
                     event.call,
                     event.tool,
-                    _subject(event.arguments),
+                    self.hide(_subject(event.arguments))[:300],
                     began=self.latest,
-                    expected=event.expectation[:200],
+                    expected=self.hide(event.expectation[:LOOKED_THROUGH])[:200],
                 ),
             )
             return
         step = self.account.get(event.call)
         if isinstance(step, Step):
             self.account[event.call] = replace(
-                step, outcome=event.outcome, exit_code=event.exit_code, seconds=event.seconds, came=_last(event.preview)
+                step,
+                outcome=event.outcome,
+                exit_code=event.exit_code,
+                seconds=event.seconds,
+                came=self.hide(_last(event.preview))[:200],
             )
         for change in event.changes:
             self._change(change)
@@ -229,7 +242,7 @@ class Progress:
             del self.account[next(iter(self.account))]
 
     def _remark(self, text: str) -> None:
-        self._enter(f"#{self.seq}", Remark(text))
+        self._enter(f"#{self.seq}", Remark(self.hide(text[:LOOKED_THROUGH])))
 
     def _turn_to(self, event: Event) -> None:
         match event:
@@ -238,24 +251,30 @@ class Progress:
             case Triaged():
                 self.role, self.talk = event.role or self.role, event.talk
             case TodoChanged():
-                self.todo = event.items
+                self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():
                 self.asked, self.thinking, self.approval = event.text or "?", False, event.sort == "approval"
             case Decided():
                 self.asked = ""
             case InputReceived(sort="pause"):
-                self.paused = event.text if event.author.id == MACHINE else ""
+                self.paused = self.hide(event.text) if event.author.id == MACHINE else ""
             case InputReceived(sort="resume"):
                 self.paused = None
             case Escalated():
                 self.tier = event.to_tier
-                self.note = f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}"
+                self.note = self.hide(f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}")
             case Intervened():
                 self._remark(event.text)
             case CheckpointSaved():
                 self._saved(event)
             case Finished():
-                self.finished, self.thinking, self.asked, self.note, self.paused = event, False, "", "", None
+                self.finished, self.thinking, self.asked, self.note, self.paused = (
+                    self._ended(event),
+                    False,
+                    "",
+                    "",
+                    None,
+                )
             case _:
                 pass
 
@@ -264,6 +283,14 @@ class Progress:
         self.started, self.tier = self.latest, event.policy.starting_tier
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons = event.lessons
+
+    def _ended(self, event: Finished) -> Finished:
+        fields = ("text", "command", "file", "note")
+        claims = tuple(
+            claim.model_copy(update={name: self.hide(getattr(claim, name)) for name in fields})
+            for claim in event.claims
+        )
+        return event.model_copy(update={"claims": claims})
 
     def _saved(self, event: CheckpointSaved) -> None:
         if not self.touched:
@@ -284,13 +311,13 @@ def _subject(arguments: dict[str, JsonValue]) -> str:
     for name in _SUBJECTS:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return value[:300]
+            return value[:LOOKED_THROUGH]
     return ""
 
 
 def _last(preview: str) -> str:
-    lines = preview[-600:].split("\n")
-    return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
+    lines = preview[-LOOKED_THROUGH:].split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _before(change: FileChange) -> str:

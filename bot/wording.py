@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from agentic.core.events import Reason, Todo
+from bot.fences import FENCE
 from bot.phrasing import headline, phrase
 from bot.preferences import Verbosity
 from bot.progress import Progress, Remark, Step
-from bot.render import LIMIT, cut, inline, length, plain
+from bot.render import LIMIT, clean, cut, fenced, inline, length, plain
 
 _OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘"}
 ENDS: dict[Reason, str] = {
@@ -28,6 +29,10 @@ _SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "finish", "ask_user"))
 STEPS_SHOWN = 5
 TODO_SHOWN = 8
 TAIL_SHOWN = 300
+LINES_SHOWN = 6
+COLUMNS = 60
+_MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
+"""What would begin a list."""
 SHOWN_AFTER = 3.0
 """So many seconds a step runs before its time is shown."""
 
@@ -47,9 +52,8 @@ def progress_text(
     after += _todo(progress.todo)
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
-    said = "" if progress.finished else (tail or progress.said)
-    if said:
-        after += _tail(said)
+    if progress.finished is None:
+        after += _said(progress, tail)
     foot = "" if progress.finished and not progress.plain else footer(progress, whole=False)
     return _fitted(_heading(progress, now), account, after, foot)
 
@@ -61,14 +65,27 @@ def _calm(progress: Progress) -> str:
     return _heading(progress, None)
 
 
-def _tail(said: str) -> list[str]:
-    """The last words of what is being said, from a whole word on, its lines kept."""
-    text = said.strip()
-    if len(text) > TAIL_SHOWN:
-        cut_off = text[-TAIL_SHOWN:]
-        first = re.search(r"\s", cut_off)
-        text = "…" + (cut_off[first.end() :] if first else cut_off)
-    return [f"> {shown}" for line in text.splitlines() if (shown := plain(line, TAIL_SHOWN))]
+def _said(progress: Progress, tail: str) -> list[str]:
+    """What is being said: what a command prints as a block of code, the model's words as a quotation."""
+    text = _last_words(tail or progress.said)
+    lines = [line for line in text.splitlines() if line.strip()][-LINES_SHOWN:]
+    if tail and progress.running:
+        return fenced("\n".join(cut(line, COLUMNS) for line in lines)).split("\n") if lines else []
+    return [f"> {_MARK.sub(_escaped, shown)}" for line in lines if (shown := plain(line, TAIL_SHOWN))]
+
+
+def _last_words(said: str) -> str:
+    """The end of a text, from a whole word on."""
+    text = clean(said).strip()
+    if len(text) <= TAIL_SHOWN:
+        return text
+    cut_off = text[-TAIL_SHOWN:]
+    first = re.search(r"\s", cut_off)
+    return "…" + (cut_off[first.end() :] if first else cut_off)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"{found[1]}\\{found[2]}"
 
 
 def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
@@ -78,6 +95,8 @@ def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
         account = account[1:]
     while after and length("\n".join([head, *after, *ending])) > LIMIT:
         after = after[:-1]
+    if after.count(FENCE) % 2:  # a block of code whose end did not fit
+        after = after[: len(after) - 1 - after[::-1].index(FENCE)]
     return cut("\n".join([head, *account, *after, *ending]), LIMIT)
 
 
@@ -105,7 +124,8 @@ def _now(progress: Progress, now: datetime | None) -> str:
 def _so_far(step: Step, now: datetime | None) -> str:
     """How long a step runs; in steps of five seconds, so that time alone is seldom a reason to edit."""
     seconds = (now - step.began).total_seconds() if now is not None and step.began is not None else 0.0
-    return f" · {duration(seconds // 5 * 5 if seconds >= 10 else round(seconds))}" if seconds >= SHOWN_AFTER else ""
+    whole = int(seconds // 5 * 5 if seconds >= 10 else seconds)
+    return f" · {f'{whole} s' if whole < 60 else duration(whole)}" if seconds >= SHOWN_AFTER else ""
 
 
 def _steps(progress: Progress) -> list[str]:

@@ -55,10 +55,7 @@ async def test_f28_no_link_is_unfolded_and_no_secret_leaves_in_anything_that_is_
         card = await scenery.says(thread, "Sent.")
         await scenery.says(thread, "✅ **Done**")
         await scenery.until_delivered()
-        assert {file.filename for file in card.attachments} == {
-            "changes.diff",
-            "out-[redacted].txt",
-        } or card.attachments
+        assert {file.filename for file in card.attachments} == {"changes.diff", "out-_redacted_.txt"}
         shown = [
             m for place in (scenery.general, thread) for m in guild.messages(place) if m.author_id == guild.bot_user_id
         ]
@@ -66,8 +63,8 @@ async def test_f28_no_link_is_unfolded_and_no_secret_leaves_in_anything_that_is_
         for message in shown:
             files = [guild.file(file.id).decode() for file in message.attachments]
             told = "\n".join((message.content, str(message.embeds), *(f.filename for f in message.attachments), *files))
-            assert CANARY not in told
-            assert KEY not in told
+            for secret in (CANARY, KEY):
+                assert secret[:10] not in told, "nor half of it, where something was shortened"
             assert not message.content or message.flags & MessageFlag.SUPPRESS_EMBEDS
         assert CANARY not in guild.state.channel(thread).name
 

@@ -57,3 +57,14 @@ def test_values_of_the_environment_are_secret_by_their_names() -> None:
         "PATH": "/usr/bin:/bin", "KEYBOARD_LAYOUT": "de-latin1-nodeadkeys",
     }  # fmt: skip
     assert secrets_of(environment) == {"key-of-anthropic", "a-token-here"}
+
+
+def test_a_secret_that_is_being_said_is_held_back_until_it_is_known_as_one() -> None:
+    discretion = Discretion([CANARY])
+    said = f"it is {CANARY} and sk-ant-api03-AbCdEf0123456789AbCdEf."
+    for end in range(len(said) + 1):
+        shown = discretion.growing(said[:end])
+        assert CANARY[:5] not in shown
+        assert "sk-" not in shown
+    assert discretion.growing(f"{said} ") == "it is [redacted] and [redacted]. "
+    assert discretion.growing("all the words") == "all the words"

@@ -115,7 +115,7 @@ def test_a_step_that_takes_long_says_how_long() -> None:
     assert began is not None
     shown = [progress_text(progress, now=began + timedelta(seconds=s)).split("\n")[0] for s in (1, 4, 12, 14, 77)]
     times = [line.partition("`) · ")[2].partition(" ·")[0] for line in shown]
-    assert times == ["started <t:1767312000:R>", "4.0 s", "10 s", "10 s", "1 min 15 s"]
+    assert times == ["started <t:1767312000:R>", "4 s", "10 s", "10 s", "1 min 15 s"]
 
 
 def test_what_runs_together_is_counted() -> None:
@@ -174,6 +174,29 @@ def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None
     assert "Paused" not in progress_text(after(STARTED, REQUESTED, pause, resume))
     assert "💬 **Waiting for your answer**" in progress_text(after(STARTED, Asked(question="q", text="Which?")))
     assert "🔐 **Waiting for your approval**" in progress_text(after(STARTED, Asked(question="q", sort="approval")))
+
+
+def test_what_a_command_prints_is_shown_as_it_is_and_the_models_words_as_a_quotation() -> None:
+    printed = "\n".join(f"line {number}" for number in range(20)) + "\n- [1, 2]\n\nFAILED ``` (failures=1)"
+    shown = progress_text(after(STARTED, REQUESTED, called(1, command="make")), printed).split("```")
+    assert shown[1].strip().splitlines() == [
+        *(f"line {n}" for n in range(16, 20)),
+        "- [1, 2]",
+        "FAILED ˋˋˋ (failures=1)",
+    ]
+    assert len(shown) == 3
+    said = progress_text(after(STARTED, REQUESTED), "First:\n- one\n1. two\n**loud**")
+    assert "> First:\n> \\- one\n> 1\\. two\n> \\*\\*loud" in said
+
+
+def test_a_block_of_code_that_does_not_fit_is_left_out_whole() -> None:
+    skipped = tuple(FileRef(name="n" * 80, skipped="*" * 150) for _ in range(5))
+    todo = TodoChanged(items=tuple(Todo(text="t" * 80) for _ in range(9)))
+    for lines in range(1, 7):
+        progress = after(STARTED.model_copy(update={"files": skipped}), REQUESTED, todo, called(1, command="make"))
+        text = progress_text(progress, "\n".join(["x" * 60] * lines))
+        assert length(text) <= LIMIT
+        assert text.count("```") in (0, 2)
 
 
 def test_quiet_is_one_calm_line_until_something_is_wanted() -> None:
