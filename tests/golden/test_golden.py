@@ -114,9 +114,9 @@ def test_nothing_of_an_event_is_lost_by_reading_it(line: str) -> None:
 def test_unknown_fields_of_a_later_version_are_ignored(line: str) -> None:
     old = json.loads(line)
     newer = with_unknown_fields(old)
-    # Arguments of a call and the parts of a score are open maps: what is in them is content.
-    for name in ("arguments", "parts"):
-        if name in old["event"]:
+    # Arguments of a call, the parts of a score and answers by part are open maps: what is in them is content.
+    for name in ("arguments", "parts", "answers"):
+        if isinstance(old["event"].get(name), dict):
             newer["event"][name] = old["event"][name]
     for block, was in zip(newer["event"].get("blocks", ()), old["event"].get("blocks", ()), strict=True):
         if "arguments" in was:

@@ -115,7 +115,19 @@ def middle() -> Iterable[e.Event]:
         question="q00000000001", sort="approval", text="May I?", options=(OPTION,), call="req00002.0",
         args_sha="33" * 32, who_may="operator", expires=LATER,
     )  # fmt: skip
-    yield e.Decided(question="q00000000001", by=ANN, choice="1", text="yes")
+    yield e.Gated(call="req00002.0", args_sha="33" * 32, reason="deletes src", who_may="operator", state_sha="55" * 32)
+    yield e.Decided(question="q00000000001", by=ANN, choice="allow", text="yes")
+    yield e.Asked(
+        question="q00000000002", text="Two things:", call="req00002.0",
+        parts=(e.Part(id="1", text="Which?", options=(OPTION,)), e.Part(id="2", text="When?")),
+    )  # fmt: skip
+    yield e.Decided(
+        question="q00000000002", by=ANN, choice="text", text="1: Go on, 2: now", answers={"1": "Go on", "2": "now"}
+    )
+    yield e.InputReceived(
+        inbox="902", sort="pause", author=e.Person(id="0", name="Threadwright"), text="the thread is locked"
+    )
+    yield e.InputReceived(inbox="903", sort="resume", author=ANN)
     yield e.DeadlinePassed(ref="q00000000001")
     yield e.Intervened(rule="repetition", text="You repeat yourself.")
     yield e.Escalated(from_tier=2, to_tier=3, trigger="same error 3 times")
@@ -124,8 +136,12 @@ def middle() -> Iterable[e.Event]:
     yield e.TodoChanged(items=(e.Todo(text="fix range", state="doing"), e.Todo(text="run tests")))
     yield e.PlanEntered()
     yield e.PlanExited(plan="Fix, then test.")
-    yield e.CheckpointSaved(manifest="manifest-1", through_seq=20)
-    yield e.WorkspaceRestored(manifest="manifest-1", lost="interpreters, /tmp")
+    yield e.CheckpointSaved(manifest="manifest-1", through_seq=20, problem="one file could not be read")
+    yield e.CommitCreated(
+        offer="o00000000001", branch="threadwright/fix-range", commit="ab" * 20, base="main", base_commit="cd" * 20,
+        message="Fix the end of range", files=("src/range.py",), insertions=2, deletions=1,
+        diffstat=" src/range.py | 3 ++-", repository="lib", diff=BLOB,
+    )  # fmt: skip
     yield e.SubagentStarted(child="xchild000000", call="req00002.0", grant_usd=0.5)
     yield e.SubagentFinished(child="xchild000000", spent_usd=0.1, result="Nothing found.")
 
@@ -149,7 +165,10 @@ def ending() -> Iterable[e.Event]:
 
 
 def outcome() -> Iterable[e.Event]:
-    """What was said and learned afterwards."""
+    """What was said, done and learned afterwards."""
+    yield e.WorkspaceRestored(manifest="manifest-1", lost="interpreters, /tmp", files=("src/range.py",), by=ANN)
+    yield e.BranchMerged(offer="o00000000001", branch="threadwright/fix-range", commit="ef" * 20, by=ANN)
+    yield e.BranchRejected(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, by=ANN)
     yield e.FeedbackGiven(by=ANN, vote="down", target="x/result")
     yield e.Evaluated(score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass")
     yield e.Reflected(reflection="r00000000002", problem="")
