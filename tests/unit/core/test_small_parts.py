@@ -7,9 +7,12 @@ from datetime import timedelta
 import pytest
 
 from agentic.core import failing
-from agentic.core.events import Asked, DeadlinePassed, Started
-from agentic.core.execution import Execution
-from agentic.core.identity import batch_id, call_id, execution_id, question_id, request_id
+from agentic.core.completion import created_files
+from agentic.core.events import Asked, DeadlinePassed, FileChange, InputReceived, PlanEntered, QuotedMessage, Started
+from agentic.core.execution import Deeds, Execution
+from agentic.core.frozen import changed
+from agentic.core.identity import batch_id, call_id, execution_id, question_id, request_id, side_target
+from agentic.core.telling import guidance
 from agentic.core.triage import triage
 from tests.unit.core.building import BEGUN, YOU, Log
 
@@ -72,3 +75,34 @@ def test_a_lost_request_is_not_waited_for() -> None:
     assert failing.back_off(log.execution) is None
     assert not failing.is_final(log.execution)
     assert failing.ended(Log().execution).reason == "failed"
+
+
+def test_files_are_this_execution_s_own_when_the_first_thing_it_did_was_to_make_them() -> None:
+    deeds = Deeds(
+        changes=(
+            FileChange(path="a", kind="added", sha_after="1"),
+            FileChange(path="a", kind="deleted", sha_before="1"),
+            FileChange(path="b", kind="deleted", sha_before="2"),
+            FileChange(path="b", kind="added", sha_after="3"),
+            FileChange(path="c", kind="modified", sha_before="4", sha_after="5"),
+        )
+    )
+    assert created_files(deeds) == {"a"}
+
+
+def test_an_event_that_the_rules_do_not_read_moves_only_the_position() -> None:
+    log = Log()
+    before = log.execution
+    after = log.add(PlanEntered())
+    assert changed(after, seq=before.seq, at=before.at) == before
+
+
+def test_a_stop_of_a_side_question_names_it() -> None:
+    assert side_target("x1") == "side/x1"
+
+
+def test_what_guidance_replies_to_stands_with_it_as_data() -> None:
+    event = InputReceived(
+        inbox="1", sort="guidance", author=YOU, text="this one", quoted=(QuotedMessage(author="ann", text="use\nb.py"),)
+    )
+    assert guidance(event).endswith("> ann: use\n> b.py")
