@@ -55,7 +55,7 @@ from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
 from bot.starting import Beginning, policy_from
-from bot.state import DATABASE, LESSONS, open_lessons, open_store
+from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
 from bot.undoing import Undoing
 from bot.workshop import Workshop
@@ -143,7 +143,7 @@ class App:
         state = place.home / "sandboxes"
         sandboxes = Sandboxes(state, _chooser(settings, state), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
-        snapshots = Snapshots(place.home / "checkpoints", home=settings.home)
+        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home)
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
             offers=place.recovers,

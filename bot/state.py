@@ -24,7 +24,9 @@ from reflexion.ports import LessonStore
 DATABASE = "threadwright.sqlite"
 LESSONS = "lessons.sqlite"
 TASKS = "tasks"
-KEPT_TASKS = 50
+CHECKPOINTS = "checkpoints"
+KEPT_TASKS, KEPT_COPIES = 50, 5
+"""Tasks whose state is kept, and those of them whose copies of a workspace are: each may be as large as the folder."""
 _REASONS = {
     errno.EACCES: "it cannot be written to",
     errno.EPERM: "it cannot be written to",
@@ -88,12 +90,15 @@ def usable(home: Path) -> Generator[None]:
 
 
 def new_task_folder(home: Path, now: datetime) -> Path:
-    """State of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed."""
+    """State of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed, copies of workspaces earlier."""
     tasks = home / TASKS
     folder = tasks / f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
     with usable(home):
         tasks.mkdir(parents=True, exist_ok=True)
-        for old in sorted(tasks.iterdir(), reverse=True)[KEPT_TASKS - 1 :]:
+        newest = sorted(tasks.iterdir(), reverse=True)
+        for old in newest[KEPT_TASKS - 1 :]:
             shutil.rmtree(old, ignore_errors=True)
+        for old in newest[KEPT_COPIES - 1 : KEPT_TASKS - 1]:
+            shutil.rmtree(old / CHECKPOINTS, ignore_errors=True)
         folder.mkdir()
     return folder

@@ -1,0 +1,22 @@
+"""State of `threadwright task`: so much of it is kept, and copies of workspaces less long."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.state import CHECKPOINTS, KEPT_COPIES, KEPT_TASKS, new_task_folder
+
+
+def test_old_tasks_go_and_their_copies_of_workspaces_before_them(tmp_path: Path) -> None:
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    made: list[Path] = []
+    for number in range(KEPT_TASKS + 3):
+        made.append(new_task_folder(tmp_path, begun + timedelta(minutes=number)))
+        (made[-1] / CHECKPOINTS / "1").mkdir(parents=True)
+        (made[-1] / "threadwright.sqlite").write_text("kept")
+    assert [folder.exists() for folder in made] == [False] * 3 + [True] * KEPT_TASKS
+    assert [(folder / CHECKPOINTS).exists() for folder in made[-KEPT_COPIES - 2 :]] == [False] * 2 + [
+        True
+    ] * KEPT_COPIES
+    assert all((folder / "threadwright.sqlite").exists() for folder in made[3:])
