@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := agentic bench bot deploy reflexion tests
 LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
+JOBS ?= 2
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
 .PHONY: help setup run test check coverage faults conformance bench mutants
@@ -31,8 +32,8 @@ $(STAMP):
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run
 
-test: setup ## run the tests (ARGS=... for pytest)
-	$(BIN)/python -m pytest $(ARGS)
+test: setup ## run the tests, two files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 check: setup ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
 	$(BIN)/ruff format --check $(CODE)
