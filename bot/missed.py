@@ -5,12 +5,13 @@ Bounded: a day back and two hundred messages a channel; what lies beyond is said
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import discord
 
-from bot.emoji import STOP, normalised
+from bot.emoji import meaning
 
 AGE = timedelta(hours=24)
 MESSAGES = 200
@@ -36,16 +37,23 @@ async def messages_after(client: discord.Client, channel: str, mark: int) -> Mis
     return Missed(messages, cut=len(found) > MESSAGES or (mark < oldest and bool(found)))
 
 
-async def stops_in(client: discord.Client, thread: str, since: datetime) -> list[tuple[str, int]]:
-    """(message, person) of each 🛑 on the bot's messages in a thread since then.  Raises what discord.py raises."""
+async def stops_in(
+    client: discord.Client, thread: str, since: datetime, custom: Mapping[str, str]
+) -> list[tuple[str, int]]:
+    """(message, person) of each 🛑 on the bot's messages in a thread since then.  Raises what discord.py raises.
+
+    ``custom`` maps ids of custom emoji to the signs they stand for.
+    """
     place = await place_of(client, thread)
     own = [m async for m in place.history(limit=LOOKED_AT) if client.user is not None and m.author == client.user]
-    return [stop for message in own if message.created_at >= since for stop in await _stops_on(message)]
+    return [stop for message in own if message.created_at >= since for stop in await _stops_on(message, custom)]
 
 
-async def stops_on(client: discord.Client, channel: str, message: str) -> list[tuple[str, int]]:
+async def stops_on(
+    client: discord.Client, channel: str, message: str, custom: Mapping[str, str]
+) -> list[tuple[str, int]]:
     """The same for one message.  Raises what discord.py raises."""
-    return await _stops_on(await (await place_of(client, channel)).fetch_message(int(message)))
+    return await _stops_on(await (await place_of(client, channel)).fetch_message(int(message)), custom)
 
 
 async def place_of(client: discord.Client, channel: str) -> discord.abc.Messageable:
@@ -56,10 +64,11 @@ async def place_of(client: discord.Client, channel: str) -> discord.abc.Messagea
     return known
 
 
-async def _stops_on(message: discord.Message) -> list[tuple[str, int]]:
+async def _stops_on(message: discord.Message, custom: Mapping[str, str]) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for reaction in message.reactions:
-        sign = reaction.emoji if isinstance(reaction.emoji, str) else ""
-        if normalised(sign) == STOP:
+        sign = reaction.emoji
+        name, id = (sign, "") if isinstance(sign, str) else (sign.name, str(sign.id or ""))
+        if meaning(name, id, custom) == ("stop", ""):
             found += [(str(message.id), user.id) async for user in reaction.users()]
     return found

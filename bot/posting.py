@@ -24,6 +24,7 @@ from agentic.core.identity import digest
 from bot.asking import Standing
 from bot.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.discretion import Discretion
+from bot.lookback import may_look_back
 from bot.render import LIMIT, Attached, cut
 from bot.sending import Crowded, Sender, Urgency
 
@@ -241,6 +242,10 @@ class Desk:
         """Read something of a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
         target = self._channel(channel)
         return await self._judged(Urgency.MESSAGE, lambda: look(target))
+
+    async def may_look_back(self, channel: str, person: str) -> bool:
+        """Whether a person may read back what was said in a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
+        return await self._judged(Urgency.MESSAGE, lambda: may_look_back(self._client, int(channel), int(person)))
 
     def _own(self, message: discord.Message) -> bool:
         return self._client.user is not None and message.author.id == self._client.user.id

@@ -33,15 +33,17 @@ class Quoting:
         """Read by this desk from now on."""
         self._desk = desk
 
-    async def recent(self, thread: str, before: str) -> tuple[QuotedMessage, ...]:
+    async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
         """What others said before a message, oldest first: at most 50 messages of 30 minutes; () if it cannot be read.
 
-        A thread that was made from the message has nothing before it.
+        A thread that was made from the message has nothing before it; ``reader`` is the person for whom it is read.
         """
         if self._desk is None or before == thread or not before.isdecimal():
             return ()
         try:
             async with asyncio.timeout(SECONDS):
+                if reader.isdecimal() and not await self._desk.may_look_back(thread, reader):
+                    return ()
                 said = await self._desk.look(thread, partial(_said, before=before))
         except (Held, Gone, Unfit, TimeoutError) as error:
             log.info("thread %s: what was said before cannot be read: %s", thread, error or "it takes too long")

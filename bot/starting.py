@@ -43,8 +43,8 @@ class Lessons(Protocol):
 class Quotes(Protocol):
     """What was said in a thread lately."""
 
-    async def recent(self, thread: str, before: str) -> tuple[QuotedMessage, ...]:
-        """Messages before a message, at most 50 of the last 30 minutes."""
+    async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
+        """Messages before a message, at most 50 of the last 30 minutes, that ``reader`` may read as well."""
         ...
 
 
@@ -66,7 +66,8 @@ class Beginning:
         files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
-        recent = await self.quotes.recent(item.thread, item.message or item.id) if self.quotes else ()
+        said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
+        recent = await said if said is not None else ()
         return Started(
             thread=item.thread,
             task=item.text,

@@ -52,6 +52,11 @@ class Places(commands.Cog):
         self.bot.catching.ready()
 
     @commands.Cog.listener()
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """A server of Discord's that was out of order is back."""
+        await self.on_guild_join(guild)
+
+    @commands.Cog.listener()
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """The bot was removed: what runs there is kept for when it is back."""
         await _kept(self.bot.tending.look_all(guild.id))
@@ -93,10 +98,11 @@ class Places(commands.Cog):
     async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str) -> None:
         """Obey a 🛑 that was given while nobody listened, and notice that the task's message is gone."""
         began, channel = row.started_at or when(), session.channel or row.thread
-        found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began))
+        custom = self.bot.options.custom_emoji
+        found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began, custom))
         if task.isdecimal():
             found += await self._looked(
-                channel, lambda _: stops_on(self.bot, channel, task), gone=(task, session.guild)
+                channel, lambda _: stops_on(self.bot, channel, task, custom), gone=(task, session.guild)
             )
         guild = self.bot.get_guild(int(session.guild)) if session.guild else None
         for message, person in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.guild.misbehave import Delayed, Rule
+from bot.guild.permissions import Permission
 from bot.quoting import SECONDS, Quoting
 from tests.integration.bot.talking import Scenery
 
@@ -35,3 +36,21 @@ async def test_a_thread_that_cannot_be_read_in_time_quotes_nothing(scenery: Scen
     guild.misbehave(Rule("GET */messages", Delayed(SECONDS + 2)))
     assert await quoting.recent(str(thread), str(posted.id)) == ()
     assert len(await quoting.recent(str(thread), str(posted.id))) == 1
+
+
+async def test_f40_nobody_learns_through_the_bot_what_they_may_not_read_back(scenery: Scenery) -> None:
+    guild = scenery.guild
+    bob, late = str(guild.add_member("bob").id), str(guild.add_member("late").id)
+    thread = (await guild.create_thread(scenery.general, "ours")).id
+    await guild.post(thread, "the plan is to sell", author="bob")
+    posted = await guild.post(thread, "what did they say?", author="late")
+    quoting = Quoting()
+    quoting.through(scenery.bot.desk)
+    for reader in (bob, late):
+        assert len(await quoting.recent(str(thread), str(posted.id), reader)) == 1
+    guild.deny(scenery.general, Permission.READ_MESSAGE_HISTORY, member="late")
+    channel = scenery.bot.get_channel(scenery.general)
+    await scenery.until(lambda: any(o.read_message_history is False for o in channel.overwrites.values()))
+    assert await quoting.recent(str(thread), str(posted.id), late) == ()
+    assert len(await quoting.recent(str(thread), str(posted.id), bob)) == 1
+    assert await quoting.recent(str(thread), str(posted.id), "12345") == ()
