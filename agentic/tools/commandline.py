@@ -69,7 +69,7 @@ class Line:
         return inner
 
     def _simple(self, words: list[str], writes: list[str]) -> Iterator[Simple]:
-        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{", "time")):
+        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{")):
             words = words[1:]
         while words and (assigned := _ASSIGNED.fullmatch(words[0])):
             self._variables[assigned[1]] = assigned[2]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 import shlex
 from collections.abc import Callable, Iterator
 
@@ -35,14 +36,21 @@ DERIVED_FILES = (
 )  # fmt: skip
 _PREFIXES = frozenset((
     "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "command", "builtin", "exec",
-    "busybox", "chronic", "xargs", "parallel", "watch", "unbuffer", "eatmydata",
+    "busybox", "chronic", "xargs", "parallel", "watch", "unbuffer", "eatmydata", "coproc",
 ))  # fmt: skip
-_WITH_VALUE = frozenset((
-    "-u", "-g", "-n", "-P", "-I", "-L", "-s", "-d", "-E", "-k", "--signal", "-S", "-C", "-j", "-o", "-e",
-))  # fmt: skip
+_WITH_VALUE: dict[str, frozenset[str]] = {
+    "sudo": frozenset(("-u", "-g", "-h", "-p", "-C", "-T", "-R", "-D")), "doas": frozenset(("-u", "-C")),
+    "env": frozenset(("-u", "-C", "-S")), "nice": frozenset(("-n",)), "ionice": frozenset(("-c", "-n", "-p")),
+    "timeout": frozenset(("-s", "-k", "--signal", "--kill-after")), "stdbuf": frozenset(("-i", "-o", "-e")),
+    "xargs": frozenset(("-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s")), "parallel": frozenset(("-j", "-a", "-n", "-I")),
+    "watch": frozenset(("-n",)), "exec": frozenset(("-a",)), "time": frozenset(("-f", "-o")),
+}  # fmt: skip
+"""Options of a prefix that take the next word."""
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "ash"))
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
 _DISKS = ("mkfs", "wipefs", "shred", "blkdiscard", "fdisk", "sfdisk", "parted", "mkswap", "badblocks", "srm")
+_PYTHON = re.compile(r"\bpython[\d.]*\b[^\n]*<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n(.*?)^\s*\1\s*$", re.DOTALL | re.MULTILINE)
+"""Code that an interpreter is given by a here-document."""
 DEPTH = 5
 MOST_PATHS, MOST_FILES = 40, 20_000
 DEEP = "runs commands inside of commands, deeper than can be read"
@@ -56,7 +64,7 @@ def gate(command: str, created: frozenset[str] = frozenset(), cwd: str = ".", de
         why = _gate_simple(simple, created, depth)
         if why:
             return why
-    return ""
+    return next((why for found in _PYTHON.finditer(command) if (why := gate_code(found[2], created))), "")
 
 
 def gate_code(code: str, created: frozenset[str] = frozenset()) -> str:
@@ -145,7 +153,7 @@ def _bare(words: list[str]) -> tuple[list[str], bool]:
         name, words = _name(words[0]), words[1:]
         piped = piped or name in ("xargs", "parallel")
         while words and (words[0].startswith("-") or "=" in words[0]):
-            words = words[2:] if words[0] in _WITH_VALUE and name != "env" else words[1:]
+            words = words[2:] if words[0] in _WITH_VALUE.get(name, ()) else words[1:]
         if name == "timeout":
             words = words[1:]
     return words, piped
