@@ -117,6 +117,11 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: dict[str, tuple[asyncio.Lock, int]] = {}
 
+    @property
+    def lanes(self) -> int:
+        """How many are in use."""
+        return len(self._lanes)
+
     @asynccontextmanager
     async def lane(self, channel: str) -> AsyncGenerator[None]:
         """Hold the channel's lane, first come, first served."""
