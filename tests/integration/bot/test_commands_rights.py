@@ -75,7 +75,10 @@ async def test_f42_a_thread_of_another_guild_is_neither_proposed_nor_found(guild
         mine = await one.worked()
         now = datetime.now(UTC)
         await one.scenery.store.save_session(SessionRow(FOREIGN, "1", "777777777777777777", "secret plan", now, now))
+        disguised = str((await guild.create_thread(one.scenery.general, "looks like ours")).id)
+        await one.scenery.store.save_session(SessionRow(disguised, str(one.scenery.general), "777777777777777777"))
         assert await one.proposes(mine, "logs", "thread") == [str(mine)]
+        assert "no thread" in words(await one.slash(mine, "logs", {"thread": disguised}))
         for name in ("logs", "status", "cost", "stop", "memory", "checkpoints"):
             said = words(await one.slash(mine, name, {"thread": FOREIGN}))
             assert "no thread" in said, f"{name}: {said}"

@@ -31,6 +31,8 @@ async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_menti
         await scenery.talk.finish(scenery.talk.newest(thread), "Here it is.", files=("out.txt",))
         answer = await scenery.says(thread, "Here it is.")
         assert [file.filename for file in answer.attachments] == ["out.txt"]
+        await guild.post(thread, "!status")
+        await guild.wait_for(lambda g: any(m.embeds for m in g.messages(thread) if m.author_id == g.bot_user_id))
 
 
 def test_each_permission_of_the_link_is_one_that_discord_has() -> None:
