@@ -19,6 +19,7 @@ from agentic.ports import Lease, Toolbox
 from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind
+from bot.queueing import word_of_waiting
 from bot.session import Session, starts
 from bot.siding import side_questions
 from bot.tenure import ThreadTaken, take, while_held
@@ -147,7 +148,9 @@ class _Serving:
     async def _hold(self, execution: str, work: InboxItem | str) -> None:
         session, ground = self._session, self._ground
         halted, aside = session.halt.is_set(), bool(session.question or session.paused)
-        async with ground.slots.slot(session.thread, hurried=halted, aside=aside):
+        async with contextlib.AsyncExitStack() as stack:
+            async with word_of_waiting(session, execution):
+                await stack.enter_async_context(ground.slots.slot(session.thread, hurried=halted, aside=aside))
             lease = await self._take(isinstance(work, str))
             try:
                 work_done = self._run(lease, execution, work)

@@ -1,0 +1,38 @@
+"""Who has to wait for a free place is told so."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic.models.scripted import answer
+from bot import queueing
+from tests.unit.threads.house import Bench, house
+
+FINISH = answer("", ("finish", {"answer": "done"}))
+WORK = answer("", ("work", {}))
+
+
+async def test_a_task_that_waits_for_a_place_is_told_how_many_are_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queueing, "AFTER", 0.02)
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(20), house([WORK, FINISH, FINISH, FINISH], bench=bench, limit=1) as home:
+        await home.say("first", "100")
+        await bench.began.wait()
+        await home.say("second", "200")
+        await home.say("third", "300")
+
+        async def waiting(thread: str) -> str:
+            while not (found := [text for text in await home.texts(thread) if "Waiting for a free place" in text]):
+                await asyncio.sleep(0.01)
+            return found[0]
+
+        assert "the tasks that run now are before this one" in await waiting("200")
+        assert "the running tasks and 1 more are before this one" in await waiting("300")
+        assert not any("Waiting" in text for text in await home.texts("100"))
+        bench.hold.set()
+        for thread in ("100", "200", "300"):
+            await home.threads.idle(thread)
+            assert await home.reasons(thread) == ["done"]
