@@ -34,7 +34,7 @@ from agentic.core.telling import guidance, pending_message
 from tests.unit.core.building import YOU
 from tests.unit.core.simulating import GATED, Drawn, simulate
 
-many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @many
