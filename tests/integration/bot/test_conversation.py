@@ -160,3 +160,15 @@ async def test_an_answer_may_bring_a_file(here: Whole) -> None:
     await here.guild.post(thread, "this one", files=[("choice.txt", b"x")])
     await here.says(thread, "answered <ask me first>")
     assert list((here.app.settings.home / "workspaces" / str(thread)).rglob("choice.txt"))
+
+
+async def test_a_dot_queues_a_task_and_the_queue_is_listed_and_begins_in_its_order(here: Whole) -> None:
+    thread = await running(here)
+    await here.guild.post(thread, ". then this")
+    await here.says(thread, "Queued: it begins when")
+    await here.guild.post(thread, ". and that")
+    listed = await here.says(thread, "Queued as number 2")
+    assert listed.content.splitlines()[1:] == ["1. “then this”", "2. “and that”"]
+    here.mind.go.set()
+    await here.says(thread, "answered <and that>")
+    assert [row.task for row in await here.app.store.executions(str(thread))] == ["hold it", "then this", "and that"]
