@@ -1,0 +1,126 @@
+"""The final card: what it says, and what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.core.events import (
+    CheckpointSaved,
+    ChosenLesson,
+    Claim,
+    FileChange,
+    Finished,
+    Reason,
+    Triaged,
+)
+from bot.card import WITHOUT_FINISH, card, learned, undoable
+from bot.differences import difference
+from bot.progress import Changed
+from bot.wording import progress_text
+from tests.unit.bot.following import STARTED, after, called, ended
+
+
+@pytest.mark.parametrize("reason", ["stopped", "failed", "stuck", "limit", "budget", "cancelled"])
+def test_an_end_that_is_no_success_says_so_first(reason: Reason) -> None:
+    progress = after(STARTED, Finished(reason=reason, answer="Text."))
+    head, body, *_ = card("Text.", progress).split("\n\n")
+    assert body == "Text."
+    assert head in progress_text(progress)
+    assert "Done" not in head
+
+
+def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
+    claims = (
+        Claim(text="tests pass.", command="pytest", exit_code=0, verdict="proven"),
+        Claim(text="built", file="dist/a.whl", sha="0123456789abcdef", verdict="contradicted", note="no such file"),
+        Claim(text="it is fast"),
+    )
+    changes = [
+        FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2"),
+        FileChange(path="b.py", kind="deleted", sha_before="3"),
+    ]
+    lessons = (ChosenLesson(id="l", kind="pitfall", text="Off by one at the end of a range"),)
+    progress = after(
+        STARTED.model_copy(update={"lessons": lessons}), called(1), ended(1, changes=changes),
+        Finished(reason="done", answer="", claims=claims),
+    )  # fmt: skip
+    differences = [
+        difference(progress.changed[0], b"one\ntwo\n", b"one\nTWO\n"),
+        difference(progress.changed[1], b"gone\n", b""),
+    ]
+    assert card("Fixed.", progress, differences).splitlines() == [
+        "Fixed.",
+        "",
+        "**What I changed**",
+        "- `a.py` +1 −1",
+        "- `b.py` deleted −1",
+        "```diff",
+        " one",
+        "-two",
+        "+TWO",
+        "```",
+        "",
+        "**How I know**",
+        "✔ tests pass — `pytest` → exit 0",
+        "✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
+        "◻ unproven: it is fast",
+        "",
+        "-# used: Off by one at the end of a range",
+    ]
+
+
+def test_nothing_is_said_of_what_is_empty_and_talk_is_the_answer_alone() -> None:
+    end = Finished(reason="done", answer="42.")
+    assert card("42.", after(STARTED, end)) == "42."
+    claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
+    talk = after(STARTED, Triaged(talk=True), end.model_copy(update={"claims": (claim,)}))
+    assert talk.plain
+    assert card("42.", talk) == "42."
+    assert not after(STARTED, Triaged(talk=True), Finished(reason="failed", answer="")).plain
+
+
+def test_a_file_that_is_as_it_was_is_no_change_and_a_new_one_that_was_deleted_neither() -> None:
+    there = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")
+    back = FileChange(path="a.py", kind="modified", sha_before="2", sha_after="1")
+    new, gone = FileChange(path="t", kind="added", sha_after="9"), FileChange(path="t", kind="deleted", sha_before="9")
+    progress = after(STARTED, called(1), ended(1, changes=[there, new]), called(2), ended(2, changes=[back, gone]))
+    assert progress.changed == ()
+    one = after(STARTED, called(1), ended(1, changes=[there, new]))
+    assert [(change.path, change.kind) for change in one.changed] == [("a.py", "modified"), ("t", "added")]
+
+
+def test_undo_is_offered_where_something_changed_and_a_checkpoint_was_saved_before() -> None:
+    saved, failed = (
+        CheckpointSaved(manifest="m", through_seq=1),
+        CheckpointSaved(manifest="", through_seq=1, problem="full"),
+    )
+    change = ended(1, changes=[FileChange(path="a.py", kind="added", sha_after="1")])
+    end = Finished(reason="done", answer="ok")
+    assert undoable(after(STARTED, saved, called(1), change, end))
+    assert not undoable(after(STARTED, called(1), change, end))
+    assert not undoable(after(STARTED, saved, called(1), ended(1), end))
+    assert not undoable(after(STARTED, failed, called(1), change, end))
+    assert "-# Undo is not possible: full" in card("ok", after(STARTED, failed, called(1), change, end))
+    later = after(STARTED, saved, called(1), change, failed, end)
+    assert undoable(later), "what could not be saved at the end does not matter for going back to the beginning"
+
+
+def test_what_was_learned_stands_above_the_footer_once() -> None:
+    with_it = learned("Done.\n\n-# used: x\n-# coder · 3 turns", "Ranges\nexclude *the* end")
+    assert with_it == "Done.\n\n-# used: x\n-# learned: Ranges exclude \\*the\\* end\n-# coder · 3 turns"
+    assert learned(with_it, "more") is None
+    assert learned("Talk.", "x") == "Talk.\n-# learned: x"
+
+
+def test_a_difference_is_told_without_content_where_there_is_none_to_compare() -> None:
+    change = Changed("a.bin", "1", "2")
+    for before, after_ in ((None, b"x"), (b"x", None), (b"\xff\0", b"x")):
+        found = difference(change, before, after_)
+        assert (found.added, found.removed, found.lines) == (None, None, ())
+
+
+def test_an_answer_without_evidence_says_so_in_plain_words() -> None:
+    claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
+    text = card("42.", after(STARTED, Finished(reason="done", answer="42.", claims=(claim,))))
+    assert text.endswith("◻ I gave no evidence for this answer.")
+    assert "finish" not in text
