@@ -12,7 +12,6 @@ import io
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias, TypeVar, cast
 
 import aiohttp
@@ -217,17 +216,6 @@ class Desk:
 
         async def look() -> list[str]:
             return [str(m.id) async for m in target.history(limit=LOOK_BACK) if self._own(m) and key in keys_of(m)]
-
-        return (await self._judged(Urgency.MESSAGE, look, channel, "look"))[::-1]
-
-    async def said_before(self, channel: str, message: str, limit: int) -> list[tuple[str, str, datetime]]:
-        """(author, text, when) of what others said in a channel before a message, oldest first.  Raises ``Held``."""
-        target = self._channel(channel)
-        before = discord.Object(int(message))
-
-        async def look() -> list[tuple[str, str, datetime]]:
-            messages = [m async for m in target.history(limit=limit, before=before) if m.content and not self._own(m)]
-            return [(m.author.display_name, m.content, m.created_at) for m in messages]
 
         return (await self._judged(Urgency.MESSAGE, look, channel, "look"))[::-1]
 
