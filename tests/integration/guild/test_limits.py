@@ -37,7 +37,7 @@ async def test_the_51st_request_of_a_second_is_refused_globally_and_says_nothing
     for n in range(50):
         path = f"/channels/{guild.channel().id}" if n % 2 else "/users/@me"
         assert (await raw("GET", path))[0] == 200
-    status, answer, response = await raw("GET", f"/guilds/{guild.guild_id}")
+    status, answer, response = await raw("POST", raw.messages, {"content": "x"})  # a route with a bucket
     assert (status, answer["global"]) == (429, True)
     keeps_to(answer, "rate_limited")
     assert response.headers["X-RateLimit-Global"] == "true"
