@@ -97,6 +97,7 @@ export async function jump(id) {
 // New messages are read out; a whole page of them, or one that changes, is not.
 export function drawAll() {
   log.setAttribute("aria-busy", "true");
+  const focused = log.contains(document.activeElement) ? document.activeElement.id : "";
   const nodes = [];
   let before = null;
   for (const one of room.messages.values()) {
@@ -105,6 +106,7 @@ export function drawAll() {
     before = one;
   }
   log.replaceChildren(...(nodes.length ? nodes : [welcome()]));
+  if (focused && focused !== "log") at(focused)?.focus({ preventScroll: true });
   requestAnimationFrame(() => log.setAttribute("aria-busy", "false"));
 }
 

@@ -129,7 +129,7 @@ function replyLine(message, room) {
   const words = target.content?.replace(/^\s*(?:-#|#{1,3}|>(?:>>)?)[ \t]+/gm, "");
   const text = words || gist(target);
   line.append(button("link", `Reply to ${target.author.username}: go there`, () => room.jump(target.id),
-    el("b", "", target.author.username), " ", ...inline(text.replace(/\s+/g, " ").slice(0, 120), room.names)));
+    el("b", "", target.author.username), " ", el("span", "", ...inline(text.replace(/\s+/g, " ").slice(0, 120), room.names)).textContent));
   return line;
 }
 

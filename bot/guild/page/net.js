@@ -25,15 +25,16 @@ export async function call(method, path, body, files = []) {
   return answer;
 }
 
+// The first reason, with the option or field that it is about where there is one.
 function explain(answer) {
   const reasons = [];
-  const walk = (node) => {
+  const walk = (node, name) => {
     for (const [key, value] of Object.entries(node ?? {})) {
-      if (key === "_errors") reasons.push(...value.map((one) => one.message));
-      else if (typeof value === "object") walk(value);
+      if (key === "_errors") reasons.push(...value.map((one) => (name && name !== "content" ? `${name}: ${one.message}` : one.message)));
+      else if (typeof value === "object") walk(value, /^\d+$/.test(key) ? name : key);
     }
   };
-  walk(answer.errors);
+  walk(answer.errors, "");
   return reasons[0] ?? answer.message;
 }
 

@@ -1,0 +1,98 @@
+"""The side of the page: direct messages, what is unread, and where the bot works or waits."""
+
+from __future__ import annotations
+
+import discord
+import pytest
+from discord import ui
+from playwright.async_api import Page, expect
+
+from bot.guild import LocalGuild
+from tests.integration.guild.browsers import NEEDS_CHROMIUM
+from tests.integration.guild.harness import Client, logged_in
+
+pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+
+
+def buttons(*custom_ids: str) -> ui.View:
+    """A view with such buttons."""
+    view = ui.View(timeout=None)
+    for custom_id in custom_ids:
+        view.add_item(ui.Button[ui.View](label=custom_id, custom_id=custom_id))
+    return view
+
+
+async def test_the_bot_is_written_to_directly_and_answers(page: Page, guild: LocalGuild, client: Client) -> None:
+    await page.get_by_role("button", name="Write to Threadwright").click()
+    await expect(page.get_by_role("heading", name="Threadwright", exact=True)).to_be_visible()
+    await expect(page.get_by_text("no mention is needed")).to_be_visible()
+    await page.get_by_label("Message", exact=True).fill("in private")
+    await page.keyboard.press("Enter")
+    (heard,) = await client.hears("message")
+    assert isinstance(heard, discord.Message)
+    assert heard.guild is None
+    await heard.reply("so be it")
+    await expect(page.get_by_text("so be it")).to_be_visible()
+    await expect(page.locator(".tools").first.get_by_role("button", name="Start a thread")).to_have_count(0)
+
+
+async def test_a_direct_message_of_the_bot_appears_at_the_side(page: Page, guild: LocalGuild, client: Client) -> None:
+    await (await client.fetch_user(guild.you.id)).send("your report is ready")
+    mark = page.get_by_role("button", name="Direct messages with Threadwright, unread")
+    await mark.click()
+    await expect(page.get_by_text("your report is ready")).to_be_visible()
+    await expect(mark).to_have_count(0)
+    ana = guild.add_member("ana")
+    await guild.post((await guild.open_dm(ana)).id, "not for your eyes")
+    await guild.post(guild.channel().id, "for all", author=ana)
+    await expect(page.get_by_role("button", name="Channel general, unread")).to_be_visible()
+    await expect(page.get_by_role("button", name="Direct messages")).to_have_count(1)
+
+
+async def test_what_came_while_the_page_was_closed_is_unread(page: Page, guild: LocalGuild) -> None:
+    other = guild.add_channel("other")
+    await page.get_by_role("button", name="Channel other").click()
+    await page.get_by_role("button", name="Channel general").click()
+    await expect(page.get_by_role("heading", name="# general")).to_be_visible()
+    await page.goto("about:blank")
+    ana = guild.add_member("ana")
+    await guild.post(other.id, "news", author=ana)
+    await page.goto(guild.url)
+    await page.get_by_role("button", name="Channel other, unread").click()
+    await expect(page.get_by_text("news")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_role("button", name="Channel other", exact=True)).to_be_visible()
+
+
+async def test_a_thread_says_whether_the_bot_works_asks_or_offers(page: Page, guild: LocalGuild) -> None:
+    async with logged_in(guild) as client:
+        channel = client.get_channel(guild.channel().id)
+        assert isinstance(channel, discord.TextChannel)
+        thread = await channel.create_thread(name="Work", type=discord.ChannelType.public_thread)
+        card = await thread.send("turn 1", view=buttons("tw:halt:k"))
+        await expect(page.get_by_role("button", name="Thread Work, at work")).to_be_visible()
+        question = await thread.send("Which?", view=buttons("tw:ask:q:0:k", "tw:ask:q:1:k"))
+        await expect(page.get_by_role("button", name="Thread Work, waits for your answer")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_role("button", name="Thread Work, waits for your answer")).to_be_visible()
+        await question.edit(view=None)
+        await expect(page.get_by_role("button", name="Thread Work, at work")).to_be_visible()
+        await card.edit(content="done", view=buttons("tw:undo:e:k"))
+        await expect(page.get_by_role("button", name="Thread Work, at work")).to_have_count(0)
+        await thread.send("A branch", view=buttons("tw:offer:merge:o:k"))
+        await expect(page.get_by_role("button", name="Thread Work, offers a branch")).to_be_visible()
+    await expect(page.get_by_text("Threadwright is offline")).to_be_visible()
+    await expect(page.get_by_role("button", name="offers a branch")).to_have_count(0)
+
+
+async def test_what_the_system_says_is_shown_plainly(page: Page, guild: LocalGuild) -> None:
+    ana = guild.add_member("ana")
+    thread = await guild.create_thread(guild.channel().id, "talk")
+    await page.get_by_role("button", name="Thread talk", exact=True).click()
+    await guild.change_thread(thread.id, name="more talk")
+    await expect(page.get_by_text("you renamed the thread: more talk")).to_be_visible()
+    await expect(page.get_by_role("heading", name="more talk")).to_be_visible()
+    await guild.add_to_thread(thread.id, ana)
+    await expect(page.get_by_text("you added ana to the thread")).to_be_visible()
+    await guild.archive(thread.id, locked=True)
+    await expect(page.get_by_text("Thread in #general · archived · locked")).to_be_visible()
