@@ -172,3 +172,14 @@ async def test_a_dot_queues_a_task_and_the_queue_is_listed_and_begins_in_its_ord
     here.mind.go.set()
     await here.says(thread, "answered <and that>")
     assert [row.task for row in await here.app.store.executions(str(thread))] == ["hold it", "then this", "and that"]
+
+
+async def test_a_check_mark_where_nothing_runs_is_a_further_task_that_knows_the_one_before(here: Whole) -> None:
+    here.mind.go.set()
+    thread = await here.mention("paint the fence")
+    await here.says(thread, "answered <paint the fence>")
+    await here.ended(thread)
+    await here.guild.react(thread, "✅")
+    await here.says(thread, "answered <Continue")
+    assert "answered <paint the fence>" in here.mind.asked[-1]
+    assert await here.ended(thread) == ["done", "done"]
