@@ -75,7 +75,7 @@ class Composer:
         return Rendered(("This could not be shown as a message; it is in the file.",), (Attached("text.md", content),))
 
     async def _answer(self, item: OutboxItem) -> Rendered:
-        progress = await self._progress(item.execution)
+        progress = await self._progress(item.execution, ended=True)
         hide = self._feed.discretion.text
         differences = tuple(replace(each, path=hide(each.path)) for each in await self._changes.of(progress))
         files, problems = await self._files(item)
@@ -89,9 +89,12 @@ class Composer:
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
         return Rendered(rendered.parts, (*rendered.files, *diff, *files)[:10], undo=undoable(progress))
 
-    async def _progress(self, execution: str) -> Progress:
+    async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
+        """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""
         known = self._feed.progress(execution)
-        return known if known is not None else await folded(self._store, execution, self._feed.discretion)
+        if known is not None and (known.finished is not None or not ended):
+            return known
+        return await folded(self._store, execution, self._feed.discretion)
 
     async def _files(self, item: OutboxItem) -> tuple[tuple[Attached, ...], str]:
         """The files that could be attached, and a line about those that could not."""

@@ -72,8 +72,8 @@ class Talk:
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
 
-    async def add(self, execution: str, *events: Event) -> None:
-        """Append events with what becomes visible by them, then show them to the feed."""
+    async def add(self, execution: str, *events: Event, unseen: bool = False) -> None:
+        """Append events with what becomes visible by them, then show them to the feed, unless they are ``unseen`` by it."""
         envelopes: list[Envelope] = []
         outbox: list[OutboxItem] = []
         state = self.logs[execution]
@@ -87,7 +87,7 @@ class Talk:
             state = evolve(state, envelope)
         await self.store.append(execution, before, self.leases[execution], envelopes, outbox)
         self.logs[execution] = state
-        for envelope in envelopes:
+        for envelope in () if unseen else envelopes:
             self.feed.saw(envelope)
 
     async def finish(self, execution: str, answer: str = "All done.", **more: object) -> None:

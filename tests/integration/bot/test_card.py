@@ -59,6 +59,20 @@ async def test_a_card_shows_a_short_change_and_offers_to_undo_it(guild: LocalGui
         assert card.custom_ids()[-1].startswith(f"tw:undo:{execution}:")
 
 
+async def test_a_card_is_whole_though_the_answer_is_delivered_before_the_feed_saw_the_end(guild: LocalGuild) -> None:
+    async with running_bot(guild) as scenery:
+        scenery.files["a.py"], scenery.befores["a.py"] = b"TWO\n", b"two\n"
+        thread = await scenery.mention("go")
+        execution = scenery.talk.newest(thread)
+        await scenery.talk.add(execution, SAVED, *edited(change("a.py")))
+        await scenery.talk.add(execution, Finished(reason="failed", answer="It is too loud."), unseen=True)
+        scenery.bot.outbox.poke()
+        card = await scenery.says(thread, "It is too loud.")
+        assert card.content.startswith("❌ **Failed**")
+        assert "**What I changed**" in card.content
+        assert card.custom_ids()[-1].startswith(f"tw:undo:{execution}:")
+
+
 async def test_a_long_change_is_a_file_that_can_be_applied(guild: LocalGuild) -> None:
     async with running_bot(guild) as scenery:
         before = "".join(f"line {number}\n" for number in range(60))
