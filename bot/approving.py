@@ -96,7 +96,7 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         if any(seeks.said(name) for name, _, _ in _RUN)
         else f"use the tool {plain(seeks.tool, 40)} with this"
     )
-    return f"🔐 **I want to {what}, which needs an approval{why}:**"
+    return f"🔐 **I want to {what}. It needs an approval{why}:**"
 
 
 def _body(seeks: Sought) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import expect
 
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-IMAGE = Path(__file__).parents[2] / "docs" / "images" / "first-task.png"
 
 pytestmark = [
     pytest.mark.chromium,
@@ -72,21 +67,6 @@ def works(request: CapturedRequest) -> Reply:
     return Reply(calls=(("finish", {"answer": answer, "claims": claims, "files": ["happy.md", "happy.py"]}),))
 
 
-@asynccontextmanager
-async def browsing(url: str) -> AsyncGenerator[Page]:
-    async with async_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        page = await browser.new_page(viewport={"width": 1240, "height": 860}, device_scale_factor=1.5)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.set_default_timeout(20_000)
-        await page.goto(url)
-        yield page
-        await browser.close()
-        assert errors == []
-
-
 async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp_path: Path) -> None:
     async with asyncio.timeout(150), ScriptedEndpoint.start(works) as endpoint:
         env = environment(
@@ -110,8 +90,5 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 content = Path(await (await downloading.value).path()).read_text()
                 assert content.count("→") > 10
                 assert content.splitlines()[-1].startswith("| 49 |")
-                await page.mouse.move(1, 1)
-                picture = IMAGE if os.environ.get("UPDATE_IMAGES") else tmp_path / "first-task.png"
-                await page.screenshot(path=picture)
-                assert picture.stat().st_size > 10_000
+                await picture(page, "first-task.png", tmp_path)
             assert await running.end() == 0

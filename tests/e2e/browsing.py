@@ -1,0 +1,50 @@
+"""A browser at the local guild's page, and pictures of what a reader sees there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Locator, Page, async_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+MARGIN = 10
+
+
+@asynccontextmanager
+async def browsing(url: str, width: int = 1240, height: int = 860) -> AsyncGenerator[Page]:
+    """A page that is open; an error in its scripts fails the test."""
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page = await browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.set_default_timeout(20_000)
+        await page.goto(url)
+        yield page
+        await browser.close()
+        assert errors == []
+
+
+async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
+    """A picture of the whole page, or from the first to the last of some messages; kept with UPDATE_IMAGES=1."""
+    path = (IMAGES if os.environ.get("UPDATE_IMAGES") else folder) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    await page.mouse.move(1, 1)
+    await page.evaluate("document.activeElement.blur()")
+    clip = None
+    if of:
+        boxes = [await each.bounding_box() for each in of]
+        log = await page.get_by_role("log").bounding_box()
+        assert log is not None
+        tops = [box["y"] for box in boxes if box]
+        ends = [box["y"] + box["height"] for box in boxes if box]
+        top, end = max(min(tops) - MARGIN, log["y"]), min(max(ends) + MARGIN, log["y"] + log["height"])
+        clip = {"x": log["x"], "y": top, "width": log["width"], "height": end - top}
+    await page.screenshot(path=path, clip=clip, animations="disabled")  # pyright: ignore[reportArgumentType]
+    assert 8_000 < path.stat().st_size < 300_000, path
