@@ -59,7 +59,7 @@ const handlers = {
     if (one.channel_id === room.channel) putMessage(one);
     if (place && one.channel_id === room.channel && !document.hidden) markRead(place);
     else if (one.author.id !== room.me.id) room.unread.set(one.channel_id, forMe(one) || room.unread.get(one.channel_id) === true);
-    if (!isSystem(one)) recount(one.channel_id);
+    if (one.type !== 21) recount(one);
     if (document.hidden && !(one.flags & SILENT)) document.title = `● ${document.title.replace(/^● /, "")}`;
     drawPlaces();
     drawTyping();
@@ -100,10 +100,11 @@ function dropMessages(ids, channel) {
   drawAll();
 }
 
-function recount(channel) {
+// What was loaded just now may have counted the message already.
+function recount({ id, channel_id }) {
   for (const one of room.messages.values()) {
-    if (one.thread?.id !== channel) continue;
-    one.thread.message_count += 1;
+    if (one.thread?.id !== channel_id || BigInt(one.thread.last_message_id ?? 0) >= BigInt(id)) continue;
+    Object.assign(one.thread, { message_count: one.thread.message_count + 1, last_message_id: id });
     putMessage(one);
   }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord
 import pytest
 from discord import ui
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from bot.guild import LocalGuild
 from tests.integration.guild.browsers import NEEDS_CHROMIUM
@@ -96,3 +96,22 @@ async def test_what_the_system_says_is_shown_plainly(page: Page, guild: LocalGui
     await expect(page.get_by_text("you added ana to the thread")).to_be_visible()
     await guild.archive(thread.id, locked=True)
     await expect(page.get_by_text("Thread in #general · archived · locked")).to_be_visible()
+
+
+async def test_a_message_that_comes_while_a_channel_is_loaded_counts_once(page: Page, guild: LocalGuild) -> None:
+    posted = await guild.post(guild.channel().id, "topic")
+    await guild.create_thread(posted.id, "talk")
+    await expect(page.locator(".thread-card")).to_contain_text("0 messages")
+    await page.get_by_role("button", name="Thread talk", exact=True).click()
+    await expect(page.get_by_role("heading", name="talk", exact=True)).to_be_visible()
+    await page.route("**/ui/channels/*/messages", lambda route: _posting(guild, posted.id, route))
+    await page.get_by_role("button", name="Channel general", exact=True).click()
+    await expect(page.locator(".thread-card")).to_contain_text("1 message ›")
+    await guild.post(posted.id, "second")
+    await expect(page.locator(".thread-card")).to_contain_text("2 messages ›")
+
+
+async def _posting(guild: LocalGuild, thread: int, route: Route) -> None:
+    """Lets the page load, but only after somebody has written: the event comes while it waits for the answer."""
+    await guild.post(thread, "inside")
+    await route.continue_()
