@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 
 from agentic.errors import StoreError
 from agentic.ports import Sessions
@@ -34,6 +34,10 @@ class Watermarks:
         self._open = False
         self._closed: set[str] = set()
         self._unwritten: set[str] = set()
+        self._coming: dict[str, set[int]] = {}
+        """What is being taken in now, where messages need not wait for each other."""
+        self._ready: dict[str, int] = {}
+        """The newest that was taken in meanwhile."""
         self._known: OrderedDict[int, None] = OrderedDict()
         self._moved = asyncio.Event()
 
@@ -58,13 +62,21 @@ class Watermarks:
 
     def taken_care_of(self, channel: str, message: int) -> None:
         """It was kept, told or passed over, and so was everything before it in this channel."""
-        self._known[message] = None
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        if self._open and channel not in self._closed:
-            self._beyond[channel] = max(message, self._beyond.get(channel, 0))
-            return
-        self._move(channel, message)
+        self._remember(message)
+        self._reach(channel, message)
+
+    @contextmanager
+    def taking(self, channel: str, message: int) -> Generator[None]:
+        """Take it in beside others of its channel; the mark stays before whatever is not taken in yet."""
+        coming = self._coming.setdefault(channel, set())
+        coming.add(message)
+        try:
+            yield
+            self._ready[channel] = max(message, self._ready.get(channel, 0))
+            self._remember(message)
+        finally:
+            coming.discard(message)
+            self._move_up(channel, coming)
 
     def opened(self) -> None:
         """Messages may have been missed, everywhere."""
@@ -103,6 +115,27 @@ class Watermarks:
                 self._unwritten |= moved
             elif isinstance(problem, BaseException):
                 raise problem
+
+    def _remember(self, message: int) -> None:
+        self._known[message] = None
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _reach(self, channel: str, message: int) -> None:
+        if self._open and channel not in self._closed:
+            self._beyond[channel] = max(message, self._beyond.get(channel, 0))
+        else:
+            self._move(channel, message)
+
+    def _move_up(self, channel: str, coming: set[int]) -> None:
+        reached = self._ready.get(channel, 0)
+        if coming:
+            reached = min(reached, min(coming) - 1)
+        else:
+            del self._coming[channel]
+            self._ready.pop(channel, None)
+        if reached:
+            self._reach(channel, reached)
 
     def _move(self, channel: str, message: int) -> None:
         if message > self._marks.get(channel, 0):

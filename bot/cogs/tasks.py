@@ -1,6 +1,6 @@
 """Messages: a mention becomes a task in a thread of its own; in a session's thread every message counts, and directly.
 
-What is said in a channel is taken in one after the other; a stop waits for nobody.
+What is said in a thread is taken in one after the other; a stop waits for nobody.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ class Tasks(commands.Cog):
         if self._is_stop(message):
             await _done(await self._take(message))
             return
+        if self._stands_alone(message):
+            if self.bot.watermarks.known(message.id):
+                return
+            with self.bot.watermarks.taking(channel, message.id):
+                acknowledgement = await self._take(message)
+            await _done(acknowledgement)
+            return
         async with self.bot.lanes.lane(channel):
             await self.bot.catching.close(channel)
             if self.bot.watermarks.known(message.id):
@@ -62,6 +69,16 @@ class Tasks(commands.Cog):
             acknowledgement = await self._take(message)
             self.bot.watermarks.taken_care_of(channel, message.id)
         await _done(acknowledgement)
+
+    def _stands_alone(self, message: discord.Message) -> bool:
+        """Outside of threads each task gets one of its own: five hundred in one channel need not wait for each other."""
+        plain = isinstance(message.channel, discord.abc.GuildChannel)
+        return plain and self.bot.watermarks.is_closed(str(message.channel.id))
+
+    @commands.Cog.listener()
+    async def on_thread_create(self, thread: discord.Thread) -> None:
+        """What begins while the bot listens has no gap."""
+        self.bot.watermarks.closed(str(thread.id), thread.id)
 
     async def take_late(self, message: discord.Message) -> None:
         """Take in what was missed when it was said; its channel's lane is held."""
@@ -117,7 +134,7 @@ class Tasks(commands.Cog):
 
     async def _open_thread(self, item: InboxItem, place: Place) -> None:
         try:
-            await self.bot.desk.open_thread(item.channel, item.thread, title_of(item.text))
+            await self.bot.desk.open_thread(item.channel, item.thread, title_of(self.bot.desk.discreet_text(item.text)))
         except (Held, Unfit) as problem:
             log.warning("no thread for message %s: %s", item.message, problem)
             await self.bot.intake.tell(NO_THREAD.format(reason=problem), item.id, place)

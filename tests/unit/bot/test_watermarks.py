@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,29 @@ async def test_a_mark_survives_the_process_and_many_messages_are_few_writes() ->
     assert await Watermarks(store).of("5") == 1000
     assert await Watermarks(store).latest() == 1000
     assert await Watermarks(store).of("6") is None
+
+
+async def test_messages_taken_in_beside_each_other_move_the_mark_only_over_what_is_complete() -> None:
+    marks = Watermarks(MemoryStore())
+    marks.taken_care_of("5", 1)
+    first, second, third = (marks.taking("5", number) for number in (2, 3, 4))
+    first.__enter__()
+    second.__enter__()
+    third.__enter__()
+    second.__exit__(None, None, None)
+    assert (await marks.of("5"), marks.known(3), marks.known(2)) == (1, True, False)
+    first.__exit__(None, None, None)
+    assert await marks.of("5") == 3
+    third.__exit__(None, None, None)
+    assert await marks.of("5") == 4
+
+
+async def test_a_message_whose_taking_in_broke_is_not_known() -> None:
+    marks = Watermarks(MemoryStore())
+    marks.taken_care_of("5", 1)
+    with pytest.raises(ValueError, match="broke"), marks.taking("5", 2):
+        raise ValueError("it broke")
+    assert (await marks.of("5"), marks.known(2)) == (1, False)
 
 
 async def test_what_could_not_be_written_is_written_later() -> None:
