@@ -54,7 +54,8 @@ class Intake:
     async def deliver(self, item: InboxItem, guild: str) -> Receipt:
         """Keep an item durably; where that fails the receipt says so."""
         try:
-            return await self._conversation.deliver(item, guild=guild, title=title_of(item.text))
+            title = title_of(self._desk.discreet_text(item.text))
+            return await self._conversation.deliver(item, guild=guild, title=title)
         except AgenticError as error:
             return Receipt(False, "idle", not_kept(item.id, error))
 

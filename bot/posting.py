@@ -110,12 +110,7 @@ class Desk:
         channel = self._channel(post.channel)
         view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
         content = self._shown(post.content)
-        files = [
-            discord.File(
-                io.BytesIO(self._discretion.content(file.content, made=file.made)), self._discretion.text(file.name)
-            )
-            for file in post.files
-        ]
+        files = [self.discreet_file(file) for file in post.files]
         if post.reply_to:
             message = await channel.send(
                 content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
@@ -157,6 +152,11 @@ class Desk:
     def discreet_text(self, text: str) -> str:
         """A text without secrets, for the same."""
         return self._discretion.text(text)
+
+    def discreet_file(self, file: Attached) -> discord.File:
+        """A file without secrets, in its name and in its text."""
+        content = self._discretion.content(file.content, made=file.made)
+        return discord.File(io.BytesIO(content), self._discretion.text(file.name))
 
     def _shown(self, text: str) -> str:
         """What replaces a secret may be longer than it was."""

@@ -21,7 +21,7 @@ async def name_once(bot: ThreadwrightBot, thread: str, task: str) -> None:
     place = bot.get_channel(int(thread))
     if not isinstance(place, discord.Thread) or bot.user is None or place.owner_id != bot.user.id:
         return
-    title = title_of(task)
+    title = title_of(bot.desk.discreet_text(task))
     if place.name != PLAIN_TITLE or title == PLAIN_TITLE or await bot.store.fact(_fact(thread)):
         return
     await bot.store.set_fact(_fact(thread), title)

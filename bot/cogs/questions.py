@@ -86,7 +86,7 @@ class Questions(commands.Cog):
         if not done or press.undo or press.offer:  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
         if words:
-            await _quietly(interaction.followup.send(words, ephemeral=True))
+            await _quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
 
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""

@@ -57,7 +57,7 @@ class Failures(commands.Cog):
         """What goes wrong before a command is begun, such as one that Discord still shows and that is gone."""
         data = interaction.data or {}
         name = interaction.command.qualified_name if interaction.command else str(data.get("name", "command"))
-        text = in_plain_words(error, Used(name, example_of(name, "/")))
+        text = self.bot.desk.discreet_text(in_plain_words(error, Used(name, example_of(name, "/"))))
         if interaction.response.is_done():
             await interaction.followup.send(text, ephemeral=True)
         else:

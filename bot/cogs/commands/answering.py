@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import io
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +13,7 @@ from discord import app_commands
 from discord.ext import commands
 from discord.utils import MISSING
 
-from bot.render import LIMIT, clean, length
+from bot.render import LIMIT, Attached, clean, length
 from bot.sending import Urgency
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ async def begin(ctx: Context) -> None:
 
 
 async def answer(
-    ctx: Context, text: str = "", *, embed: discord.Embed = MISSING, files: Sequence[tuple[str, bytes]] = (),
+    ctx: Context, text: str = "", *, embed: discord.Embed = MISSING, files: Sequence[Attached] = (),
     view: discord.ui.View = MISSING,
 ) -> discord.Message:  # fmt: skip
     """Send it: to a slash command so that only its author sees it, else into the channel."""
@@ -56,7 +55,7 @@ async def answer(
     text, embed = desk.discreet_text(text), desk.discreet(embed) if embed is not MISSING else embed
 
     async def send() -> discord.Message:
-        attached = [discord.File(io.BytesIO(content), desk.discreet_text(name)) for name, content in files] or MISSING
+        attached = [desk.discreet_file(file) for file in files] or MISSING
         if ctx.interaction is not None:
             return await ctx.send(text or None, embed=embed, files=attached, view=view, ephemeral=True)
         nonce = f"told-{ctx.message.id}"[:25]
@@ -71,7 +70,7 @@ async def answer_at_length(ctx: Context, title: str, text: str, name: str) -> No
     if length(body) <= LIMIT:
         await answer(ctx, body)
     else:
-        await answer(ctx, f"**{title}**", files=[(name, clean(text).encode())])
+        await answer(ctx, f"**{title}**", files=[Attached(name, clean(text).encode())])
 
 
 Proposing = Callable[[Cog, "Interaction", str], Awaitable[Sequence[tuple[str, str]]]]

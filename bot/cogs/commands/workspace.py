@@ -16,7 +16,7 @@ from bot import shelf
 from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
 from bot.reach import OutOfReach, Stand, require
-from bot.render import fenced, inline
+from bot.render import Attached, fenced, inline
 
 if TYPE_CHECKING:
     from agentic.ports import SessionRow
@@ -71,7 +71,8 @@ class Workspace(commands.Cog):
         require(stand, "see")
         cap = min(ctx.guild.filesize_limit, shelf_cap()) if ctx.guild else LARGEST
         name, content = await shelf.fetch(self._world(row), path, cap)
-        await answer(ctx, f"{inline(path, SHORT)}, {shelf.bytes_of(len(content))}", files=[(safe_name(name), content)])
+        file = Attached(safe_name(name), content, made=False)
+        await answer(ctx, f"{inline(path, SHORT)}, {shelf.bytes_of(len(content))}", files=[file])
 
     @workspace.command(description="Delete every file of the workspace, after you confirm it")
     async def clean(self, ctx: Context) -> None:
@@ -181,6 +182,7 @@ class Confirmation(discord.ui.View):
             said = await self._cog.perform(interaction, self._row)
         except (OutOfReach, AgenticError) as refused:
             said = in_plain_words(refused, Used("workspace clean", "/workspace clean"))
+        said = interaction.client.desk.discreet_text(said)
         await interaction.edit_original_response(content=said, view=None)
 
     @discord.ui.button(label="Keep", style=discord.ButtonStyle.secondary)
