@@ -232,10 +232,18 @@ class _Running:
         """Saving runs beside the loop, so that a stop, a pause and the cap on time take hold meanwhile."""
         if self._saving is None:
             self._saving = asyncio.create_task(effects.saved(self._toolbox, CHECKPOINT_SECONDS))
+            self._saving.add_done_callback(self._saved)
         await self._wait(timers)
-        if self._saving.done():
-            saved, self._saving = self._saving.result(), None
-            through = self._execution.seq
+
+    def _saved(self, saving: asyncio.Task[Saved]) -> None:
+        """Noted as soon as it ends, whatever the loop waits for by then."""
+        self._saving = None
+        self._ended_since = True
+        if saving.cancelled():
+            return
+        self._bug = saving.exception() or self._bug
+        if saving.exception() is None:
+            saved, through = saving.result(), self._execution.seq
             self._recorder.note(CheckpointSaved(manifest=saved.manifest, through_seq=through, problem=saved.problem))
 
     async def _cancel(self, action: Cancel) -> None:
@@ -265,8 +273,7 @@ class _Running:
             due = min(timers, key=lambda timer: timer.at, default=None)
             waiting: list[asyncio.Task[Any]] = [self._listen(), *self._effects.values()]
             waiting += [task for task in (self._insisting, self._saving) if task is not None and not task.done()]
-            if self._saving is None or not self._saving.done():
-                await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
             self._note_passed(timers)
         self._ended_since = False
 

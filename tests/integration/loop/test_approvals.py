@@ -126,10 +126,13 @@ async def test_what_this_execution_made_it_may_delete(house_of: HouseOf) -> None
 class Slow(Bench):
     """Its checkpoint takes as long as the test wants."""
 
-    def __init__(self, come_to: Saved | Exception | None) -> None:
+    def __init__(self, come_to: Saved | Exception | None, *, patient: bool = False) -> None:
         super().__init__()
         self.come_to = come_to
         self.saving = asyncio.Event()
+        self.saved = asyncio.Event()
+        if not patient:
+            self.saved.set()
         self.ended = False
 
     async def checkpoint(self) -> Saved:
@@ -137,6 +140,7 @@ class Slow(Bench):
         try:
             if self.come_to is None:
                 await asyncio.sleep(60)
+            await self.saved.wait()
         finally:
             self.ended = True
         if isinstance(self.come_to, Exception):
@@ -172,6 +176,26 @@ async def test_saving_goes_on_during_a_pause_and_the_work_after_it(house_of: Hou
     (saved,) = await house.events(CheckpointSaved)
     assert saved.manifest == "m1"
     assert bench.ran == ["l", "a"]
+
+
+async def test_saving_that_ends_during_a_pause_is_kept_and_holds_up_nobody(house_of: HouseOf) -> None:
+    """The end of the saving is no reason to look again and again: others share the event loop with a paused thread."""
+    bench = Slow(Saved("m1"), patient=True)
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    running = house.start(bench)
+    await bench.saving.wait()
+    await house.say("pause")
+    await house.first(InputReceived)
+    bench.saved.set()
+    async with asyncio.timeout(5):
+        await house.say("guidance", "and then the tests")
+        await house.first(InputReceived, 2)
+    assert bench.ran == []
+    await house.say("resume")
+    await house.ends(running)
+    (kept,) = await house.events(CheckpointSaved)
+    assert kept.manifest == "m1"
+    assert bench.ran == ["a"]
 
 
 @pytest.mark.parametrize("problem", [Saved(problem="the disk is full"), StoreUnavailable("the disk is full")])
