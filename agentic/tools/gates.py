@@ -98,12 +98,16 @@ def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
 
 
 def look(command: str, cwd: str = ".") -> str:
-    """A command that lists what a gated command would touch: the files below its paths, and where git stands."""
+    """A command that lists what a gated command would touch: the files below its paths, and where git stands.
+
+    It writes nothing, for what is looked at twice must come out the same.
+    """
     paths = " ".join(shlex.quote(path) for path in targets(command, cwd)[:MOST_PATHS] if not path.startswith("~"))
     files = (
         f"find {paths} -printf '%p %y %s %T@\\n' 2>/dev/null | head -n {MOST_FILES} | LC_ALL=C sort; " if paths else ""
     )
-    return f"{files}git rev-parse HEAD 2>/dev/null; git for-each-ref 2>/dev/null; git status --porcelain 2>/dev/null"
+    git = f"git --no-optional-locks -C {shlex.quote(cwd)}"
+    return f"{files}exec 2>/dev/null; {git} rev-parse HEAD; {git} for-each-ref; {git} status --porcelain"
 
 
 def _literal(node: ast.expr) -> str | list[str] | None:
