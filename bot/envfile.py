@@ -46,7 +46,7 @@ def changed(text: str, values: Mapping[str, str]) -> str:
 def write(path: Path, values: Mapping[str, str]) -> None:
     """Set these in the file, atomically, readable by its owner alone.  Raises ``OSError``; then the old one stands."""
     target = path.resolve()  # a link stays a link
-    text = target.read_text(encoding="utf-8") if target.exists() else ""
+    text = target.read_bytes().decode("utf-8") if target.exists() else ""  # with its line ends as they are
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".env-", suffix=".new")
     fresh = Path(name)
     try:
@@ -98,7 +98,7 @@ def _end(lines: list[str], start: int) -> int:
     mark = value[0]
     for end in range(start, len(lines)):
         body = value[1:] if end == start else lines[end]
-        if re.search(rf"(?<!\\){mark}", body):
+        if re.search(rf"(?<!\\)(?:\\\\)*{mark}", body):
             return end + 1
     return start + 1
 

@@ -128,7 +128,7 @@ class Sender:
             self.traffic.refused += 1
             raise
         turn = self._turns[job] = asyncio.get_running_loop().create_future()
-        if dropped is not None:
+        if dropped is not None and not self._turns[dropped].done():  # else whoever waited for it was just cancelled
             self.traffic.refused += 1
             self._turns[dropped].set_exception(Crowded())
         self._look()

@@ -113,7 +113,7 @@ class Session:
             self.asked(event.question)
         elif self.question and isinstance(event, Decided | Finished):
             self.answered()
-            self.ground.slots.take_back(self.thread)
+            self._goes_on()
         if isinstance(event, InputReceived) and event.sort == "pause":
             self.paused_by(event.author.id)
         elif isinstance(event, InputReceived) and event.sort == "resume":
@@ -161,7 +161,12 @@ class Session:
         if person == MACHINE and self.paused not in ("", MACHINE):
             return
         self.paused = ""
-        self.ground.slots.take_back(self.thread)
+        self._goes_on()
+
+    def _goes_on(self) -> None:
+        """It needs its slot again, unless it still waits for somebody."""
+        if not self.paused and not self.question:
+            self.ground.slots.take_back(self.thread)
 
     def rests(self) -> None:
         """Nothing runs."""

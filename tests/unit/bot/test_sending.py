@@ -47,6 +47,25 @@ async def test_what_finds_no_room_is_told_so_and_edits_make_room_for_answers() -
     assert sender.traffic.refused == 2
 
 
+async def test_an_edit_that_was_cancelled_in_the_same_moment_makes_room_as_well() -> None:
+    sender = Sender(Schedule(per_second=1, at_most=1))
+
+    async def act() -> str:
+        return "done"
+
+    await sender.send(Urgency.EDIT, act)
+    edit = asyncio.create_task(sender.send(Urgency.EDIT, act))
+    await asyncio.sleep(0)
+    result = asyncio.create_task(sender.send(Urgency.RESULT, act, lane="1", route="post"))
+    edit.cancel()  # its task has not run yet when the other begins
+    async with asyncio.timeout(5):
+        assert await result == "done"
+        assert await sender.send(Urgency.RESULT, act, lane="1", route="post") == "done"
+    with pytest.raises(asyncio.CancelledError):
+        await edit
+    assert sender.traffic.waiting == 0
+
+
 async def test_how_long_things_waited_is_known() -> None:
     sender = Sender(Schedule(per_second=5))
 

@@ -34,6 +34,18 @@ def test_a_value_over_several_lines_is_replaced_whole() -> None:
     assert envfile.changed(BEFORE, {"OTHER": "one"}).endswith("\nOTHER=one\nLAST=1")
 
 
+def test_a_value_that_ends_in_a_backslash_takes_nothing_of_the_next_lines_with_it() -> None:
+    before = "FOLDER='C:\\\\'\nTOKEN='kept'\n"
+    assert envfile.changed(before, {"FOLDER": "x"}) == "FOLDER=x\nTOKEN='kept'\n"
+
+
+def test_the_line_ends_of_a_file_stay(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(b"# mine\r\nA=1\r\nB=2\r\n")
+    envfile.write(file, {"A": "3"})
+    assert file.read_bytes() == b"# mine\r\nA=3\r\nB=2\r\n"
+
+
 def test_of_a_key_that_stands_there_twice_the_one_that_counts_is_changed() -> None:
     assert envfile.changed("A=1\nA=2\n", {"A": "3"}) == "A=1\nA=3\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from agentic.core.events import Finished, InputReceived, Started, ToolStarted
 from agentic.errors import SandboxLost, SandboxUnavailable
@@ -122,6 +123,19 @@ async def test_who_waits_for_a_person_keeps_nobody_from_working() -> None:
     async with asyncio.timeout(10), house([ASK, FINISH, FINISH], limit=1) as home:
         await home.say("asks", thread="100")
         await home.threads.settled("100")
+        await home.say("works", thread="200")
+        await home.threads.idle("200")
+        assert await home.reasons("200") == ["done"]
+
+
+async def test_who_was_paused_while_it_asks_still_keeps_nobody_from_working_when_the_pause_is_over() -> None:
+    async with asyncio.timeout(10), house([ASK, FINISH, FINISH], limit=1) as home:
+        await home.say("asks", thread="100")
+        await home.threads.settled("100")
+        await home.say("", thread="100", sort="pause")
+        await until(lambda: home.threads.state("100") == "paused")
+        await home.say("", thread="100", sort="resume")
+        await until(lambda: home.threads.state("100") == "asking")
         await home.say("works", thread="200")
         await home.threads.idle("200")
         assert await home.reasons("200") == ["done"]
@@ -254,3 +268,8 @@ async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
         assert await home.threads.thread_of_message("5551") == "100"
         assert await home.threads.thread_of_message("100") == "100"
         assert await home.threads.thread_of_message("5552") is None
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.005)  # a state tells nobody, so it is asked
