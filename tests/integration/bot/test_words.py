@@ -5,6 +5,7 @@ from __future__ import annotations
 import discord
 import pytest
 
+from bot.emoji import SIGNS, WORDS
 from bot.guild.local import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
@@ -107,3 +108,25 @@ async def with_undo(scenery: Scenery, message: int, thread: int, custom_id: str)
     view.add_item(discord.ui.Button(label="Undo", custom_id=custom_id))
     await scenery.bot.get_partial_messageable(thread).get_partial_message(message).edit(view=view)
     view.stop()
+
+
+async def test_every_word_and_every_sign_written_alone_means_what_its_reaction_does(scenery: Scenery) -> None:
+    """In a thread where something runs: an act, or a plain word why there is nothing to do."""
+    told_at = {
+        "resume": "Nothing is paused",
+        "continue": "I am on it",
+        "retry": "not there yet",
+        "escalate": "not there yet",
+    }
+    for text, (sort, vote) in {**WORDS, **SIGNS}.items():
+        thread = await scenery.mention(f"go on with {text}")
+        before = len(scenery.talk.got)
+        await scenery.guild.post(thread, f"{text.capitalize()}." if text in WORDS else text)
+        if sort in told_at:
+            await scenery.says(thread, told_at[sort])
+            assert len(scenery.talk.got) == before, text
+        else:
+            await scenery.until(lambda before=before: len(scenery.talk.got) > before)
+            got = scenery.talk.got[-1]
+            assert (got.sort, got.thread) == (sort, str(thread)), text
+            assert not vote or got.text == vote, text

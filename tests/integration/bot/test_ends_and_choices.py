@@ -1,0 +1,90 @@
+"""What a person meets around a task, in the whole product: limits, waiting, how much is told, a copy that is gone."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from agentic.core.events import Usage
+from agentic.models.endpoint import ScriptedEndpoint
+from bot.guild.local import LocalGuild
+from tests.integration.bot.whole import Whole, finishes, uses, whole
+
+LOOK = uses("shell", command="ls")
+TURNS = {"max_turns_simple": 2, "max_turns_medium": 2, "max_turns_complex": 2}
+
+
+async def mention(running: Whole, text: str) -> int:
+    """Give a task; its thread."""
+    posted = await running.guild.post(running.guild.channel().id, f"{running.guild.bot.mention} {text}")
+    return posted.id
+
+
+async def test_at_its_limit_of_turns_it_asks_and_goes_on_with_more(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [LOOK, LOOK, LOOK, finishes("Seen all.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, **TURNS) as running,
+    ):
+        thread = await mention(running, "look around in the files")
+        asked = await running.says(thread, "I have used my 2 turns and am not done")
+        assert not asked.silent
+        assert [button["label"] for button in asked.interactive()][:2] == ["10 more turns", "20 more turns"]
+        await guild.click(asked.id, asked.custom_ids()[0])
+        await running.says(thread, "Seen all.")
+
+
+async def test_a_budget_that_is_used_up_ends_the_task_visibly(guild: LocalGuild, tmp_path: Path) -> None:
+    async with (
+        ScriptedEndpoint.start([replace(LOOK, usage=Usage(input=900, output=200))]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, max_tokens=1_000) as running,
+    ):
+        thread = await running.task("look around in the files")
+        end = await running.says(thread, "the budget of 1,000 tokens is used up")
+        assert "Limit reached" in end.content
+
+
+async def test_verbosity_is_chosen_by_a_command_and_the_nearest_choice_counts(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    script = [LOOK, finishes("One."), LOOK, finishes("Two.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        chosen: dict[str, str | int | float | bool] = {"name": "verbosity", "value": "quiet", "scope": "channel"}
+        await guild.slash(guild.channel().id, "settings set", chosen)
+        await guild.wait_for(
+            lambda g: any("is now **quiet**" in m.content for m in g.messages(g.channel().id, viewer=g.you))
+        )
+        thread = await running.task("look around in the files")
+        (quiet, _) = running.of_bot(thread)
+        assert quiet.content.startswith("✅ **Done**")
+        assert "\n" not in quiet.content
+        await guild.slash(thread, "settings set", {**chosen, "value": "detailed", "scope": "thread"})
+        await guild.wait_for(
+            lambda g: any("is now **detailed**" in m.content for m in g.messages(thread, viewer=g.you))
+        )
+        await running.task("look once more", thread)
+        detailed = await running.says(thread, "✔ Looked around")
+        assert len(detailed.content.splitlines()) > 2
+
+
+async def test_an_undo_whose_copy_is_gone_is_refused_with_the_reason(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [uses("shell", command="echo new > a.txt"), finishes("Made.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await running.task("make a file")
+        card = await running.says(thread, "Made.")
+        shutil.rmtree(tmp_path / "home" / "checkpoints" / str(thread))
+        await guild.click(card.id, next(one for one in card.custom_ids() if one.startswith("tw:undo:")))
+        await running.says(thread, "cannot be undone")
+        assert (running.workspace(thread) / "a.txt").read_text() == "new\n"
+
+
+async def test_a_dot_where_nothing_runs_is_a_task_at_once(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [LOOK, finishes("One."), LOOK, finishes("Two."), LOOK, finishes("Three.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await running.task("count the files")
+        for text, answer in ((". count the folders", "Two."), (". btw count the links", "Three.")):
+            await guild.post(thread, text)
+            await running.says(thread, answer)
+        tasks = [row.task for row in await running.app.store.executions(str(thread))]
+        assert tasks == ["count the files", "count the folders", "count the links"]
