@@ -40,7 +40,8 @@ def card(text: str, progress: Progress | None, differences: Sequence[Difference]
 
 def undoable(progress: Progress) -> bool:
     """Whether the changes can be put back by a click."""
-    return bool(progress.changed and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
+    did = progress.changed or progress.offered
+    return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
 
 
 def learned(content: str, lesson: str) -> str | None:

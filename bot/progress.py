@@ -18,6 +18,7 @@ from agentic.core.events import (
     Asked,
     CheckpointSaved,
     ChosenLesson,
+    CommitCreated,
     Decided,
     Envelope,
     Escalated,
@@ -145,6 +146,8 @@ class Progress:
     confidence: int | None = None
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
+    offered: bool = False
+    """Some of its work stands on a branch that people merge or delete."""
     checkpoint: str = ""
     """The workspace as it was before the first change."""
     checkpoint_problem: str = ""
@@ -165,7 +168,7 @@ class Progress:
     def plain(self) -> bool:
         """Whether it was talk, which is answered without a card."""
         done = self.finished is not None and self.finished.reason == "done"
-        return done and (self.side or (self.talk and not self.touched))
+        return done and (self.side or (self.talk and not self.touched and not self.offered))
 
     @property
     def running(self) -> tuple[Step, ...]:
@@ -190,6 +193,8 @@ class Progress:
             case TurnEnded() as event:
                 self.confidence = event.confidence.shown
                 self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
+            case CommitCreated() as event:
+                self._offer(event)
             case event:
                 self._turn_to(event)
 
@@ -292,8 +297,14 @@ class Progress:
         )
         return event.model_copy(update={"claims": claims})
 
+    def _offer(self, event: CommitCreated) -> None:
+        """What stands on the branch is again as it was in the workspace."""
+        self.offered = True
+        for path in event.paths:
+            self.touched.pop(path, None)
+
     def _saved(self, event: CheckpointSaved) -> None:
-        if not self.touched:
+        if not self.touched and not self.offered:
             self.checkpoint, self.checkpoint_problem = event.manifest, event.problem
         self._remark(f"no checkpoint: {event.problem}" if event.problem else "saved a checkpoint")
 

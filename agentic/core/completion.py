@@ -72,8 +72,8 @@ def contradicted(execution: Execution) -> tuple[Claim, ...]:
 
 
 def changed_files(deeds: Deeds) -> tuple[str, ...]:
-    """Files that stand changed at the end, sorted."""
-    last = {change.path: change.kind for change in deeds.changes}
+    """Files that stand changed in the workspace at the end, sorted."""
+    last = {change.path: change.kind for change in deeds.changes if change.path not in deeds.offered}
     return tuple(sorted(path for path, kind in last.items() if kind != "deleted"))
 
 

@@ -36,7 +36,10 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     command = call.intent.arguments.get("command") if call is not None and call.intent is not None else None
     if isinstance(command, str):
         deeds = changed(deeds, commands=(*deeds.commands, (command, event.exit_code)))
-    return changed(deeds, changes=(*deeds.changes, *event.changes)) if event.changes else deeds
+    if not event.changes:
+        return deeds
+    offered = deeds.offered - {change.path for change in event.changes}
+    return changed(deeds, changes=(*deeds.changes, *event.changes), offered=offered)
 
 
 def tool_of(execution: Execution, call: str) -> str:

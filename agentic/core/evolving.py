@@ -219,6 +219,8 @@ def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: En
 
 def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelope) -> Execution:
     execution = changed(execution, mind=changed(execution.mind, offers=(*execution.mind.offers, event)))
+    offered = execution.deeds.offered | frozenset(event.paths)
+    execution = changed(execution, deeds=changed(execution.deeds, offered=offered))
     return changed(execution, turn=changed(execution.turn, changed=True))
 
 

@@ -157,6 +157,8 @@ class Deeds:
 
     commands: tuple[tuple[str, int | None], ...] = ()
     changes: tuple[FileChange, ...] = ()
+    offered: frozenset[str] = frozenset()
+    """Files whose last change stands on an offered branch, and no more in the workspace."""
 
 
 @dataclass(frozen=True)

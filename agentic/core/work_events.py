@@ -235,6 +235,11 @@ class CommitCreated(Frozen):
     diff: BlobRef | None = None
     """The whole difference to the base; stored with the result of the call."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files as seen from the workspace, where they are again as they are on the base."""
+        return tuple(f"{self.repository}/{file}" if self.repository else file for file in self.files)
+
 
 class BranchMerged(Frozen):
     kind: Literal["branch_merged"] = "branch_merged"

@@ -72,6 +72,11 @@ async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
         assert "> Round prices" in offer.content
         assert "+b = 20" in offer.content
         assert (running.workspace(thread) / "price.py").read_text() == "a = 1\nb = 2\n"
+        card = await running.says(thread, "Offered.")
+        assert "What I changed" not in card.content
+        assert "Not attached" not in card.content
+        assert not card.attachments
+        assert any(one.startswith("tw:undo:") for one in card.custom_ids())
         await guild.react(offer.id, "👍", author=ann)
         await guild.click(offer.id, button(offer, "merge"), author=ann)
         await guild.wait_for(

@@ -7,6 +7,7 @@ import pytest
 from agentic.core.completion import changed_files
 from agentic.core.events import (
     CheckpointSaved,
+    CommitCreated,
     Compacted,
     DeadlinePassed,
     Noted,
@@ -160,6 +161,16 @@ def test_deeds_keep_commands_with_exit_codes_and_files() -> None:
     log.use(1, changes=(FileChange(path="b", kind="deleted"),))
     assert log.execution.deeds.commands == (("make", 2),)
     assert changed_files(log.execution.deeds) == ("a",)
+
+
+def test_what_stands_on_an_offered_branch_is_no_changed_file_until_it_changes_again() -> None:
+    log = Log()
+    log.answer(("look", {}), ("commit", {}), ("look", {}))
+    log.use(0, changes=(FileChange(path="shop/a", kind="added"), FileChange(path="b", kind="added")))
+    log.add(CommitCreated(offer="o", branch="x", commit="c", base="main", repository="shop", files=("a",)))
+    assert changed_files(log.execution.deeds) == ("b",)
+    log.use(2, changes=(FileChange(path="shop/a", kind="modified"),))
+    assert changed_files(log.execution.deeds) == ("b", "shop/a")
 
 
 def test_waiting_for_a_person_does_not_count_as_time() -> None:
