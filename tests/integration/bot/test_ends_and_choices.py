@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from agentic.core.events import Usage
+from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
 from bot.guild.local import LocalGuild
 from tests.integration.bot.whole import Whole, finishes, uses, whole
 
@@ -88,3 +91,24 @@ async def test_a_dot_where_nothing_runs_is_a_task_at_once(guild: LocalGuild, tmp
             await running.says(thread, answer)
         tasks = [row.task for row in await running.app.store.executions(str(thread))]
         assert tasks == ["count the files", "count the folders", "count the links"]
+
+
+async def test_a_task_that_waits_for_a_place_is_told_so_and_begins_by_itself(guild: LocalGuild, tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def holds(_: CapturedRequest) -> Reply:
+        await go.wait()
+        return finishes("Counted.")
+
+    async with (
+        ScriptedEndpoint.start(holds) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, max_executions=1) as running,
+    ):
+        first = await mention(running, "count the files")
+        await running.says(first, "Thinking")
+        second = await mention(running, "count the folders")
+        waiting = await running.says(second, "Waiting for a free place")
+        assert "the tasks that run now are before this one" in waiting.content
+        go.set()
+        await running.says(first, "Counted.")
+        await running.says(second, "Counted.")
