@@ -29,6 +29,8 @@ NO_RESULT = "There is no result here yet to have an opinion on."
 UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
 CONTROLS = frozenset(("pause", "resume", "ask", "extend", "escalate"))
 """What concerns the running execution alone."""
+REPLACED = frozenset(("guidance", "side"))
+"""What an edit of its message replaces as long as it waits."""
 SHOWN = 5
 """So many of what is queued are listed."""
 
@@ -74,6 +76,8 @@ class Arrivals:
         if not await self._ground.store.put(item):
             return Receipt(False, session.activity)
         session.crowd.added(item)
+        if item.sort in REPLACED and item.message not in ("", item.id):
+            await self._replace(item, session)
         if item.sort in ("guidance", "answer") and (notice := left_out(item, item.files)):
             await self._ground.tell(notice)
         if item.sort in ("feedback", "correction"):
@@ -83,6 +87,13 @@ class Arrivals:
         session.waits = session.waits or (starts(item) and not session.ended and item.sort != "side")
         session.wake()
         return Receipt(True, session.activity, await self._place(session, item))
+
+    async def _replace(self, item: InboxItem, session: Session) -> None:
+        """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""
+        pending = await self._ground.store.pending(session.thread)
+        before = [one.id for one in pending if one.sort in REPLACED and _is_edited(one, item)]
+        await self._ground.store.discard(before)
+        session.crowd.gone(before)
 
     async def _keep_with_files(self, item: InboxItem, session: Session) -> Receipt:
         """The words are durable at once, as a task for afterwards; with their files they become what they are."""
@@ -220,6 +231,10 @@ def _out_of_place(item: InboxItem, session: Session) -> Receipt | None:
     if item.sort in CONTROLS and activity == "idle":
         return Receipt(False, activity, NOTHING_RUNS)
     return None
+
+
+def _is_edited(waiting: InboxItem, edit: InboxItem) -> bool:
+    return waiting.id != edit.id and edit.message in (waiting.id, waiting.message)
 
 
 def _mark(item: InboxItem, session: Session) -> None:

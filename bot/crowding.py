@@ -38,8 +38,8 @@ class Crowd:
 
     def refuses(self, item: InboxItem) -> bool:
         """Whether it does not fit; then it is counted."""
-        if item.sort not in MESSAGES or item.id in self.waiting or not self.full:
-            return False
+        if item.sort not in MESSAGES or not self.full or not self.waiting.isdisjoint((item.id, item.message)):
+            return False  # an edit of what waits takes its place
         self.room.clear()
         self.left_out[item.author.name] = self.left_out.get(item.author.name, 0) + 1
         return True

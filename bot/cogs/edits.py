@@ -45,23 +45,28 @@ class Edits(commands.Cog):
             return
         id = f"e{message.id}.{int(message.edited_at.timestamp() * 1000)}"
         place = Place(str(message.guild.id) if message.guild else "", str(message.channel.id), str(message.id))
-        try:
-            outcome = await self._outcome(message, id)
-        except AgenticError as error:
-            await self.bot.intake.tell(not_kept(id, error), id, place)
-            return
-        await self.bot.intake.take(outcome, id, place)
+        async with self.bot.lanes.lane(str(message.channel.id)):  # not before the message itself was taken in
+            try:
+                outcome = await self._outcome(message, id)
+            except AgenticError as error:
+                await self.bot.intake.tell(not_kept(id, error), id, place)
+                return
+            await self.bot.intake.take(outcome, id, place)
 
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         """A message is gone."""
-        await self.bot.tending.deleted(str(payload.message_id), str(payload.channel_id), str(payload.guild_id or ""))
+        await self._deleted([payload.message_id], payload.channel_id, payload.guild_id)
 
     @commands.Cog.listener()
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         """Many are."""
-        for message in sorted(payload.message_ids):
-            await self.bot.tending.deleted(str(message), str(payload.channel_id), str(payload.guild_id or ""))
+        await self._deleted(sorted(payload.message_ids), payload.channel_id, payload.guild_id)
+
+    async def _deleted(self, messages: list[int], channel: int, guild: int | None) -> None:
+        async with self.bot.lanes.lane(str(channel)):
+            for message in messages:
+                await self.bot.tending.deleted(str(message), str(channel), str(guild or ""))
 
     async def _outcome(self, message: discord.Message, id: str) -> Outcome:
         said = self.bot.reader.said(message)
@@ -79,7 +84,7 @@ class Edits(commands.Cog):
         return translate_edit(said, id, task.thread, task.task, house)
 
     async def _of_waiting(self, said: Said, id: str, thread: str) -> Outcome | None:
-        """An edit of what still lies in the inbox: guidance is replaced in its place, a task is told of its edit."""
+        """An edit of what still lies in the inbox: guidance is replaced (by who takes it in), a task is told."""
         pending = await self.bot.store.pending(thread)
         waiting = next((item for item in pending if said.id in (item.id, item.message) and item.sort != "edited"), None)
         if waiting is None:
@@ -88,7 +93,6 @@ class Edits(commands.Cog):
         edited = translate_edit(said, id, thread, waiting.text, house)
         if not isinstance(edited, InboxItem) or waiting.sort not in _WAITING:
             return edited
-        await self.bot.store.discard([waiting.id])
         return waiting.model_copy(update={"id": id, "text": edited.text, "message": said.id})
 
     async def _of_guidance(self, said: Said, id: str, thread: str) -> Outcome:

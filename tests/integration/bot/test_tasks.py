@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agentic.errors import StoreUnavailable
 from bot.download import download
 from bot.guild.local import LocalGuild
@@ -149,6 +151,23 @@ async def test_an_edit_of_a_message_that_is_still_queued_is_taken_in(scenery: Sc
         ("edited", str(queued.id)),
     ]
     assert "two, in French" in talk.got[-1].text
+
+
+async def test_an_edit_and_a_deletion_come_after_the_message_that_waits_to_be_taken_in(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        async with scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
+            edited = group.create_task(scenery.bot.wait_for("raw_message_edit"))
+            deleted = group.create_task(scenery.bot.wait_for("raw_message_delete"))
+            said, gone = await guild.post(thread, ". two"), await guild.post(thread, ". three")
+            await guild.edit(said.id, ". two, in French")
+            await guild.delete(gone.id)
+            await asyncio.wait((edited, deleted))
+    await scenery.until(lambda: len(talk.got) == 5)
+    assert [(item.sort, item.message) for item in talk.got[1:]] == [
+        ("queue", str(said.id)), ("queue", str(gone.id)), ("edited", str(said.id)), ("deleted", str(gone.id)),
+    ]  # fmt: skip
 
 
 async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scenery: Scenery) -> None:

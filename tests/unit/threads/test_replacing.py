@@ -1,0 +1,44 @@
+"""An edit of what still waits takes its place: nothing is lost by it, not even where nothing more fits."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentic.core.events import InboxItem, Sort
+from agentic.models.scripted import answer
+from bot.clock import SystemClock
+from bot.crowding import ROOM
+from tests.unit.threads.house import ANN, Bench, house
+
+FINISH = answer("", ("finish", {"answer": "done"}))
+WORK = answer("", ("work", {}))
+
+
+def said(id: str, text: str, sort: Sort = "guidance", message: str = "") -> InboxItem:
+    return InboxItem(
+        id=id, thread="200", sort=sort, author=ANN, at=SystemClock().now(), text=text, message=message or id
+    )
+
+
+async def test_an_edit_takes_the_place_of_guidance_that_waits_also_where_nothing_more_fits() -> None:
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(15), house([WORK, FINISH, FINISH], bench=bench, limit=1) as home:
+        await home.say("holds the only place", thread="100")
+        await bench.began.wait()
+        await home.threads.deliver(said("5000", "waits", "task"), guild="1")
+        for number in range(1, ROOM):
+            assert (await home.threads.deliver(said(f"5{number:03}", f"word {number:03}"), guild="1")).accepted
+        assert not (await home.threads.deliver(said("5900", "too much"), guild="1")).accepted
+        edit = await home.threads.deliver(said("e5007.1", "better 007", message="5007"), guild="1")
+        assert edit.accepted
+        again = await home.threads.deliver(said("e5008.1", "better 008", message="5008"), guild="1")
+        assert again.accepted
+        assert not (await home.threads.deliver(said("5901", "still too much"), guild="1")).accepted
+        bench.hold.set()
+        await home.threads.idle("200")
+        seen = str(home.model.asked[-1].prompt.messages)
+        assert seen.count("better 007") == seen.count("better 008") == 1
+        assert "word 007" not in seen
+        assert "word 008" not in seen
+        assert "word 009" in seen
