@@ -190,7 +190,7 @@ class LocalGuild(Acting):
             raise LookupError(f"No attachment has the id {attachment_id}.")
         return content
 
-    async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 10.0) -> T:
+    async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 30.0) -> T:
         """The first result of `predicate` that is neither None nor False, asked at each change."""
         async with asyncio.timeout(timeout):
             while True:

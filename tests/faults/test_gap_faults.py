@@ -114,7 +114,7 @@ async def test_f2_what_was_missed_is_bounded_and_what_was_left_out_is_said(guild
         await guild.post(thread, f"word {number}")
     async with running_bot(guild, before.store) as scenery:
         scenery.talk.take_over(before.talk)
-        await scenery.says(thread, "more was said here meanwhile than I read", timeout=30)
+        await scenery.says(thread, "more was said here meanwhile than I read", timeout=120)
         assert [item.text for item in scenery.talk.got] == [f"word {number}" for number in range(5, 205)]
 
 
@@ -178,7 +178,7 @@ async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropp
         name = f"task {seed} {len(tasks)}"
         tasks[name] = (await guild.post(general, f"{guild.bot.mention} {name}")).id
 
-    async with asyncio.timeout(240), ScriptedEndpoint.start(mind) as endpoint:
+    async with asyncio.timeout(400), ScriptedEndpoint.start(mind) as endpoint:
         for life in range(2):  # three crashes in one execution would quarantine it
             async with process(guild, endpoint, tmp_path):
                 if life == 0:  # before its first mark nothing old is answered
@@ -215,6 +215,6 @@ async def _answered(guild: LocalGuild, thread: int, name: str) -> None:
             return False
 
     try:
-        await guild.wait_for(found, timeout=60.0)
+        await guild.wait_for(found, timeout=120.0)
     except TimeoutError:
         pytest.fail(f"{name} was never answered")

@@ -32,7 +32,7 @@ from bot.feed import Feed
 from bot.guild.local import LocalGuild
 from bot.reading import Options
 
-SECONDS = 10.0
+SECONDS = 30.0
 
 
 @dataclass
