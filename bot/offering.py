@@ -59,9 +59,14 @@ def offer_message(created: CommitCreated, verdict: Verdict | None, diff: str) ->
     if len(diff) > DIFF_SHOWN:
         attached = (Attached(f"{created.branch.rpartition('/')[2]}.diff", diff.encode("utf-8", "replace")),)
     elif diff:
-        lines.append(fenced(diff, "diff"))
+        lines.append(fenced(_readable(diff), "diff"))
     lines.append(_ending(created, verdict))
     return Rendered(("\n".join(lines),), attached)
+
+
+def _readable(diff: str) -> str:
+    """Without the lines that only git reads."""
+    return "\n".join(line for line in diff.splitlines() if not line.startswith(("diff --git ", "index ")))
 
 
 def _ending(created: CommitCreated, verdict: Verdict | None) -> str:

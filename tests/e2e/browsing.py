@@ -12,7 +12,7 @@ from playwright.async_api import Locator, Page, async_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-MARGIN = 10
+ABOVE, BELOW = 10, 3
 
 
 @asynccontextmanager
@@ -44,7 +44,7 @@ async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
         assert log is not None
         tops = [box["y"] for box in boxes if box]
         ends = [box["y"] + box["height"] for box in boxes if box]
-        top, end = max(min(tops) - MARGIN, log["y"]), min(max(ends) + MARGIN, log["y"] + log["height"])
+        top, end = max(min(tops) - ABOVE, log["y"]), min(max(ends) + BELOW, log["y"] + log["height"])
         clip = {"x": log["x"], "y": top, "width": log["width"], "height": end - top}
     await page.screenshot(path=path, clip=clip, animations="disabled")  # pyright: ignore[reportArgumentType]
     assert 8_000 < path.stat().st_size < 300_000, path

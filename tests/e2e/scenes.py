@@ -48,7 +48,7 @@ REPOSITORY = "Put the shop under version control"
 BRANCH = "Round half a cent up, on a branch please"
 DIRECT = "Which month was our best?"
 SALES = "month,euros\nApril,4120\nMay,5310\nJune,4875\n"
-BEST = "sort -t, -k2 -nr attachments/sales.csv | head -n 1"
+BEST = "sort -t, -k2nr attachments/sales.csv"
 
 
 def uses(tool: str, says: str = "", **arguments: JsonValue) -> Reply:

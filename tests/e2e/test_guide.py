@@ -31,7 +31,7 @@ pytestmark = [
 LONG = 40_000
 """Milliseconds for what takes a few turns, on a busy machine."""
 TALL: ViewportSize = {"width": 1040, "height": 1200}
-DESK: ViewportSize = {"width": 1040, "height": 620}
+DESK: ViewportSize = {"width": 1040, "height": 680}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SHOP = {"price.py": scenes.PRICE, "test_price.py": scenes.TESTS}
 

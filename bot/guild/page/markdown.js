@@ -128,7 +128,7 @@ export function markdown(source, names) {
 }
 
 function codeBlock(code, language) {
-  const block = el("pre", "block", el("code", "", code));
+  const block = el("pre", "block", el("code", "", ...(language === "diff" ? changes(code) : [code])));
   if (language) block.dataset.language = language;
   block.tabIndex = 0;
   block.setAttribute("aria-label", `Code${language ? ` in ${language}` : ""}`);
@@ -144,6 +144,12 @@ function codeBlock(code, language) {
   const wrap = el("div", "codewrap", block, copy);
   if (code.split("\n").length > LONG_CODE) fold(wrap, block, code);
   return wrap;
+}
+
+// What was added and removed stands out, as on Discord; the signs say it too.
+function changes(code) {
+  const kind = (line) => (/^\+(?!\+\+ )/.test(line) ? "added" : /^-(?!-- )/.test(line) ? "removed" : "");
+  return code.split("\n").flatMap((line, n) => [...(n ? ["\n"] : []), kind(line) ? el("span", kind(line), line) : line]);
 }
 
 // A long block shows its beginning; the rest comes with a press.

@@ -87,3 +87,17 @@ async def test_the_preview_of_a_reply_shows_no_marks_of_small_print(page: Page, 
     await guild.post(guild.channel().id, "what?", reply_to=small.id)
     await expect(page.locator(".reply")).to_contain_text("small print")
     await expect(page.locator(".reply")).not_to_contain_text("-#")
+
+
+async def test_the_preview_of_a_reply_to_a_long_message_shows_its_beginning(page: Page, guild: LocalGuild) -> None:
+    long = await guild.post(guild.channel().id, "the beginning " + "and so on " * 30)
+    await guild.post(guild.channel().id, "what?", reply_to=long.id)
+    await page.set_viewport_size({"width": 600, "height": 700})
+    line, link = page.locator(".reply"), page.locator(".reply .link")
+    await expect(link).to_contain_text("the beginning")
+    whole, shown = await line.bounding_box(), await link.bounding_box()
+    assert whole is not None
+    assert shown is not None
+    assert shown["x"] + shown["width"] <= whole["x"] + whole["width"], (
+        "what is wider than its line is not painted at all"
+    )

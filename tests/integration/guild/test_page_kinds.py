@@ -103,6 +103,14 @@ async def test_long_code_is_folded_and_copied(page: Page, channel: discord.TextC
     assert await page.evaluate("navigator.clipboard.readText()") == code
 
 
+async def test_a_diff_marks_what_was_added_and_removed(page: Page, channel: discord.TextChannel) -> None:
+    await channel.send("```diff\n--- a.py\n+++ a.py\n-old\n+new\n same\n```")
+    block = page.get_by_role("region", name="Code in diff")
+    await expect(block.locator(".added")).to_have_text(["+new"])
+    await expect(block.locator(".removed")).to_have_text(["-old"])
+    assert await block.locator("code").text_content() == "--- a.py\n+++ a.py\n-old\n+new\n same"
+
+
 async def test_a_command_is_completed_option_by_option(
     page: Page, guild: LocalGuild, client: Client, entry: Locator
 ) -> None:
