@@ -60,7 +60,7 @@ def said(guild: LocalGuild) -> Callable[[str], Awaitable[Message]]:
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        expect.set_options(timeout=15_000)  # a busy machine is no reason to fail
+        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
         yield one
         await one.close()
 
@@ -87,7 +87,7 @@ async def page(browser: Browser, guild: LocalGuild) -> AsyncIterator[Page]:
     errors: list[str] = []
     one.on("pageerror", lambda error: errors.append(str(error)))
     one.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
-    one.set_default_timeout(15_000)
+    one.set_default_timeout(40_000)
     await one.goto(guild.url)
     await expect(one.get_by_text("Connected")).to_be_visible()
     yield one
