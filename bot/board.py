@@ -72,6 +72,7 @@ class Board:
         self._shown: dict[str, Shown] = {}
         self._pending: set[str] = set()
         self._keepers: dict[str, asyncio.Task[None]] = {}
+        self._gone: set[str] = set()
 
     async def run(self) -> None:
         """Show what changes, until cancelled."""
@@ -105,6 +106,17 @@ class Board:
         for execution in self._pending:
             if (shown := self._shown.get(execution)) is not None:
                 shown.hurried.set()
+
+    def gone(self, thread: str) -> None:
+        """A thread was deleted: nothing more is shown there."""
+        self._gone.add(thread)
+        for execution, shown in list(self._shown.items()):
+            if shown.thread == thread:
+                self._pending.discard(execution)
+                del self._shown[execution]
+                self._feed.forget(execution)
+                if (keeper := self._keepers.get(execution)) is not None:
+                    keeper.cancel()
 
     async def stands_in(self, thread: str) -> bool:
         """Whether a progress message was ever posted there: then the thread existed, and was deleted if it is gone."""
@@ -173,10 +185,11 @@ class Board:
         try:
             if self._feed.progress(execution) is None:
                 self._feed.load(await folded(self._store, execution, self._feed.discretion))
-            if execution not in self._shown:
-                await self._recall(execution)
-            if (progress := self._feed.progress(execution)) is not None and progress.side:
+            progress = self._feed.progress(execution)
+            if progress is not None and (progress.side or progress.thread in self._gone):
                 self._feed.forget(execution)
+            elif execution not in self._shown:
+                await self._recall(execution)
         except StoreError as error:
             log.info("the progress of %s cannot be read now: %s", execution, error)
             return None

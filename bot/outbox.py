@@ -24,7 +24,8 @@ from bot.sending import Urgency
 EVERY_SECONDS = 5.0
 """How often the outbox looks by itself; normally it is told."""
 _FIRST = frozenset(("answer", "question", "receipt"))
-_LOOKED_FOR = frozenset(("answer", "question"))
+_LOOKED_FOR = frozenset(("answer", "question", "offer"))
+"""What carries its key in a button."""
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class Outbox:
         """A thread was deleted: what is due there has no place any more."""
         self._gone.add(thread)
         self._held.pop(thread, None)
+        self._board.gone(thread)
         self.poke()
 
     async def run(self) -> None:

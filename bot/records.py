@@ -48,6 +48,7 @@ class Records:
         rows: list[ExecutionRow] = []
         for thread in threads:
             rows += await self._store.executions(thread)
+        rows.sort(key=lambda row: row.started_at.timestamp() if row.started_at else 0.0)
         found = [await self._cost(row) for row in rows[-limit:]]
         return sorted((cost for cost in found if cost is not None), key=lambda cost: cost.at)
 

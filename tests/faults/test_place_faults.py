@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -80,6 +81,16 @@ async def test_f14_a_deleted_channel_cancels_what_runs_in_its_threads_and_frees_
     assert await here.ended(posted.id) == ["stopped"]
     assert await here.app.store.acquire(str(posted.id), "somebody else") is not None
     await here.until(lambda: here.app.threads.state(str(posted.id)) == "idle", "idle")
+
+
+async def test_f14_nothing_is_shown_in_a_deleted_thread_any_more_and_nothing_of_it_stays(here: Whole) -> None:
+    thread = await running(here)
+    bot = here.app.bot
+    [execution] = [row.execution for row in await here.app.store.executions(str(thread))]
+    await here.guild.delete_channel(thread)
+    assert await here.ended(thread) == ["stopped"]
+    await here.until(lambda: bot.feed.progress(execution) is None, "its progress is let go")
+    await here.until(lambda: not any(task.get_name() == f"progress of {execution}" for task in asyncio.all_tasks()))
 
 
 async def test_f14_a_thread_that_was_deleted_while_nobody_listened_is_cancelled_at_the_start(
