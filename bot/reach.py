@@ -10,10 +10,12 @@ within reach (``openly``).
 
 from __future__ import annotations
 
+import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import aiohttp
 import discord
 
 from agentic.core.events import Started
@@ -31,6 +33,8 @@ ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: onl
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 LOOKED_UP = 10
 """So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
+
+log = logging.getLogger(__name__)
 
 
 class OutOfReach(Exception):
@@ -74,7 +78,13 @@ class Reach:
         user = source.user if isinstance(source, discord.Interaction) else source.author
         channel = source.channel_id if isinstance(source, discord.Interaction) else source.channel.id
         reader = self._bot.reader
-        speaker = reader.speaker(user, source.guild) if source.guild else await reader.in_person(user)
+        if source.guild is None:
+            speaker = await reader.in_person(user)
+        else:
+            user = await _member(user, source.guild)
+            speaker = reader.speaker(user, source.guild)
+            if not isinstance(user, discord.Member):
+                speaker = replace(speaker, level="viewer")
         return Stand(
             user, speaker, source.guild, channel or 0, not isinstance(source, discord.Interaction) and bool(source.guild),
             command,
@@ -90,14 +100,15 @@ class Reach:
             raise OutOfReach(ELSEWHERE.format(command=stand.command))
         return row
 
-    async def threads(self, stand: Stand, limit: int = 25) -> list[SessionRow]:
-        """Sessions within reach, last used first."""
+    async def threads(self, stand: Stand, limit: int = 25, fitting: str = "") -> list[SessionRow]:
+        """Sessions within reach whose title or id holds ``fitting``, last used first."""
         found: list[SessionRow] = []
+        wanted = fitting.strip().lower()
         unknown = LOOKED_UP
         for row in await self._bot.store.sessions():
             if len(found) == limit:
                 break
-            if row.guild != stand.guild_id:
+            if row.guild != stand.guild_id or wanted not in f"{row.title} {row.thread}".lower():
                 continue
             if stand.guild is not None and not self._is_known(stand.guild, row):
                 if not unknown:
@@ -182,6 +193,17 @@ class Reach:
                 thread = fetched
             self._homes[id] = _Home(thread.parent_id, thread.is_private())
         return self._homes.get(id)
+
+
+async def _member(user: discord.abc.User, guild: discord.Guild) -> discord.abc.User:
+    """The same person with their roles, which a message that was fetched later does not tell."""
+    if isinstance(user, discord.Member):
+        return user
+    try:
+        return await guild.fetch_member(user.id)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+        log.info("who %s is cannot be asked: %s", user.id, error)
+        return user
 
 
 def require(stand: Stand, act: Act, *, own: bool = True) -> None:

@@ -52,6 +52,24 @@ async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_i
     assert len(talk.got) == 5
 
 
+async def test_f2_a_command_that_was_missed_is_done_by_the_rights_of_who_wrote_it(guild: LocalGuild) -> None:
+    looks, steers = guild.add_role("Guests"), guild.add_role("Crew")
+    guild.add_member("Gus", [looks.id])
+    guild.add_member("Cleo", [steers.id])
+    async with running_bot(guild, roles={"Guests": "viewer", "Crew": "operator"}) as scenery:
+        thread = await scenery.mention("one")
+        await caught_up(scenery)
+        for author, words in (("Gus", "You may look here"), ("Cleo", "Stopping")):
+            guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
+            await guild.post(thread, "!stop", author=author)
+            guild.invalidate_sessions()
+            await online_again(scenery)
+            await scenery.says(thread, words)
+            await caught_up(scenery)
+        stops = [item for item in scenery.talk.got if item.sort == "stop"]
+        assert [(item.author.name, item.author.level) for item in stops] == [("Cleo", "operator")]
+
+
 async def test_f3_a_backfill_that_overlaps_live_events_doubles_nothing_and_keeps_their_order(scenery: Scenery) -> None:
     guild, talk = scenery.guild, scenery.talk
     thread = await scenery.mention("one")
