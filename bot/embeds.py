@@ -25,7 +25,7 @@ _HELP = (
     ("When I ask", "Choose a button or write the answer. ✅ takes what I recommend."),
     (
         "Afterwards",
-        "👍 👎 how it was · ❌ that was wrong · 🔄 once more · 🚀 a stronger model. The next message is a new task.",
+        "👍 👎 how it was · ❌ that was wrong · **Undo** under an answer puts files back. The next message is a new task.",
     ),
     ("Commands: a task", "`status` `stop` `pause` `resume` `retry` `fork`"),
     (

@@ -47,7 +47,12 @@ def checkpoints(saved: Sequence[Checkpoint], restored: Sequence[tuple[datetime, 
     lines += [f"↩ {stamp(at)} put back {inline(each.manifest[:12])}{_lost(each)}" for at, each in restored]
     if not lines:
         return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
-    return "\n".join([*lines, "-# Going on from one of them, here or in a new thread, is not there yet; `undo` is."])
+    return "\n".join(
+        [
+            *lines,
+            "-# Going on from one of them, here or in a new thread, is not there yet; **Undo** under an answer is.",
+        ]
+    )
 
 
 def _lost(restored: WorkspaceRestored) -> str:

@@ -32,6 +32,8 @@ _RECEIPTS = {
     "correction": "Noted: that was wrong. I will take it into the next step.",
     "ask": "I will put my open questions to you before I go on.",
 }
+_GOES_ON = " ▶ goes on."
+_KEPT = "I will take that in when this goes on; it is paused."
 _DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
 
 _DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
@@ -67,7 +69,7 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Escalated):
         return made("notice", f"Handing over to a stronger model (tier {event.to_tier}), because {event.trigger}.")
     if isinstance(event, OwnerChanged):
-        return made("notice", "I was interrupted in the middle of this and go on where I was.")
+        return made("notice", f"I was interrupted in the middle of this{_after_a_break(before)}")
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):
@@ -86,7 +88,18 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
         return _DELETED if after.told != before.told else ""
     if (event.sort in ("answer", "guidance") and before.question is not None) or event.target:
         return _of_answer(before, after, event)
+    if before.paused is not None and event.sort == "guidance":
+        return _KEPT
     return _RECEIPTS.get(event.sort, "")
+
+
+def _after_a_break(execution: Execution) -> str:
+    """What a new process does with it."""
+    if execution.question is not None:
+        return ". My question above is still open."
+    if execution.paused is not None:
+        return " while it was paused, and it still is." + (_GOES_ON if execution.paused.author.id != MACHINE.id else "")
+    return " and go on where I was."
 
 
 def _of_pause(before: Execution, event: InputReceived) -> str:

@@ -149,7 +149,7 @@ class Looking(commands.Cog):
         return await self.bot.reach.thread(await self._stand(ctx), thread)
 
     async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
-        return await threads_for(self.bot, interaction)
+        return await threads_for(self.bot, interaction, current)
 
     for _command in (checkpoints, cost, confidence, escalation, logs, memory, role):
         _command.autocomplete("thread")(proposed(_threads))

@@ -97,7 +97,7 @@ class Running(commands.Cog):
             raise OutOfReach("That cannot be done here.")
 
     async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
-        return await threads_for(self.bot, interaction)
+        return await threads_for(self.bot, interaction, current)
 
     for _command in (status, stop, pause, resume, retry, fork):
         _command.autocomplete("thread")(proposed(_threads))

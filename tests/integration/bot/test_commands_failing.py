@@ -95,3 +95,15 @@ async def test_a_thread_that_was_archived_is_still_found(guild: LocalGuild) -> N
         await one.scenery.until(lambda: one.scenery.bot.get_channel(thread) is None)
         assert await one.proposes(one.scenery.general, "cost", "thread") == [str(thread)]
         assert "$0.50" in words(await one.slash(one.scenery.general, "cost", {"thread": str(thread)}))
+
+
+async def test_a_thread_is_found_by_its_title_however_many_were_used_since(guild: LocalGuild) -> None:
+    async with desk(guild) as one:
+        oldest = await one.worked("sharpen the scythe")
+        for number in range(26):
+            await one.scenery.mention(f"task {number}")
+        proposed = await one.proposes(one.scenery.general, "cost", "thread")
+        assert len(proposed) == 25
+        assert str(oldest) not in proposed
+        assert await one.proposes(one.scenery.general, "cost", "thread", "Scythe") == [str(oldest)]
+        assert await one.proposes(one.scenery.general, "cost", "thread", "· sharpen") == [str(oldest)]

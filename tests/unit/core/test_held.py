@@ -35,7 +35,7 @@ def test_a_pause_lets_what_runs_end_and_begins_nothing_until_it_is_resumed() -> 
     assert [call.id for call in action.calls] == [log.execution.turn.calls[1].id]
     assert "mind the cache" in "\n".join(log.execution.told.texts)
     assert receipts(log) == [
-        "Paused after the current step. ▶ goes on.", "I will take that into the next step.", "Going on.",
+        "Paused after the current step. ▶ goes on.", "I will take that in when this goes on; it is paused.", "Going on.",
     ]  # fmt: skip
 
 

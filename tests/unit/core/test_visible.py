@@ -5,8 +5,9 @@ from __future__ import annotations
 from agentic.core.events import Asked, Escalated, Finished, Noted, Option, OutboxItem, OwnerChanged, ToolFinished
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from agentic.core.peopled import MACHINE
 from agentic.core.visible import visible
-from tests.unit.core.building import Log
+from tests.unit.core.building import YOU, Log
 
 
 def shown(log: Log) -> list[OutboxItem]:
@@ -49,6 +50,31 @@ def test_questions_answers_and_blocking_problems_notify_and_the_rest_is_silent()
     assert [item.notify for item in notices] == [False, False]
     assert "tier 4" in notices[0].text
     assert len({item.key for item in shown(log)}) == len(shown(log))
+
+
+def test_a_new_process_says_what_it_does_with_what_it_found() -> None:
+    told: list[str] = []
+    for before in ("working", "paused", "held", "asking"):
+        log = Log()
+        if before in ("paused", "held"):
+            log.say("pause", by=MACHINE if before == "held" else YOU)
+        if before == "asking":
+            log.add(Asked(question="q", text="Which?"))
+        log.add(OwnerChanged(worker="b"))
+        told += [item.text for item in shown(log) if item.sort == "notice"]
+    assert told == [
+        "I was interrupted in the middle of this and go on where I was.",
+        "I was interrupted in the middle of this while it was paused, and it still is. ▶ goes on.",
+        "I was interrupted in the middle of this while it was paused, and it still is.",
+        "I was interrupted in the middle of this. My question above is still open.",
+    ]
+
+
+def test_guidance_during_a_pause_is_not_promised_for_the_next_step() -> None:
+    log = Log()
+    log.say("pause")
+    log.say("guidance", "x")
+    assert shown(log)[-1].text == "I will take that in when this goes on; it is paused."
 
 
 def test_an_unknown_outcome_is_told_to_people() -> None:
