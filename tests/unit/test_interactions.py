@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "docs" / "interactions.md"
 COMMANDS = ROOT / "tests" / "integration" / "bot" / "test_commands_all.py"
 """Tries every registered command, which a test there holds."""
+PICTURES = re.compile(r"(?:!\[[^\]]*\]\(|<img src=\")([^)\"]+)")
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
@@ -60,7 +61,7 @@ def test_every_picture_in_the_documents_exists_is_small_and_is_made_by_a_test() 
     shown = [
         (document.parent / name).resolve()
         for document in documents
-        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", document.read_text(encoding="utf-8"))
+        for name in PICTURES.findall(document.read_text(encoding="utf-8"))
     ]
     made = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests" / "e2e").glob("test_*.py"))
     kept = set((ROOT / "docs" / "images").glob("*.png"))
