@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,12 +16,23 @@ UNKNOWN = "\x00"
 """Stands for what an expansion would put there."""
 SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
 _OPERATORS = frozenset(";&|()\n")
+_PIPE, _HERE_STRING = "|", "<<<"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(['\"\\]?)([\w.+-]+)['\"]?")
+_SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
 _REDIRECTION = re.compile(r"<<<|&>>?|\d*>>|\d*>\||\d*>&\d?|\d*>(?!\()|<(?!\()")
-_SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|z|da|k)?sh(?=\s)")
+_SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|z|da|k)?sh(?=[\s;&|)<]|$)")
 _KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "PWD": "."}  # noqa: S108  # inside the sandbox
+
+
+DEPTH = 12
+LONGEST = 10_000
+"""So long a variable's value may grow, and a quarter of it a folder's path; beyond it is unknown."""
+
+
+class TooDeep(Exception):
+    """Substitutions inside of substitutions, deeper than anybody writes them."""
 
 
 @dataclass(slots=True)
@@ -32,12 +44,15 @@ class Simple:
     writes: list[str] = field(default_factory=list[str])
     made: frozenset[str] = frozenset()
     """Folders that were made earlier on the same line."""
+    given: str = ""
+    """What it reads, where that stands on the same line: a here-string, the words of an ``echo`` before it."""
 
 
 class Line:
-    """What a command line runs, in order; reading it follows ``cd``, assignments and ``mkdir``."""
+    """What a command line runs, in order; reading it follows ``cd``, assignments and ``mkdir``.  Raises ``TooDeep``."""
 
-    def __init__(self, text: str, cwd: str = ".", variables: dict[str, str] | None = None) -> None:
+    def __init__(self, text: str, cwd: str = ".", variables: dict[str, str] | None = None, depth: int = 0) -> None:
+        self._depth = depth
         self._text = _without_heredocs(text.replace("\\\n", ""))
         self._at = 0
         self._cwd = cwd
@@ -49,17 +64,21 @@ class Line:
         """Each simple command; those of substitutions come before the command they stand in."""
         words: list[str] = []
         writes: list[str] = []
+        given = ""
         while True:
             token = self._token()
             if token is None or token in _OPERATORS:
                 yield from self._take_inner()
-                yield from self._simple(words, writes)
+                yield from self._simple(words, writes, given)
+                given = " ".join(words[1:]) if token == _PIPE and words[:1] in (["echo"], ["printf"]) else ""
                 words, writes = [], []
                 if token is None:
                     return
             elif token in (">", ">|"):
                 writes.append((self._token() or "").removeprefix(" "))
-            elif token in (">>", "<", "<<<", "&>"):
+            elif token == _HERE_STRING:
+                given = (self._token() or "").removeprefix(" ")
+            elif token in (">>", "<", "&>"):
                 self._token()
             else:
                 words.append(token.removeprefix(" "))
@@ -68,20 +87,21 @@ class Line:
         inner, self._inner = self._inner, []
         return inner
 
-    def _simple(self, words: list[str], writes: list[str]) -> Iterator[Simple]:
-        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{")):
-            words = words[1:]
+    def _simple(self, words: list[str], writes: list[str], given: str = "") -> Iterator[Simple]:
+        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{", "function")):
+            words = words[2:] if words[0] == "function" else words[1:]
         while words and (assigned := _ASSIGNED.fullmatch(words[0])):
-            self._variables[assigned[1]] = assigned[2]
+            self._variables[assigned[1]] = assigned[2] if len(assigned[2]) < LONGEST else UNKNOWN
             words = words[1:]
         if words[:1] == ["export"]:
             for each in words[1:]:
                 if assigned := _ASSIGNED.fullmatch(each):
-                    self._variables[assigned[1]] = assigned[2]
+                    self._variables[assigned[1]] = assigned[2] if len(assigned[2]) < LONGEST else UNKNOWN
         if words or writes:
-            yield Simple(words, self._cwd, writes, frozenset(self._made))
+            yield Simple(words, self._cwd, writes, frozenset(self._made), given)
         if words[:1] in (["cd"], ["pushd"]):
             self._cwd = inside(self._cwd, words[1] if len(words) > 1 else "~")
+            self._cwd = self._cwd if len(self._cwd) < LONGEST // 4 else UNKNOWN
         if words[:1] == ["mkdir"] and "-p" not in words:
             self._made.update(inside(self._cwd, word) for word in words[1:] if not word.startswith("-"))
         if words[:2] == ["git", "clone"] and len(words) > 3:
@@ -172,11 +192,13 @@ class Line:
         return char
 
     def _substituted(self, closing: str) -> str:
+        if self._depth >= DEPTH:
+            raise TooDeep
         start = self._at + (closing == ")")
         end = text_end(self._text, start, closing)
         inner = self._text[start:end]
         self._at = end + 1
-        found = list(Line(inner, self._cwd, dict(self._variables)).commands())
+        found = list(Line(inner, self._cwd, dict(self._variables), self._depth + 1).commands())
         self._inner.extend(found)
         return SCRATCH if found and found[0].words[:1] == ["mktemp"] else UNKNOWN
 
@@ -213,16 +235,59 @@ def inside(folder: str, path: str) -> str:
 
 
 def _without_heredocs(text: str) -> str:
-    """The text of a here-document is no command, unless a shell reads it."""
+    """The text of a here-document is no command, unless a shell reads it; what is substituted in it is run.
+
+    What only looks like the beginning of one, in quotes or as a shift, has no line that ends it, and hides nothing.
+    """
     lines = text.split("\n")
+    ends = _places(lines)
     kept: list[str] = []
-    until = ""
-    for line in lines:
-        if until:
-            until = "" if line.strip() == until else until
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        kept.append(_HEREDOC.sub("", line))
+        if _SHELL.search(kept[-1]):
             continue
-        kept.append(line)
-        if found := _HEREDOC.search(line):
-            until = "" if _SHELL.search(line[: found.start()]) else found[2]
-            kept[-1] = line[: found.start()] + line[found.end() :]
+        for found in _HEREDOC.finditer(line):
+            end = _next(ends, found[2], at)
+            if end is None:
+                kept[-1] = line
+                break
+            if not found[1]:
+                kept += _substituted_in("\n".join(lines[at:end]))
+            at = end + 1
     return "\n".join(kept)
+
+
+def documents(text: str) -> Iterator[tuple[str, str]]:
+    """Each here-document, with what stands before it on its line."""
+    lines = text.split("\n")
+    ends = _places(lines)
+    for place, line in enumerate(lines):
+        found = _HEREDOC.search(line)
+        end = _next(ends, found[2], place + 1) if found else None
+        if found and end is not None:
+            yield line[: found.start()], "\n".join(lines[place + 1 : end])
+
+
+def _places(lines: list[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        places.setdefault(line.strip(), []).append(place)
+    return places
+
+
+def _next(places: dict[str, list[int]], line: str, at: int) -> int | None:
+    known = places.get(line, [])
+    nearest = bisect_left(known, at)
+    return known[nearest] if nearest < len(known) else None
+
+
+def _substituted_in(text: str) -> Iterator[str]:
+    """The commands of the substitutions that stand in a text."""
+    at = 0
+    while found := _SUBSTITUTION.search(text, at):
+        at = text_end(text, found.end(), "`" if found[0] == "`" else ")")
+        yield text[found.end() : at]
+        at += 1

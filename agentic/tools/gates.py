@@ -21,7 +21,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 
-from agentic.tools.commandline import UNKNOWN, Line, Simple, inside
+from agentic.tools.commandline import UNKNOWN, Line, Simple, TooDeep, documents, inside
 from agentic.tools.gates_git import HISTORY, flags_of, why_git
 
 DERIVED_FOLDERS = frozenset((
@@ -36,21 +36,23 @@ DERIVED_FILES = (
 )  # fmt: skip
 _PREFIXES = frozenset((
     "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "command", "builtin", "exec",
-    "busybox", "chronic", "xargs", "parallel", "watch", "unbuffer", "eatmydata", "coproc",
+    "busybox", "chronic", "xargs", "parallel", "watch", "unbuffer", "eatmydata", "coproc", "toybox", "npx", "flock",
 ))  # fmt: skip
 _WITH_VALUE: dict[str, frozenset[str]] = {
     "sudo": frozenset(("-u", "-g", "-h", "-p", "-C", "-T", "-R", "-D")), "doas": frozenset(("-u", "-C")),
     "env": frozenset(("-u", "-C", "-S")), "nice": frozenset(("-n",)), "ionice": frozenset(("-c", "-n", "-p")),
     "timeout": frozenset(("-s", "-k", "--signal", "--kill-after")), "stdbuf": frozenset(("-i", "-o", "-e")),
     "xargs": frozenset(("-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s")), "parallel": frozenset(("-j", "-a", "-n", "-I")),
+    "npx": frozenset(("-p", "--package")), "flock": frozenset(("-w", "-E", "--timeout")),
     "watch": frozenset(("-n",)), "exec": frozenset(("-a",)), "time": frozenset(("-f", "-o")),
 }  # fmt: skip
 """Options of a prefix that take the next word."""
+_RUNNERS = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
+"""They run what follows the word run."""
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "ash"))
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
 _DISKS = ("mkfs", "wipefs", "shred", "blkdiscard", "fdisk", "sfdisk", "parted", "mkswap", "badblocks", "srm")
-_PYTHON = re.compile(r"\bpython[\d.]*\b[^\n]*<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n(.*?)^\s*\1\s*$", re.DOTALL | re.MULTILINE)
-"""Code that an interpreter is given by a here-document."""
+_PYTHON = re.compile(r"\bpython")
 DEPTH = 5
 MOST_PATHS, MOST_FILES = 40, 20_000
 DEEP = "runs commands inside of commands, deeper than can be read"
@@ -60,11 +62,15 @@ def gate(command: str, created: frozenset[str] = frozenset(), cwd: str = ".", de
     """Why a person must approve the command, as the end of "It …"; '' where it may run."""
     if depth > DEPTH:
         return DEEP
-    for simple in Line(command, cwd).commands():
-        why = _gate_simple(simple, created, depth)
-        if why:
-            return why
-    return next((why for found in _PYTHON.finditer(command) if (why := gate_code(found[2], created))), "")
+    try:
+        for simple in Line(command, cwd).commands():
+            why = _gate_simple(simple, created, depth)
+            if why:
+                return why
+    except (TooDeep, RecursionError):
+        return DEEP
+    codes = (code for before, code in documents(command) if _PYTHON.search(before))
+    return next((why for code in codes if (why := gate_code(code, created))), "")
 
 
 def gate_code(code: str, created: frozenset[str] = frozenset()) -> str:
@@ -89,11 +95,11 @@ def gate_code(code: str, created: frozenset[str] = frozenset()) -> str:
 
 def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
     """The paths that stand in a command, as seen from the workspace: what an approval of it looks at."""
-    words = (
-        (inside(simple.cwd, word), word)
-        for simple in Line(command, cwd).commands()
-        for word in (*simple.words[1:], *simple.writes)
-    )
+    try:
+        commands = list(Line(command, cwd).commands())
+    except (TooDeep, RecursionError):
+        return ()
+    words = ((inside(each.cwd, word), word) for each in commands for word in (*each.words[1:], *each.writes))
     return tuple(dict.fromkeys(path for path, word in words if word and UNKNOWN not in path and word[0] not in "-+"))
 
 
@@ -125,6 +131,8 @@ def _name(path: str) -> str:
 
 
 def _gate_simple(simple: Simple, created: frozenset[str], depth: int) -> str:
+    if depth > DEPTH:
+        return DEEP
     words, piped = _bare(simple.words)
     if simple.writes and (words[:1] in ([], [":"], ["true"]) or words[:2] == ["cat", "/dev/null"]):
         return _empties(simple.writes, simple, created)
@@ -147,20 +155,20 @@ def _gate_inner(name: str, words: list[str], simple: Simple, created: frozenset[
     for place, word in enumerate(words[:-1]):
         if word.startswith("-") and not word.startswith("--") and word.endswith("c"):
             return gate(words[place + 1], created, simple.cwd, depth + 1)
-    return ""
+    return gate(simple.given, created, simple.cwd, depth + 1) if simple.given else ""
 
 
 def _bare(words: list[str]) -> tuple[list[str], bool]:
     """The command itself without sudo, env, timeout, xargs …; and whether its arguments come from elsewhere."""
     piped = False
-    while words and _name(words[0]) in _PREFIXES:
-        name, words = _name(words[0]), words[1:]
+    while words and (_name(words[0]) in _PREFIXES or (words[0] in _RUNNERS and words[1:2] == ["run"])):
+        name, words = _name(words[0]), words[2 if words[0] in _RUNNERS else 1 :]
         piped = piped or name in ("xargs", "parallel")
         while words and (words[0].startswith("-") or "=" in words[0]):
             words = words[2:] if words[0] in _WITH_VALUE.get(name, ()) else words[1:]
-        if name == "timeout":
+        if name in ("timeout", "flock"):
             words = words[1:]
-    return words, piped
+    return [word.replace("{}", UNKNOWN) for word in words] if piped else words, piped
 
 
 # --- what may go --------------------------------------------------------------------------------------------------
@@ -197,24 +205,29 @@ def _rm(words: list[str], simple: Simple, created: frozenset[str], piped: bool, 
     flags, paths = flags_of(words[1:])
     if piped:
         return "deletes whatever a list names"
-    if flags & {"-r", "-R", "--recursive"}:
+    if flags & {"-r", "-R"} or any(flag.startswith("--rec") for flag in flags):
         return _deletes(paths, simple, created)
     many = [path for path in paths if any(sign in path for sign in "*?[") or UNKNOWN in path]
     left = [path for path in many if not _passes(path, simple, created)]
     return f"deletes every file that {left[0].replace(UNKNOWN, '…')} names" if left else ""
 
 
+def _rimraf(words: list[str], simple: Simple, created: frozenset[str], piped: bool, depth: int) -> str:
+    return _deletes(flags_of(words[1:])[1], simple, created)
+
+
 def _find(words: list[str], simple: Simple, created: frozenset[str], piped: bool, depth: int) -> str:
     roots = list(_before_tests(words[1:])) or ["."]
     named = [words[place + 1] for place, word in enumerate(words[:-1]) if word in ("-name", "-iname", "-path")]
-    derived = bool(named) and all(_passes(_name(name.rstrip("/*")) or name, simple, created) for name in named)
+    each = len(named) > sum(word in ("-o", "-or", ",") for word in words) and not {"!", "-not"} & set(words)
+    derived = each and all(_passes(_name(name.rstrip("/*")) or name, simple, created) for name in named)
     own = derived or all(_passes(root, simple, created) for root in roots)
     if "-delete" in words and not own:
         return f"deletes every file that find finds below {', '.join(roots)}"
     for place, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir") and not own:
             inner = [UNKNOWN if each == "{}" else each for each in words[place + 1 :] if each not in (";", "+")]
-            why = _gate_simple(Simple(inner, simple.cwd), created, depth)
+            why = _gate_simple(Simple(inner, simple.cwd), created, depth + 1)
             if why:
                 return why
     return ""
@@ -263,7 +276,7 @@ def _git(words: list[str], simple: Simple, created: frozenset[str], piped: bool,
     if not rest:
         return ""
     flags, names = flags_of(rest[1:])
-    if flags & {"-n", "--dry-run"} and rest[0] in ("clean", "push", "rm"):
+    if "--help" in flags or (flags & {"-n", "--dry-run"} and rest[0] in ("clean", "push", "rm")):
         return ""
     if rest[0] == "rm" and flags & {"-r"} and "--cached" not in flags:
         return _deletes(names, simple, created)
@@ -273,5 +286,5 @@ def _git(words: list[str], simple: Simple, created: frozenset[str], piped: bool,
 _Look = Callable[[list[str], Simple, frozenset[str], bool, int], str]
 _TOOLS: dict[str, _Look] = {
     "rm": _rm, "unlink": _rm, "find": _find, "chmod": _rights, "chown": _rights, "chgrp": _rights, "truncate": _truncate,
-    "dd": _dd, "rsync": _rsync, "git": _git, "git-filter-repo": _rewrites, "bfg": _rewrites,
+    "dd": _dd, "rsync": _rsync, "git": _git, "git-filter-repo": _rewrites, "bfg": _rewrites, "rimraf": _rimraf,
 }  # fmt: skip

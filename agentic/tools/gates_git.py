@@ -48,7 +48,8 @@ def _said(*wanted: str) -> Callable[[set[str], list[str]], bool]:
 
 
 def _whole_tree(flags: set[str], names: list[str]) -> bool:
-    return "." in names or ":/" in names or "*" in names or bool(flags & {"-f", "--force"})
+    many = any(name in (".", ":/", "*") or name.endswith("/") for name in names)
+    return many or bool(flags & {"-f", "--force"})
 
 
 def _restores(flags: set[str], names: list[str]) -> bool:
@@ -59,6 +60,7 @@ def _rebases(flags: set[str], names: list[str]) -> bool:
     return not flags & {"--abort", "--continue", "--skip", "--quit", "--show-current-patch"}
 
 
+_OTHER_THAN_MOVING = frozenset(("-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy"))
 _AWAY = "discards changes that are not committed, of whoever made them"
 HISTORY = "rewrites history that others may have"
 _GIT: tuple[tuple[str, Callable[[set[str], list[str]], bool], str], ...] = (
@@ -66,6 +68,9 @@ _GIT: tuple[tuple[str, Callable[[set[str], list[str]], bool], str], ...] = (
     ("push", _takes_away, "deletes a branch or tag that others share"),
     ("reset", _any("--hard", "--merge"), _AWAY),
     ("checkout", _whole_tree, _AWAY),
+    ("checkout", _any("-B"), "moves a branch away from its commits"),
+    ("branch", lambda flags, names: bool(names) and bool(flags & {"-f", "--force"}) and not flags & _OTHER_THAN_MOVING,
+     "moves a branch away from its commits"),
     ("switch", _any("-f", "--force", "--discard-changes", "-C"), _AWAY),
     ("restore", _restores, _AWAY),
     ("clean", _any("-f", "--force"), "deletes every file that git does not know, of whoever made them"),

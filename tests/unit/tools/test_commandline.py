@@ -1,0 +1,76 @@
+"""What a command line runs where that does not stand there plainly: here-documents, here-strings, pipes into a shell."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.tools.gates import DEEP, gate, look
+
+GATED = [
+    "cat <<< EOF\nrm -rf src",
+    "echo '<<EOF'\nrm -rf src",
+    "# see <<EOF\nrm -rf src",
+    "echo $((1<<2))\nrm -rf src",
+    "cat <<A <<B\na\nA\nb\nB\nrm -rf src",
+    "cat <<\\EOF > x\na\nEOF\nrm -rf src",
+    'cat <<"END-X" > x\na\nEND-X\nrm -rf src',
+    "cat <<EOF > x\n$(rm -rf src)\nEOF",
+    "cat <<'EOF' | sh\nrm -rf src\nEOF",
+    "bash <<< 'rm -rf src'",
+    "echo 'rm -rf src' | bash",
+    "printf 'rm -rf src' | sh -s",
+    "function f { rm -rf src; }; f",
+    "find . ! -name '*.pyc' -delete",
+    "find . -not -name build -delete",
+    "find . -name '*.pyc' -o -delete",
+    "find . -type f | xargs -I{} sh -c 'rm {}'",
+    "rm --recurs src",
+    "npx rimraf src",
+    "npx --yes rimraf src lib",
+    "toybox rm -rf src",
+    "uv run rm -rf src",
+    "flock lock rm -rf src",
+    "git checkout -- src/",
+    "git restore src/",
+    "git checkout -B main HEAD~3",
+    "git branch -f main HEAD~3",
+]
+
+FREE = [
+    "git reset --hard --help",
+    "git branch -M main",
+    "git commit -m \"$(cat <<'EOF'\nDon't rm -rf src; (it's bad\nEOF\n)\" && git push",
+    'git commit -m "$(cat <<EOF\nFix it :)\n\nIt\'s `whoami` who did\nEOF\n)"',
+    "cat > a.sh <<EOF\nX=$(date)\nrm -rf src\nEOF",
+    "find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete",
+    "find . -name '*.pyc' -o -name __pycache__ -delete",
+    "npx rimraf dist",
+    "npx tsc --noEmit",
+    "uv run pytest -q",
+    "echo 'ls' | bash",
+    "echo done | tee log",
+    "make || bash fallback.sh",
+    "cat list | xargs -I{} sh -c 'wc -l {}'",
+    "function g { ls; }",
+    "echo $((1 << 4))",
+]
+
+
+@pytest.mark.parametrize("command", GATED)
+def test_what_would_run_is_found(command: str) -> None:
+    assert gate(command)
+
+
+@pytest.mark.parametrize("command", FREE)
+def test_what_would_not_run_holds_nothing_up(command: str) -> None:
+    assert gate(command) == ""
+
+
+@pytest.mark.parametrize(
+    "opening", ["$(", "`", "(", "<(", '"$(', "bash -c ", "eval ", "a=$a$a; ", "2>", "find . -exec "]
+)
+def test_no_command_is_too_deep_to_be_read(opening: str) -> None:
+    """A model may write anything; what cannot be read is gated or nothing, and never ends the execution."""
+    command = opening * (59_990 // len(opening))
+    assert gate(command) in ("", DEEP)
+    assert isinstance(look(command), str)
