@@ -34,6 +34,8 @@ def refusal(execution: Execution, event: InputReceived) -> str:
     question = execution.question
     if question is None or event.target.partition("#")[0] not in ("", question.question):
         return CLOSED
+    if execution.answer is not None and event.target:
+        return CLOSED  # somebody was quicker; it is acted on in this moment, or after a pause
     if execution.expired:
         return LATE
     if not at_least(event.author.level, question.who_may):

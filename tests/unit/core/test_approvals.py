@@ -72,6 +72,19 @@ def test_an_allowed_call_runs_for_the_arguments_and_the_state_that_were_approved
     assert not covers(call, "sha", "s1")
 
 
+def test_a_second_click_in_the_same_moment_is_no_guidance() -> None:
+    """Two people, or one twice, before the first choice has been acted on: the first counts, the other is told."""
+    log = asking()
+    asked = log.execution.question
+    assert asked is not None
+    log.say("answer", "Allow once", asked.question, by=BOSS)
+    log.say("answer", "Deny", asked.question, by=BOSS)
+    assert log.execution.told.unseen == 0
+    assert receipts(log)[-1] == "This question is no longer open."
+    log.settle()
+    assert isinstance(decide(log.execution), UseTools)
+
+
 def test_a_changed_state_is_asked_anew() -> None:
     log = asking()
     log.say("answer", "allow", by=BOSS)
