@@ -9,6 +9,7 @@ from __future__ import annotations
 from agentic.core.events import Asked, InboxItem, Level, Sort
 from bot.emoji import Meaning, meaning
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told, unheard
+from bot.progress import MACHINE
 from bot.refusals import (
     ALREADY,
     ANSWERED,
@@ -119,6 +120,8 @@ def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *
         return Told(IN_THE_THREAD)
     if why := refusal(sort, scene, speaker, shown=shown):
         return Told(why)
+    if sort == "pause" and scene.paused == MACHINE:
+        return item  # whoever pauses what waits for a right or an unlocked thread keeps it paused when that is back
     if told := INSTEAD.get(sort) or ALREADY.get((sort, scene.state)):
         return Told(told)
     return _continued(scene, item, shown) if sort == "continue" else item

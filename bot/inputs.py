@@ -128,6 +128,8 @@ class Scene:
     """Discord lets the bot itself write there."""
     execution: str = ""
     """The newest execution."""
+    paused: str = ""
+    """Who paused it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,9 @@ async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = Fa
     if state == "unknown" or (state == "idle" and not wholly):
         return Scene(state)
     status = await conversation.status(thread)
-    return Scene(state, status.question, status.requester, status.asked, execution=status.execution)
+    return Scene(
+        state, status.question, status.requester, status.asked, execution=status.execution, paused=status.paused
+    )
 
 
 async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:

@@ -10,6 +10,7 @@ import pytest
 
 from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
+from bot.progress import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, whole
 
@@ -141,11 +142,32 @@ async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: 
     here.guild.deny(here.general, Permission.SEND_MESSAGES_IN_THREADS)
     here.guild.deny(here.general)
     await here.guild.post(thread, "and mind the tabs")
-    await here.says(thread, "next step")
+    await here.says(thread, "take that in when this goes on")
     here.mind.go.set()
     assert here.app.threads.state(str(thread)) == "paused"
     await here.guild.react(thread, "▶")
     await here.says(thread, "answered <hold it>")
+
+
+async def test_f13_what_a_person_pauses_while_it_is_locked_stays_paused_when_it_is_unlocked(here: Whole) -> None:
+    thread = await running(here)
+    await here.guild.archive(thread, locked=True)
+    await here.state(thread, "paused")
+    await here.guild.react(thread, "⏸")
+    await paused_by_a_person(here, thread)
+    await here.guild.change_thread(thread, archived=False, locked=False)
+    await here.says(thread, "Paused after the current step")
+    here.mind.go.set()
+    await here.logged(thread, "model_answered")
+    assert here.app.threads.state(str(thread)) == "paused"
+    await here.guild.react(thread, "▶")
+    await here.says(thread, "answered <hold it>")
+
+
+async def paused_by_a_person(here: Whole, thread: int) -> None:
+    async with asyncio.timeout(20):
+        while (await here.app.threads.status(str(thread))).paused in ("", MACHINE):
+            await asyncio.sleep(0.02)  # a status tells nobody, so it is asked
 
 
 async def test_f18_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled(here: Whole) -> None:

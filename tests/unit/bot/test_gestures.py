@@ -13,6 +13,7 @@ from bot.conversation import ThreadState
 from bot.emoji import SIGNS, WORDS, command
 from bot.gestures import CONTINUE, translate_click, translate_reaction
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told
+from bot.progress import MACHINE
 from bot.rights import ORDER, Act, act_of, allowed, may, needed
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -78,6 +79,12 @@ def test_a_word_is_a_command_only_alone(word: str) -> None:
     assert command(f" {word.title()}! ") == WORDS[word]
     assert command(f"{word} it now") is None
     assert command(f"please {word}") is None
+
+
+def test_a_person_may_pause_what_was_paused_because_of_its_place() -> None:
+    by_nobody, by_ann = replace(SCENES["paused"], paused=MACHINE), replace(SCENES["paused"], paused="7")
+    assert sort_of(give("⏸", scene=by_nobody)) == "pause"
+    assert sort_of(give("⏸", scene=by_ann)) == "told"
 
 
 def test_continue_begins_a_task_where_nothing_runs_and_takes_the_advice_where_it_asks() -> None:
