@@ -71,9 +71,9 @@ async def started(endpoint: ScriptedEndpoint, model: str, *, waits: bool) -> Sta
             async with me.live() as live:
                 await me.post(channel, f"<@{bot}> What is the answer?")
                 eyes = await me.sees(live, "👀")
-                eyes_cpu = _cpu_seconds(process.pid)
+                eyes_cpu = cpu_seconds(process.pid)
                 answer = await me.sees(live, ANSWER)
-                answer_cpu = _cpu_seconds(process.pid)
+                answer_cpu = cpu_seconds(process.pid)
             memory = 0.0
             if waits:
                 await asyncio.sleep(MEMORY_AFTER)
@@ -182,7 +182,8 @@ def _resident_mb(pid: int) -> float:
     return int(match[1]) / 1024 if match else 0.0
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Processor time a process has used so far."""
     stat = Path(f"/proc/{pid}/stat").read_text()
     fields = stat[stat.rindex(")") + 2 :].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

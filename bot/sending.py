@@ -18,7 +18,7 @@ from typing import TypeVar
 import aiohttp
 import discord
 
-from bot.scheduling import Crowded, Job, Schedule, Urgency
+from bot.scheduling import PER_SECOND, Crowded, Job, Schedule, Urgency
 from bot.traffic import Traffic
 from bot.wire import Wire
 
@@ -82,6 +82,11 @@ class Sender:
     async def passes(self, urgency: Urgency) -> None:
         """A request that nobody scheduled: the library's own, and what it repeats by itself."""
         await self._turn(urgency, "", "")
+
+    async def room(self) -> None:
+        """Wait until one more request fits into the last second on the wire."""
+        while (seconds := self.traffic.full_for(_now(), PER_SECOND)) > 0:  # noqa: ASYNC110 - time passes by itself
+            await asyncio.sleep(seconds)
 
     def goes(self, *, exempt: bool) -> None:
         """A request is on the wire."""

@@ -59,6 +59,14 @@ class Traffic:
         """A request is on the wire."""
         self.requests += 1
         self._latest.append(now)
-        while self._latest[0] <= now - 1.0:
-            self._latest.popleft()
+        self._forget(now)
         self.busiest = max(self.busiest, len(self._latest))
+
+    def full_for(self, now: float, per_second: int) -> float:
+        """Seconds until there are fewer than ``per_second`` requests in the last second; 0 where there are now."""
+        self._forget(now)
+        return self._latest[-per_second] + 1.0 - now if len(self._latest) >= per_second else 0.0
+
+    def _forget(self, now: float) -> None:
+        while self._latest and self._latest[0] <= now - 1.0:
+            self._latest.popleft()

@@ -40,6 +40,10 @@ class Watch(Protocol):
         """Wait for a turn of its own."""
         ...
 
+    async def room(self) -> None:
+        """Wait until one more fits into this second: turns that were given apart may be used together by a late loop."""
+        ...
+
     def goes(self, *, exempt: bool) -> None:
         """A request is on the wire."""
         ...
@@ -82,6 +86,7 @@ class Wire:
         carried = self._current.get()
         if not exempt:
             await self._turn(carried)
+            await self._watch.room()
         self._watch.goes(exempt=exempt)
         _reschedule(carried, asyncio.get_running_loop().time() + self._seconds)
 

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.scheduling import Schedule
+from bot.scheduling import PER_SECOND, Schedule
 from bot.sending import ATTEMPTS, EDIT_SECONDS, Crowded, Sender, Urgency
 
 
@@ -188,3 +188,16 @@ async def test_nothing_on_the_wire_goes_around_the_limit_but_answers_to_interact
 def test_edits_are_further_apart_the_more_threads_are_busy() -> None:
     assert Sender.edit_interval(1) == EDIT_SECONDS
     assert Sender.edit_interval(200) == 10.0
+
+
+async def test_turns_given_apart_and_used_together_by_a_late_loop_do_not_reach_the_wire_together() -> None:
+    sender = Sender()
+
+    async def goes() -> None:
+        await sender.room()
+        sender.goes(exempt=False)
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(goes() for _ in range(2 * PER_SECOND)))
+    assert sender.traffic.requests == 2 * PER_SECOND
+    assert sender.traffic.busiest <= PER_SECOND
