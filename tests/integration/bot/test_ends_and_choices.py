@@ -7,11 +7,14 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from agentic.core.events import Usage
+import pytest
+
+from agentic.core.events import Policy, Usage
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
 from bot.guild.local import LocalGuild
+from bot.starting import policy_from
 from tests.integration.bot.whole import Whole, finishes, uses, whole
 
 LOOK = uses("shell", command="ls")
@@ -112,3 +115,19 @@ async def test_a_task_that_waits_for_a_place_is_told_so_and_begins_by_itself(gui
         go.set()
         await running.says(first, "Counted.")
         await running.says(second, "Counted.")
+
+
+async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hurried(*arguments: object, **named: object) -> Policy:
+        return policy_from(*arguments, **named).model_copy(update={"approval_minutes": 0.02})  # type: ignore[arg-type]
+
+    monkeypatch.setattr("bot.app.policy_from", hurried)
+    script = [uses("shell", command="rm -rf notes"), finishes("Then I leave them.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await mention(running, "throw the notes away")
+        asked = await running.says(thread, "needs an approval")
+        await running.says(thread, "Then I leave them.")
+        await guild.wait_for(lambda g: "Nobody decided this in time" in g.state.find_message(asked.id).content, 30.0)
+        assert "nobody approved it in time" in endpoint.requests[-1].text()
