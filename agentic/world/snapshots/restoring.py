@@ -90,7 +90,7 @@ class _Restoring:
                     return True
         except FileNotFoundError:
             self.done.left[path] = "its folder is gone"
-        except (NotADirectoryError, FileExistsError):
+        except (NotADirectoryError, IsADirectoryError, FileExistsError):
             self.done.left[path] = _MEANWHILE
         except PermissionError:
             self.done.left[path] = "it cannot be written"
@@ -99,16 +99,20 @@ class _Restoring:
     def _make_folder(self, folder: int, name: str, entry: Entry) -> None:
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, entry.mode, dir_fd=folder)
-            self._own(name, folder)
+            descriptor = os.open(name, FOLDER, dir_fd=folder)
+            try:
+                if not os.listdir(descriptor):  # noqa: PTH208 - of a descriptor; else it is not what was just made
+                    self._own(descriptor)
+            finally:
+                os.close(descriptor)
 
     def _make_file(self, folder: int, name: str, entry: Entry) -> None:
         fresh = f".{uuid.uuid4().hex}.restoring"
         try:
             if entry.kind == "link":
-                os.symlink(entry.sha, fresh, dir_fd=folder)
+                self._link(folder, fresh, entry)
             else:
                 self._write(folder, fresh, entry)
-            self._own(fresh, folder)
             os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -121,12 +125,25 @@ class _Restoring:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             file.writelines(content(self.packs, entry))
             os.fchmod(descriptor, entry.mode)
+            self._own(descriptor)
 
-    def _own(self, name: str, folder: int) -> None:
-        """As root, what is made belongs to whom the workspace belongs to."""
+    def _link(self, folder: int, name: str, entry: Entry) -> None:
+        os.symlink(entry.sha, name, dir_fd=folder)
+        descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                self._own(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _own(self, descriptor: int) -> None:
+        """As root, what is made belongs to whom the workspace belongs to.
+
+        By descriptor: a name could by now stand for something that is hidden from them.
+        """
         if os.geteuid() == 0:
             owner = os.fstat(self.root)
-            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
+            os.chown(f"/proc/self/fd/{descriptor}", owner.st_uid, owner.st_gid)
 
     @contextlib.contextmanager
     def _folder_of(self, path: str) -> Generator[int]:

@@ -101,7 +101,7 @@ class Snapshots:
     def _save(self, thread: str, workspace: Path, hidden: Sequence[str], called_off: list[bool]) -> str:
         with self._locked(thread):
             manifests = self._manifests(thread)
-            number = int(manifests[-1].name.partition("-")[0]) + 1 if manifests else 1
+            number = self._number(thread, manifests)
             known = self._reusable(thread, manifests[-1:])
             self._clean(thread, manifests)
             if shutil.disk_usage(self._root).free < self._limits.free:
@@ -131,10 +131,16 @@ class Snapshots:
             file.write(listing)
             file.flush()
             os.fsync(file.fileno())
+        _sync_folder(self._packs(thread))
         fresh.rename(folder / name)
-        for changed in (folder, self._packs(thread)):
-            _sync_folder(changed)
+        _sync_folder(folder)
         return name
+
+    def _number(self, thread: str, manifests: Sequence[Path]) -> int:
+        """One that nothing bears yet: what a crash left may be kept because a manifest cannot be read."""
+        numbers = [path.name.partition("-")[0] for path in manifests[-1:]]
+        numbers += [path.stem for path in self._packs(thread).glob("*.pack")]
+        return max((int(number) for number in numbers), default=0) + 1
 
     def _reusable(self, thread: str, newest: Sequence[Path]) -> dict[str, Entry]:
         """The files of the newest snapshot, without those in packs that are mostly dead or gone."""

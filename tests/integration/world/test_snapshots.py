@@ -265,6 +265,58 @@ async def test_a_swapped_folder_leads_nowhere(workspace: Path, snapshots: Snapsh
     assert (workspace.parent / "elsewhere/b.py").read_text() == "agent\n"
 
 
+async def test_a_damaged_snapshot_and_a_crash_after_it_prevent_no_further_ones(
+    workspace: Path, snapshots: Snapshots
+) -> None:
+    """Nobody knows which content a damaged one needs, so what the crash left stays, and bars nobody's way."""
+    first = await save(snapshots, workspace)
+    folder = workspace.parent / "home/checkpoints/1"
+    (folder / "manifests" / first).write_bytes(b"damaged")
+    (folder / "packs/000002.pack").write_bytes(b"half")
+    (workspace / "a.txt").write_text("later\n")
+    name = await save(snapshots, workspace)
+    assert (await snapshots.content("1", name, "a.txt")) == b"later\n"
+
+
+async def test_a_folder_that_came_to_stand_where_a_file_was_is_left_and_named(
+    workspace: Path, snapshots: Snapshots
+) -> None:
+    """What else there is to put back is put back."""
+    before = await snapshots.load("1", await save(snapshots, workspace))
+    (workspace / "a.txt").unlink()
+    (workspace / "run.sh").unlink()
+    now = await snapshots.load("1", await save(snapshots, workspace))
+    (workspace / "a.txt").mkdir()
+    done = await snapshots.restore("1", workspace, {name: before.entries[name] for name in ("a.txt", "run.sh")}, now)
+    assert (list(done.left), done.files) == (["a.txt"], ["run.sh"])
+    assert (workspace / "a.txt").is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_what_is_hidden_is_given_to_nobody_under_the_name_of_what_was_just_made(
+    workspace: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever owns the folder may move another over the new one between its making and its giving away."""
+    for path in (workspace, *workspace.rglob("*")):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+    before = await snapshots.load("1", await save(snapshots, workspace))
+    (workspace / "empty").rmdir()
+    now = await snapshots.load("1", await save(snapshots, workspace))
+    hidden = workspace / "hidden"
+    hidden.mkdir(0o700)
+    (hidden / "key").write_text("secret")
+    mkdir = os.mkdir
+
+    def swapped(name: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        mkdir(name, mode, dir_fd=dir_fd)
+        hidden.rename(workspace / "empty")
+
+    monkeypatch.setattr(os, "mkdir", swapped)
+    await snapshots.restore("1", workspace, {"empty": before.entries["empty"]}, now)
+    assert (workspace / "empty/key").exists()
+    assert (workspace / "empty").stat().st_uid == 0
+
+
 async def test_threads_share_nothing_and_can_be_forgotten(workspace: Path, snapshots: Snapshots) -> None:
     """The same content lies in each thread's folder; one is deleted without the other; odd names are refused."""
     one, other = await save(snapshots, workspace, "1"), await save(snapshots, workspace, "2")
