@@ -13,7 +13,7 @@ from bot.conversation import Receipt
 from bot.crowding import FULL, MESSAGES, ROOM
 from bot.ground import Ground
 from bot.learning import Opinions
-from bot.leftovers import CLOSED
+from bot.leftovers import CLOSED, FILES
 from bot.refusals import NOTHING_RUNS
 from bot.rights import may_steer
 from bot.serving import ACTS
@@ -74,7 +74,7 @@ class Arrivals:
         if later:
             return await self._keep_with_files(item, session)
         if not await self._ground.store.put(item):
-            return Receipt(False, session.activity)
+            return await self._kept_before(item, session)
         session.crowd.added(item)
         if item.sort in REPLACED and item.message not in ("", item.id):
             await self._replace(item, session)
@@ -87,6 +87,12 @@ class Arrivals:
         session.waits = session.waits or (starts(item) and not session.ended and item.sort != "side")
         session.wake()
         return Receipt(True, session.activity, await self._place(session, item))
+
+    async def _kept_before(self, item: InboxItem, session: Session) -> Receipt:
+        """Nothing new; but if whoever kept it was cancelled in that very moment, nobody has looked at it yet."""
+        if session.task is None and any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
+            session.wake()
+        return Receipt(False, session.activity)
 
     async def _replace(self, item: InboxItem, session: Session) -> None:
         """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""
@@ -105,9 +111,10 @@ class Arrivals:
         finally:
             if not kept and not again:
                 session.fetching.discard(item.id)
-        if kept:
-            self.begin(self._fetch(item, session), f"files of {item.id}")
-        return Receipt(kept, session.activity)
+        if not kept:
+            return Receipt(False, session.activity) if again else await self._kept_before(item, session)
+        self.begin(self._fetch(item, session), f"files of {item.id}")
+        return Receipt(True, session.activity)
 
     async def _fetch(self, item: InboxItem, session: Session) -> None:
         """Files that come while an execution runs are in its workspace before it is told of them."""
@@ -122,7 +129,7 @@ class Arrivals:
                     meant = meant.model_copy(
                         update={"sort": "guidance", "target": ""}
                     )  # answered by a button meanwhile
-                fetched = {"id": f"{item.id}.files", "message": item.message or item.id, "files": files}
+                fetched = {"id": f"{item.id}{FILES}", "message": item.message or item.id, "files": files}
                 await store.put(meant.model_copy(update=fetched))
                 await store.discard([item.id])
         except AgenticError as error:

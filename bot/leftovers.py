@@ -11,6 +11,8 @@ CLOSED = "This question is closed. Write what I should do."
 EDITED_LATE = (
     "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
 )
+FILES = ".files"
+"""The end of an item's id that stands for another one, now that its files are there."""
 _WORDS = {"edited": EDITED_LATE, "answer": CLOSED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
@@ -26,6 +28,15 @@ async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -
         if words := _WORDS.get(item.sort):
             await session.tell(f"{item.id}.late", "", words)
         await session.ground.store.discard([item.id])
+
+
+async def without_doubles(session: Session, items: list[InboxItem]) -> list[InboxItem]:
+    """The items, less those that were kept anew with their files just before the process ended."""
+    ids = {item.id for item in items}
+    double = [item.id for item in items if f"{item.id}{FILES}" in ids]
+    if double:
+        await session.ground.store.discard(double)
+    return [item for item in items if item.id not in double]
 
 
 async def call_off(session: Session, why: str) -> None:

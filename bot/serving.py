@@ -18,7 +18,7 @@ from agentic.errors import AgenticError, LeaseLost, SandboxLost
 from agentic.ports import Lease, Toolbox
 from bot.halting import Halted, unless
 from bot.learning import learn
-from bot.leftovers import Opine, call_off, leave_behind
+from bot.leftovers import Opine, call_off, leave_behind, without_doubles
 from bot.queueing import word_of_waiting
 from bot.session import Session, starts
 from bot.siding import side_questions
@@ -86,7 +86,8 @@ class _Serving:
         session, store = self._session, self._ground.store
         session.halt.clear()
         opened = await store.executions(session.thread, open_only=True)
-        pending = [one for one in await store.pending(session.thread) if one.id not in session.fetching]
+        waiting = [one for one in await store.pending(session.thread) if one.id not in session.fetching]
+        pending = await without_doubles(session, waiting)
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
         first = starting[0] if starting and not opened else None
         session.waits = len(starting) > (first is not None)

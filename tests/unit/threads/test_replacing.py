@@ -1,4 +1,4 @@
-"""An edit of what still waits takes its place: nothing is lost by it, not even where nothing more fits."""
+"""What stands for something else in an inbox: nothing is lost by it, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 
 from agentic.core.events import InboxItem, Sort
 from agentic.models.scripted import answer
+from agentic.ports import SessionRow
+from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
 from bot.crowding import ROOM
 from tests.unit.threads.house import ANN, Bench, house
@@ -42,3 +44,41 @@ async def test_an_edit_takes_the_place_of_guidance_that_waits_also_where_nothing
         assert "word 007" not in seen
         assert "word 008" not in seen
         assert "word 009" in seen
+
+
+async def test_what_was_kept_by_somebody_who_was_cancelled_in_that_moment_is_begun_when_it_comes_again() -> None:
+    class Slow(MemoryStore):
+        kept = asyncio.Event()
+
+        async def put(self, item: InboxItem) -> bool:
+            new = await super().put(item)
+            if new:
+                self.kept.set()
+                await asyncio.Event().wait()
+            return new
+
+    store = Slow()
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        item = said("200", "do it", "task")
+        first = asyncio.create_task(home.threads.deliver(item, guild="1"))
+        await store.kept.wait()
+        first.cancel()
+        await asyncio.wait((first,))
+        await home.threads.deliver(item, guild="1")
+        await home.threads.idle("200")
+        assert await home.reasons("200") == ["done"]
+    await store.close()
+
+
+async def test_a_message_whose_files_had_just_come_when_the_process_ended_is_one_message_for_the_next() -> None:
+    store = MemoryStore()
+    await store.save_session(SessionRow("200", "", "1"))
+    await store.put(said("5001", "look at the file", "queue"))
+    await store.put(said("5001.files", "look at the file", message="5001"))
+    async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
+        assert await home.threads.recover() == 1
+        await home.threads.idle("200")
+        assert await home.reasons("200") == ["done"]
+        assert await store.pending("200") == []
+        assert str(home.model.asked[-1].prompt.messages).count("look at the file") == 1
+    await store.close()
