@@ -30,7 +30,14 @@ _PREFIXED = re.compile(
     re.VERBOSE,
 )
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}")
+_BEARER = re.compile(
+    r"""(?ix)\b(bearer|basic)\s+
+        (?: (?=[A-Z._~+/=-]*[0-9]) | (?=[A-Z0-9._~+/-]*=) | (?=(?-i:(?:[A-Za-z._~+/-]*?[a-z][A-Z]){3})) )  # no mere words
+        [A-Z0-9._~+/=-]{16,}"""
+)
+_HEADER = re.compile(
+    r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
+)
 _ASSIGNED = re.compile(
     r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
@@ -42,7 +49,8 @@ def redact_known(text: str) -> str:
     text = _KEY_BLOCK.sub(REDACTED, text)
     text = _PREFIXED.sub(REDACTED, text)
     text = _IN_URL.sub(REDACTED, text)
-    return _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
+    text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
+    return _HEADER.sub(lambda found: f"{found[1]}{REDACTED}", text)
 
 
 def redact(text: str) -> str:

@@ -87,6 +87,11 @@ def test_private_keys_passwords_and_logins_are_taken_out() -> None:
     assert "hunter22" not in redact("DB_PASSWORD=hunter22 and {'password': 'hunter22'}")
     assert "s3cret" not in redact("git clone https://ann:s3cret@example.org/x.git")
     assert "abcdefghijklmnop1234" not in redact("Authorization: Bearer abcdefghijklmnop1234")
+    assert "kQwErTyUiOpAsDfGh" not in redact("sent as bearer kQwErTyUiOpAsDfGh")
+    assert "dXNlcjpwYXNzd" not in redact("Basic dXNlcjpwYXNzdcHdvcmQ=")
+    assert "hunterhunter" not in redact("curl -H 'Authorization: Bearer hunterhunter' x")
+    kept = "Basic responsibilities of a bearer: basic AuthenticationHandler; Authorization: Bearer $TOKEN or <token>"
+    assert redact(kept) == kept
 
 
 @given(st.text(max_size=200))
