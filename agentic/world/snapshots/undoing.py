@@ -15,6 +15,7 @@ from agentic.world.snapshots.entries import Entry, Manifest
 _PASSING = frozenset({"index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log"})
 """Files of a repository that git writes anew without anything having happened."""
 SINCE = "it was changed since"
+GONE_ON = "this repository has gone on since: commits, merges or branches were made or deleted"
 UNKNOWN = "it is not in the checkpoint"
 
 
@@ -57,7 +58,7 @@ def plan_undo(before: Manifest, after: Manifest, now: Manifest, disputed: Iterab
         target, present = before.entries.get(path), now.entries.get(path)
         unit = unit_of(path)
         if unit in broken:
-            left[unit] = SINCE
+            left[unit] = GONE_ON
         elif not now.covers(path):
             left[path] = UNKNOWN
         elif _alike(target, present):

@@ -11,6 +11,7 @@ import pytest
 
 from agentic.world.snapshots import Manifest, SnapshotLimits, SnapshotLost, Snapshots, plan_undo
 from agentic.world.snapshots.packs import OpenPack
+from agentic.world.snapshots.undoing import GONE_ON
 from agentic.world.snapshots.walking import Walk
 
 ELSE_READ = 0.03
@@ -122,7 +123,7 @@ async def test_a_repository_is_put_back_whole_or_not_at_all(workspace: Path, sna
     (workspace / ".git/HEAD").write_text("ref: y\n")
     (workspace / ".git/object").write_text("o")
     (workspace / ".git/theirs").write_text("a branch of a person")
-    assert await undo(snapshots, workspace, before, after) == {".git": "it was changed since"}
+    assert await undo(snapshots, workspace, before, after) == {".git": GONE_ON}
     assert (workspace / ".git/HEAD").read_text() == "ref: y\n"
 
 
