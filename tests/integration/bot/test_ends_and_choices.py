@@ -13,6 +13,7 @@ from agentic.core.events import Policy, Usage
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from bot.guild.drafts import Upload
 from bot.guild.local import LocalGuild
 from bot.starting import policy_from
 from tests.integration.bot.whole import Whole, finishes, uses, whole
@@ -131,3 +132,26 @@ async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
         await running.says(thread, "Then I leave them.")
         await guild.wait_for(lambda g: "Nobody decided this in time" in g.state.find_message(asked.id).content, 30.0)
         assert "nobody approved it in time" in endpoint.requests[-1].text()
+
+
+async def test_files_of_a_task_are_in_its_workspace_and_what_was_not_taken_is_said(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    files = [
+        ("notes.txt", b"one"), ("notes.txt", b"two"), ("..%2f..%2fpasswd", b"three"),
+        Upload("huge.bin", b"x", "application/octet-stream", stated_size=500 * 1024 * 1024),
+        Upload("lie.bin", b"x" * 5_000, "application/octet-stream", stated_size=10),
+    ]  # fmt: skip
+    async with (
+        ScriptedEndpoint.start([LOOK, finishes("Read.")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        posted = await guild.post(guild.channel().id, f"{guild.bot.mention} read the notes", files=files)
+        told = await running.says(posted.id, "These files were not taken into the workspace")
+        assert "- huge.bin: it has 500 MB" in told.content
+        await running.says(posted.id, "Read.")
+        folder = running.workspace(posted.id).resolve()
+        taken = [path for path in folder.rglob("*") if path.is_file()]
+        assert sorted(path.read_bytes() for path in taken) == [b"one", b"three", b"two", b"x" * 5_000]
+        assert all(path.parent == folder / "attachments" for path in taken)
+        assert "notes.txt" in endpoint.requests[0].text()
