@@ -62,8 +62,6 @@ def decision(execution: Execution, question: Asked, answer: InputReceived) -> De
     choice, text = choice_of(question, answer)
     if question.sort == "approval":
         choice, text = verdict(answer.text, answer.author.name)
-    if question.parts:
-        choice, text = FREE, answer.text
     return Decided(
         question=question.question, by=answer.author, choice=choice, text=text, answers=dict(execution.partial)
     )
