@@ -36,8 +36,6 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     command = call.intent.arguments.get("command") if call is not None and call.intent is not None else None
     if isinstance(command, str):
         deeds = changed(deeds, commands=(*deeds.commands, (command, event.exit_code)))
-    if not event.changes:
-        return deeds
     offered = deeds.offered - {change.path for change in event.changes}
     return changed(deeds, changes=(*deeds.changes, *event.changes), offered=offered)
 
