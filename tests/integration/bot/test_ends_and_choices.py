@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Policy, Usage
+from agentic.core.events import ModelAnswered, Policy, Usage
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
@@ -155,3 +155,29 @@ async def test_files_of_a_task_are_in_its_workspace_and_what_was_not_taken_is_sa
         assert sorted(path.read_bytes() for path in taken) == [b"one", b"three", b"two", b"x" * 5_000]
         assert all(path.parent == folder / "attachments" for path in taken)
         assert "notes.txt" in endpoint.requests[0].text()
+
+
+async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(guild: LocalGuild, tmp_path: Path) -> None:
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: CapturedRequest) -> Reply:
+        asked.set()
+        await go.wait()
+        return finishes("Counted.") if request.answers else uses("shell", command="echo here > here.txt")
+
+    async with ScriptedEndpoint.start(slow) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await mention(running, "count the files")
+        await asyncio.wait_for(asked.wait(), 30)
+        await guild.slash(thread, "pause")
+        await running.says(thread, "**Paused**")
+        go.set()
+        (execution,) = await running.executions(thread)
+        async with asyncio.timeout(30):
+            while not any(isinstance(event, ModelAnswered) for event in await running.log(execution)):
+                await asyncio.sleep(0.02)
+        await guild.slash(thread, "status")
+        await guild.wait_for(lambda g: any(m.embeds for m in g.messages(thread, viewer=g.you)), 30)
+        assert not (running.workspace(thread) / "here.txt").exists(), "what was answered meanwhile is not begun"
+        await guild.slash(thread, "resume")
+        await running.says(thread, "Counted.")
+        assert (running.workspace(thread) / "here.txt").exists()
