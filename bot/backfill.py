@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import aiohttp
 import discord
 
 from agentic.core.events import OutboxItem, Started
@@ -39,6 +40,9 @@ CUT = (
     "I was away, and more was said here meanwhile than I read ({messages} messages, {hours:.0f} hours at most). What "
     "matters from before that, please write again."
 )
+
+_PASSING = (Held, Gone, Unfit, AgenticError, discord.DiscordException, aiohttp.ClientError, OSError)
+"""What may be otherwise a moment later (a time-out is an ``OSError``)."""
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +90,7 @@ class CatchingUp:
         try:
             async with asyncio.timeout(SECONDS):
                 await self._close(channel)
-        except (Held, Gone, Unfit, AgenticError, TimeoutError) as error:
+        except _PASSING as error:
             log.warning("channel %s: what was missed cannot be read now: %s", channel, error or "it takes too long")
             return False
         return True
@@ -100,13 +104,25 @@ class CatchingUp:
             return
         missed = await self._bot.desk.look(channel, lambda _: messages_after(self._bot, channel, mark))
         for message in missed.messages:
-            if not marks.known(message.id) and self.take is not None:
-                await self.take(message)
+            if not marks.known(message.id):
+                await self._take(channel, message)
         if missed.messages:
             log.info("channel %s: %d messages were read that came meanwhile", channel, len(missed.messages))
         if missed.cut:
             await self._say_cut(channel, mark)
         marks.closed(channel, max((message.id for message in missed.messages), default=mark))
+
+    async def _take(self, channel: str, message: discord.Message) -> None:
+        """A fault of ours with one message must not keep all that follows from being read, now and after each start."""
+        if self.take is None:
+            return
+        try:
+            await self.take(message)
+        except _PASSING:
+            raise
+        except Exception:
+            log.exception("a fault of ours: message %s of channel %s is passed over", message.id, channel)
+            self._bot.watermarks.taken_care_of(channel, message.id)
 
     async def _mark(self, channel: str) -> int:
         """Where to begin.  A channel that is newer than everything that was read is read whole; of any other that was

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import discord
 import pytest
 
 from agentic.models.endpoint import ScriptedEndpoint
@@ -50,6 +51,30 @@ async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_i
     await guild.post(thread, "the last word")
     await scenery.until(lambda: talk.got[-1].text == "the last word")
     assert len(talk.got) == 5
+
+
+async def test_f2_one_missed_message_that_breaks_something_keeps_no_other_from_being_read(scenery: Scenery) -> None:
+    guild, talk, catching = scenery.guild, scenery.talk, scenery.bot.catching
+    thread = await scenery.mention("one")
+    await caught_up(scenery)
+    take = catching.take
+    assert take is not None
+
+    async def breaks(message: discord.Message) -> None:
+        if message.content == "poison":
+            raise ValueError("a fault of ours")
+        await take(message)
+
+    catching.take = breaks
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=3))
+    for text in ("before", "poison", "behind"):
+        await guild.post(thread, text)
+    guild.invalidate_sessions()
+    await online_again(scenery)
+    await caught_up(scenery)
+    await guild.post(thread, "live")
+    await scenery.until(lambda: talk.got[-1].text == "live")
+    assert [item.text for item in talk.got] == ["one", "before", "behind", "live"]
 
 
 async def test_f2_a_command_that_was_missed_is_done_by_the_rights_of_who_wrote_it(guild: LocalGuild) -> None:
