@@ -61,7 +61,7 @@ class Person:
         rows = cast("list[Row]", await self._ask("GET", f"/ui/channels/{thread}/messages"))
         return [_said(row) for row in reversed(rows)]
 
-    async def sees(self, thread: str, pattern: str, seconds: float = 30.0, after: int = 0) -> Said:
+    async def sees(self, thread: str, pattern: str, seconds: float = 60.0, after: int = 0) -> Said:
         """The first message of the bot in the thread that matches, waited for; ``after`` leaves out the first ones."""
         return await self._until(
             thread, lambda said: re.search(pattern, said.whole) is not None, pattern, seconds, after

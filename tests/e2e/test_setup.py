@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -224,13 +225,26 @@ class Terminal:
     master: int
     shown: str = ""
     read: int = 0
+    reading: asyncio.Future[bytes] | None = None
 
-    async def sees(self, words: str) -> None:
+    async def sees(self, words: str, seconds: float = SECONDS) -> None:
         """Read on until the words stand on the screen."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(seconds):
             while (at := self.shown.find(words, self.read)) < 0:
-                self.shown += (await asyncio.to_thread(os.read, self.master, 4096)).decode(errors="replace")
+                self.reading = self.reading or asyncio.ensure_future(asyncio.to_thread(os.read, self.master, 4096))
+                read = await asyncio.shield(self.reading)
+                self.reading = None
+                self.shown += read.decode(errors="replace")
         self.read = at + len(words)
+
+    async def interrupts(self, until: str) -> None:
+        """Ctrl-C, again where it came just before the program began to wait: then no system call is interrupted."""
+        for _ in range(10):
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(TimeoutError):
+                await self.sees(until, 6.0)
+                return
+        pytest.fail(f"Ctrl-C did not lead to {until!r}; on the screen: {self.shown!r}")
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
@@ -292,8 +306,7 @@ async def test_ctrl_c_leaves_the_old_file_untouched_and_the_terminal_as_it_was(
     (tmp_path / ".env").write_text("A=1\n")
     async with terminal(tmp_path, told(tmp_path, guild)) as person:
         await person.sees("Token of your bot")
-        person.process.send_signal(signal.SIGINT)
-        await person.sees("Nothing was written")
+        await person.interrupts("Nothing was written")
         async with asyncio.timeout(SECONDS):
             assert await person.process.wait() == 130
         assert termios.tcgetattr(person.master)[3] & termios.ECHO

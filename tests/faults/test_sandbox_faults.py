@@ -234,7 +234,7 @@ async def test_f65_growth_of_the_files_is_bounded(ground: Ground, fill: str, wor
     async with ground.open(workspace=64 * MB, inodes=3000) as sandbox:
         result = await sandbox.exec(fill, timeout=30)
         assert word in result.killed_reason
-        assert result.duration < 10
+        assert result.duration < 30
         assert (await sandbox.exec("rm -rf /workspace/* ~/f*; echo clean", timeout=20)).text == "clean\n"
 
 

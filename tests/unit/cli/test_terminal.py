@@ -60,4 +60,4 @@ def test_a_step_is_one_line_when_it_begins() -> None:
     events: tuple[Event, ...] = (began, ended)
     for number, event in enumerate(events, 1):
         Steps(out).saw(Envelope(execution="x1", seq=number, at=datetime(2026, 1, 2, tzinfo=UTC), fence=1, event=event))
-    assert out.getvalue() == "🔧 Running `ls`\n"
+    assert out.getvalue() == "🔧 Looking around (`ls`)\n"
