@@ -104,13 +104,14 @@ class Snapshots:
             number = self._number(thread, manifests)
             known = self._reusable(thread, manifests[-1:])
             self._clean(thread, manifests)
-            if shutil.disk_usage(self._root).free < self._limits.free:
+            room = shutil.disk_usage(self._root).free - self._limits.free
+            if room < 0:
                 raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk, so no copy was kept")
             pack = OpenPack(self._packs(thread) / f"{number:06}.pack")
             try:
                 walk = Walk(
                     pack, known, frozenset(hidden), self._avoided(), self._limits.max_files, self._limits.max_bytes,
-                    called_off,
+                    called_off, room,
                 )  # fmt: skip
                 manifest = walk.run(str(workspace))
                 pack.keep()

@@ -69,6 +69,8 @@ class Walk:
     max_files: int = 100_000
     max_bytes: int = 1 << 30
     called_off: list[bool] = field(default_factory=list[bool])
+    room: int = 1 << 62
+    """So many bytes of new content the disk can take: others write there too."""
     read: int = 0
     """How many files had to be read."""
     _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -159,6 +161,8 @@ class Walk:
                 raise CalledOff
             size += len(block)
             self._room(size)
+            if self.pack.begin() + len(block) > self.room:
+                raise TooMuch("the disk has too little room left, so no copy was kept")
             digest.update(block)
             self.pack.add(block)
         sha, pack = digest.hexdigest(), self.pack.name if size else ""
