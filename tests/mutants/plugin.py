@@ -1,6 +1,7 @@
 """A pytest plugin that loads the core with one part taken out, named by ``THREADWRIGHT_MUTANT``.
 
-It runs before any test module imports the core, so every importer sees the mutant.
+It runs before any test module imports the core, so every importer sees the mutant.  A property that fails is not made
+smaller: which one fails is all that is asked, and making it smaller takes minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 import sys
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+
+from hypothesis import Phase, settings
 
 from tests.mutants.parts import without
 
@@ -36,4 +39,6 @@ def _load(mutant: str) -> None:
     setattr(importlib.import_module(parent), child, module)
 
 
+settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate))
+settings.load_profile("mutants")
 _load(os.environ["THREADWRIGHT_MUTANT"])
