@@ -18,6 +18,7 @@ from bot.refusals import (
     IN_THE_THREAD,
     INSTEAD,
     NO_ADVICE,
+    NO_ANSWER,
     VIEWER,
     refused,
 )
@@ -46,6 +47,8 @@ def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     outcome = commanded(found, scene, reacted.speaker, item, shown=reacted.question)
     if refusal(found[0], scene, reacted.speaker, shown=reacted.question):
         return Ignored("somebody who may not")
+    if found[0] == "feedback" and reacted.question and reacted.question == scene.question:
+        return Told(NO_ANSWER) if reacted.added else Ignored("taken back, and it was no vote")
     return outcome
 
 

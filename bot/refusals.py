@@ -17,6 +17,7 @@ NOT_OF_HERE = "This button does not belong to what runs in this thread, so nothi
 BOT_CANNOT_WRITE = "I may not write in this thread, so I do nothing there. An administrator can grant me the right to."
 APPROVE_THERE = "A step waits for an approval. That is given at its own message: press “Allow once” or “Deny” there."
 NO_ADVICE = "I recommend no answer to this question. Please write yours."
+NO_ANSWER = "👍 and 👎 do not answer a question. Press one of its buttons, or write your answer."
 
 LEVELS: Mapping[Level, str] = {
     "viewer": "anyone here",

@@ -14,6 +14,7 @@ from bot.emoji import SIGNS, WORDS, command
 from bot.gestures import CONTINUE, translate_click, translate_reaction
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told
 from bot.progress import MACHINE
+from bot.refusals import NO_ANSWER
 from bot.rights import ORDER, Act, act_of, allowed, may, needed
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -114,6 +115,14 @@ def test_continue_approves_only_at_the_approval_itself_and_only_by_who_may() -> 
     assert sort_of(give("✅", scene=scene, speaker=chief)) == "told"
     assert sort_of(give("✅", scene=scene, speaker=chief, question="q1")) == "answer"
     assert sort_of(give("✅", scene=scene, question="q1")) == "ignored"
+
+
+def test_a_thumb_on_an_open_question_is_neither_its_answer_nor_a_vote_and_says_so() -> None:
+    for sign in ("👍", "👎"):
+        assert give(sign, "asking", question="q1") == Told(NO_ANSWER)
+        assert sort_of(give(sign, "asking", question="q1", added=False)) == "ignored"
+        assert sort_of(give(sign, "asking", question="an older one")) == "feedback"
+        assert sort_of(give(sign, "asking", question="q1", speaker=replace(ANN, level="viewer"))) == "ignored"
 
 
 def test_a_vote_on_an_offered_branch_merges_or_deletes_it_and_nothing_takes_that_back() -> None:
