@@ -127,6 +127,12 @@ class Reach:
         writes = parent.permissions_for(stand.user).send_messages_in_threads
         return self._bot.reader.speaker(stand.user, stand.guild, writes=writes)
 
+    async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether Discord lets the bot itself write in the thread that is meant."""
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
+        return parent is None or parent.permissions_for(parent.guild.me).send_messages_in_threads
+
     async def requesters(self, thread: str) -> set[str]:
         """The people whose executions ran in a thread."""
         people: set[str] = set()

@@ -107,8 +107,11 @@ class Reactions(commands.Cog):
             if found is None or found != ("feedback", vote):
                 log.debug("%s: it is not the vote that stands", reacted.id)
                 return
-        house = self.bot.reader.house(self.bot.get_guild(payload.guild_id or 0))
-        outcome = translate_reaction(reacted, await self._scene(reacted, found), house)
+        guild = self.bot.get_guild(payload.guild_id or 0)
+        scene = await self._scene(reacted, found)
+        if guild is not None:
+            scene = replace(scene, bot_writes=await self._may_write(payload.channel_id, guild.me))
+        outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
         await self._carry_out(outcome, reacted, Place(str(payload.guild_id or ""), shown.thread))
 
     async def _carry_out(self, outcome: Outcome, reacted: Reacted, place: Place) -> None:
@@ -154,7 +157,7 @@ class Reactions(commands.Cog):
             return None
 
     async def _may_write(self, channel: int, member: discord.Member) -> bool:
-        """Whether Discord lets them write in the task's thread."""
+        """Whether Discord lets somebody write in the task's thread."""
         place = self.bot.get_channel(channel) or await self.bot.fetch_channel(channel)
         if not isinstance(place, discord.abc.GuildChannel | discord.Thread):
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discord import app_commands
@@ -82,6 +83,7 @@ class Running(commands.Cog):
         row = await self.bot.reach.thread(stand, named)
         speaker = await self.bot.reach.speaker(stand, row)
         scene = await scene_of(self.bot.conversation, row.thread, wholly=True)
+        scene = replace(scene, bot_writes=await self.bot.reach.bot_writes(stand, row))
         id = str(ctx.interaction.id if ctx.interaction else ctx.message.id)
         item = InboxItem(
             id=id, thread=row.thread, sort=sort, author=speaker.person(), at=ctx.message.created_at,

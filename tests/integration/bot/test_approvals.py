@@ -6,6 +6,7 @@ import pytest
 
 from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
+from bot.progress import MACHINE
 from tests.integration.bot.seeking import UNTIL, court, decided, seeking
 from tests.integration.bot.test_questions import closed, told
 
@@ -136,3 +137,13 @@ async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_sto
         await guild.click(shown.id, shown.custom_ids()[2])
         await scenery.until(lambda: scenery.talk.got[-1].sort == "stop")
         assert "answer" not in {item.sort for item in scenery.talk.got}
+
+
+async def test_f40_signs_do_nothing_either_where_the_bot_may_not_write_but_a_stop(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        _, shown = await seeking(scenery)
+        guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS)
+        for sign in ("✅", "▶", "🛑"):  # signs of one person are taken in in their order
+            await guild.react(shown.id, sign)
+        await scenery.until(lambda: any(item.sort == "stop" for item in scenery.talk.got))
+        assert [item.sort for item in scenery.talk.got if item.author.id != MACHINE] == ["task", "stop"]
