@@ -175,7 +175,7 @@ def _status(parent: int, path: str) -> os.stat_result | None:
 def adopt(folder: Path, uid: int, gid: int, but: frozenset[int] = frozenset()) -> None:
     """Give a folder and all in it to the sandbox's user; only root can, and only what is not theirs yet is touched.
 
-    Inodes of ``but`` stay whose they are, with all below them.
+    Inodes of ``but`` stay whose they are, with all below them; one that is open to others is a new thing with an old number.
     Goes no deeper than ``MAX_DEPTH``: whoever made folders without end in the sandbox owns them already.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -197,9 +197,9 @@ def _adopt_entries(descriptor: int, uid: int, gid: int, but: frozenset[int]) -> 
     folders: list[str] = []
     with os.scandir(descriptor) as entries:
         for entry in entries:
-            if entry.inode() in but:
-                continue
             with contextlib.suppress(FileNotFoundError):
+                if entry.inode() in but and not stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) & 0o077:
+                    continue
                 if entry.stat(follow_symlinks=False).st_uid != uid:
                     os.chown(entry.name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from agentic.errors import PathRefused
 from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.masks import Hidden
+from agentic.world.masks import Hidden, adopt
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -73,6 +74,17 @@ async def test_what_was_renamed_stays_hidden_in_the_next_sandbox_too(ground: Gro
         assert (await world.exec("cat plain.txt", timeout=10)).text == "needle of plain.txt\n"
     finally:
         await sandboxes.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_new_file_under_the_number_of_one_that_was_hidden_is_the_sandboxs(tmp_path: Path) -> None:
+    """A file system gives numbers of deleted files to new ones, such as an attachment; what is closed stays closed."""
+    new, closed = tmp_path / "attachment.txt", tmp_path / "renamed.key"
+    for path, mode in ((new, 0o644), (closed, 0o600)):
+        path.write_text("x")
+        path.chmod(mode)
+    adopt(tmp_path, 65534, 65534, frozenset((new.stat().st_ino, closed.stat().st_ino)))
+    assert (new.stat().st_uid, closed.stat().st_uid) == (65534, 0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only where Threadwright is root the sandbox cannot take the mode back")
