@@ -102,7 +102,10 @@ class Workshop:
         if self.snapshots is None:
             return Saved(problem="no copies of workspaces are kept here")
         world = self.world(thread)
-        hidden = await asyncio.to_thread(world.hidden)
+        try:
+            hidden = await asyncio.to_thread(world.hidden)
+        except OSError as error:
+            return Saved(problem=f"what .aiignore hides could not be noted ({error.strerror or type(error).__name__})")
         return await self.snapshots.save(thread, world.workspace, hidden)
 
     async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:

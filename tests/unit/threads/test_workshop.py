@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from aiohttp import web
 from agentic.core.events import FileRef, InboxItem, Person
 from agentic.world import Sandboxes
 from agentic.world.ladder import chooser
+from agentic.world.snapshots import Snapshots
 from bot.download import download
 from bot.workshop import FILE_BYTES, FILES, AttachmentGone, Workshop
 from bot.workspaces import Workspaces
@@ -70,6 +72,17 @@ async def test_a_file_that_is_gone_is_left_out_and_the_others_are_not(tmp_path: 
         assert here.skipped == ""
     finally:
         await sandboxes.close()
+
+
+async def test_a_workspace_of_which_nobody_knows_what_is_hidden_is_not_kept_and_that_is_said(tmp_path: Path) -> None:
+    """A disk that takes no more ends no execution: it goes on without a way back."""
+    shop, _ = workshop(tmp_path)
+    shop = replace(shop, snapshots=Snapshots(tmp_path / "checkpoints"))
+    (shop.world("100").workspace / ".aiignore").write_text("*.key\n")
+    (tmp_path / "sandboxes").mkdir(exist_ok=True)
+    (tmp_path / "sandboxes" / "ignored").write_text("in the way of the folder")
+    saved = await shop.save("100")
+    assert (saved.manifest, saved.problem[:30]) == ("", "what .aiignore hides could not")
 
 
 async def test_a_download_never_takes_more_than_it_may(tmp_path: Path) -> None:
