@@ -76,6 +76,9 @@ class Closing:
                 except StoreError as error:
                     log.warning("question %s cannot be read: %s", key, error)
                     return
+                except Exception:  # one question must not end the care for all others
+                    log.exception("a fault of ours: question %s keeps its looks", key)
+                    return
 
     async def _show(self, key: str) -> bool:
         """Make the message anew; True once the question is closed for good."""

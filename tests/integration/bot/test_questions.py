@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
 
 from agentic.core.events import Asked, Decided, Envelope, InputReceived, Option, OutboxItem, Part, Person
 from agentic.stores.memory import MemoryStore
+from bot.asking import Standing
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Refused, Rule
 from bot.guild.records import Message
@@ -92,6 +94,26 @@ async def test_the_buttons_close_with_the_wait_and_show_the_choice_and_who_chose
     assert shown.custom_ids() == question.custom_ids()
     assert "**Postgres** – chosen by Ann" in shown.content
     assert "Choose below" not in shown.content
+
+
+async def test_a_fault_with_one_question_leaves_the_others_cared_for(
+    scenery: Scenery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (thread, broken), (other, question) = await asking(scenery), await asking(scenery)
+    show, met = scenery.bot.desk.show_question, asyncio.Event()
+
+    async def breaks(item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
+        if message == str(broken.id):
+            met.set()
+            raise ValueError("a fault of ours")
+        await show(item, message, content, standing)
+
+    monkeypatch.setattr(scenery.bot.desk, "show_question", breaks)
+    await scenery.talk.add(scenery.talk.newest(thread), decided("2", "Postgres"))
+    async with asyncio.timeout(10):
+        await met.wait()
+    await scenery.talk.add(scenery.talk.newest(other), decided("2", "Postgres"))
+    assert "**Postgres** – chosen by Ann" in (await closed(scenery, question)).content
 
 
 async def test_the_buttons_close_also_after_words_a_stop_and_a_restart(guild: LocalGuild) -> None:
