@@ -56,7 +56,7 @@ def translate_edit(said: Said, id: str, thread: str, task: str, house: House) ->
     """What an edit of a running task's message asks for; ``task`` is how it read when it began."""
     if refused := unheard(said.speaker, house):
         return refused
-    text = without_mentions(said.text, house.mentions)
+    text = _unmarked(said, without_mentions(said.text, house.mentions))
     if said.speaker.level == "viewer" or text in ("", task):
         return Ignored("nothing that concerns the task was changed")
     return InboxItem(
@@ -68,13 +68,19 @@ def translate_afterthought(said: Said, id: str, thread: str, before: str, house:
     """What an edit of guidance asks for that the running execution has taken in; ``before`` is how it read."""
     if refused := unheard(said.speaker, house):
         return refused
-    text = without_mentions(said.text, house.mentions)
+    text = _unmarked(said, without_mentions(said.text, house.mentions))
     if said.speaker.level == "viewer" or text in ("", before):
         return Ignored("nothing that concerns the task was changed")
     return InboxItem(
         id=id, thread=thread, sort="guidance", author=said.speaker.person(), at=said.at, message=said.id,
         text=EDITED.format(text=text),
     )  # fmt: skip
+
+
+def _unmarked(said: Said, text: str) -> str:
+    """What somebody wrote without the sign that queues it or asks it beside the work."""
+    marked = (_SIDE.fullmatch(text) or _QUEUED.fullmatch(text)) if said.thread else None
+    return marked["text"].strip() if marked else text
 
 
 def _without_text(said: Said, scene: Scene) -> Outcome:

@@ -7,8 +7,7 @@ import re
 from agentic.core.actions import Timer
 from agentic.core.answering import option_of
 from agentic.core.approvals import verdict
-from agentic.core.closing import at_limit
-from agentic.core.closing import stuck as ended_stuck
+from agentic.core.closing import at_limit, stopped_here
 from agentic.core.events import Asked, Decided, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
@@ -110,7 +109,7 @@ def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     if execution.decided_on is not None and execution.decided_on.sort == "extension":
         return at_limit(execution)
-    return ended_stuck(execution, "you chose to stop here")
+    return stopped_here(execution)
 
 
 def _stop() -> Option:

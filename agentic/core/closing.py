@@ -52,6 +52,13 @@ def stuck(execution: Execution, trigger: str) -> Finished:
     return _end(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
 
 
+def stopped_here(execution: Execution) -> Finished:
+    """The end that a person chose when it was stuck."""
+    return _end(
+        execution, "stuck", "I was stuck and had no stronger model to hand over to, so this ends here, as you chose."
+    )
+
+
 def completed(execution: Execution) -> Finished | None:
     """The end that the current turn states, or None."""
     completion = finished_by(execution)

@@ -7,6 +7,7 @@ and a blocking problem notify.
 from __future__ import annotations
 
 from agentic.core.answering import refusal
+from agentic.core.asking import STOP, choice_of
 from agentic.core.events import (
     Asked,
     CommitCreated,
@@ -32,6 +33,7 @@ _RECEIPTS = {
     "correction": "Noted: that was wrong. I will take it into the next step.",
     "ask": "I will put my open questions to you before I go on.",
 }
+_ENDS = "Thank you, ending here."
 _GOES_ON = " ▶ goes on."
 _KEPT = "I will take that in when this goes on; it is paused."
 _DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
@@ -125,9 +127,17 @@ def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str
     if why:
         return f"{why} {heard}".rstrip()
     if heard or taken:
-        return heard or _RECEIPTS["answer"]
+        return heard or (_ENDS if _ends(before, event) else _RECEIPTS["answer"])
     open_ = len(after.question.parts) - len(after.partial) if after.question is not None else 0
     return f"Noted; {open_} more to answer."
+
+
+def _ends(before: Execution, event: InputReceived) -> bool:
+    """The answer chooses to end where the machine asked whether to go on."""
+    question = before.question
+    if question is None or question.call or question.sort == "approval":
+        return False
+    return choice_of(question, event)[0] == STOP
 
 
 def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxItem, ...]:

@@ -14,7 +14,7 @@ from bot.conversation import ThreadState
 from bot.emoji import STOP
 from bot.gestures import translate_click, translate_reaction
 from bot.inputs import Clicked, House, Ignored, Reacted, Said, Scene, Speaker, Told, Wanted
-from bot.translate import title_of, translate_message, without_mentions
+from bot.translate import title_of, translate_edit, translate_message, without_mentions
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")
@@ -50,6 +50,14 @@ def test_a_plain_message_means_what_the_state_says(scene: Scene, sort: str, targ
     item = translate_message(said("use tabs"), scene, HOUSE)
     assert isinstance(item, InboxItem)
     assert (item.sort, item.target, item.text) == (sort, target, "use tabs")
+
+
+@pytest.mark.parametrize("mark", [". ", ". btw "])
+def test_an_edit_is_read_without_the_mark_of_the_queue(mark: str) -> None:
+    item = translate_edit(said(f"{mark}use spaces"), "e1", "50", "use tabs", HOUSE)
+    assert isinstance(item, InboxItem)
+    assert item.text == "use spaces"
+    assert isinstance(translate_edit(said(f"{mark}use tabs"), "e1", "50", "use tabs", HOUSE), Ignored)
 
 
 def test_what_is_not_addressed_is_ignored_outside_of_sessions() -> None:

@@ -14,6 +14,7 @@ from agentic.core.events import (
     Reported,
 )
 from agentic.core.values import FailureClass
+from agentic.core.visible import visible
 from tests.unit.core.building import YOU, Log
 
 
@@ -210,6 +211,15 @@ def test_stuck_at_the_top_the_person_may_let_it_try_again_or_end_it() -> None:
     action = decide(ended.execution)
     assert isinstance(action, Finish)
     assert action.finished.reason == "stuck"
+    assert "so this ends here, as you chose." in action.finished.answer
+
+
+@pytest.mark.parametrize(("word", "told"), [("2", "Thank you, ending here."), ("1", "Thank you, going on.")])
+def test_who_chooses_to_end_it_is_not_told_that_it_goes_on(word: str, told: str) -> None:
+    log = _stuck_at_the_top()
+    before = log.execution
+    log.say("answer", word)
+    assert [item.text for item in visible(before, log.envelopes[-1])] == [told]
 
 
 def test_empty_answers_are_nudged_twice_then_escalated_then_end_visibly() -> None:
