@@ -193,7 +193,7 @@ def _deletes(paths: list[str], simple: Simple, created: frozenset[str]) -> str:
     if not left:
         return ""
     shown = ", ".join(path.replace(UNKNOWN, "…") for path in left[:3]) + (" …" if len(left) > 3 else "")
-    return f"deletes {shown} with everything in it, which this task did not make"
+    return f"deletes {shown} with everything in it, whoever made it"
 
 
 def _empties(paths: list[str], simple: Simple, created: frozenset[str]) -> str:

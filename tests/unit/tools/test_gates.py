@@ -240,9 +240,7 @@ def test_the_table_is_long_enough_both_ways() -> None:
 
 
 def test_the_reason_names_what_would_go() -> None:
-    assert gate("rm -rf src $X docs tests") == (
-        "deletes src, …, docs … with everything in it, which this task did not make"
-    )
+    assert gate("rm -rf src $X docs tests") == ("deletes src, …, docs … with everything in it, whoever made it")
     assert "forced push" in gate("git push -f")
 
 
