@@ -16,7 +16,8 @@ UNKNOWN = "\x00"
 """Stands for what an expansion would put there."""
 SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
 _OPERATORS = frozenset(";&|()\n")
-_PIPE, _HERE_STRING = "|", "<<<"
+_PIPE, _AND, _HERE_STRING = "|", "&", "<<<"
+_PARENTS = re.compile(r"-[a-z]*p|--parents")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(['\"\\]?)([\w.+-]+)['\"]?")
@@ -43,7 +44,7 @@ class Simple:
     cwd: str = "."
     writes: list[str] = field(default_factory=list[str])
     made: frozenset[str] = frozenset()
-    """Folders that were made earlier on the same line."""
+    """Folders that were made earlier on the same line, or nothing after it would have run."""
     given: str = ""
     """What it reads, where that stands on the same line: a here-string, the words of an ``echo`` before it."""
 
@@ -69,7 +70,8 @@ class Line:
             token = self._token()
             if token is None or token in _OPERATORS:
                 yield from self._take_inner()
-                yield from self._simple(words, writes, given)
+                only_then = token == _AND and self._text.startswith(_AND, self._at)
+                yield from self._simple(words, writes, given, only_then)
                 given = " ".join(words[1:]) if token == _PIPE and words[:1] in (["echo"], ["printf"]) else ""
                 words, writes = [], []
                 if token is None:
@@ -87,7 +89,8 @@ class Line:
         inner, self._inner = self._inner, []
         return inner
 
-    def _simple(self, words: list[str], writes: list[str], given: str = "") -> Iterator[Simple]:
+    def _simple(self, words: list[str], writes: list[str], given: str, only_then: bool) -> Iterator[Simple]:
+        """``only_then``: what follows runs only if this succeeds, so that what it makes was not there before."""
         while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{", "function")):
             words = words[2:] if words[0] == "function" else words[1:]
         while words and (assigned := _ASSIGNED.fullmatch(words[0])):
@@ -102,9 +105,9 @@ class Line:
         if words[:1] in (["cd"], ["pushd"]):
             self._cwd = inside(self._cwd, words[1] if len(words) > 1 else "~")
             self._cwd = self._cwd if len(self._cwd) < LONGEST // 4 else UNKNOWN
-        if words[:1] == ["mkdir"] and "-p" not in words:
+        if only_then and words[:1] == ["mkdir"] and not any(_PARENTS.match(word) for word in words):
             self._made.update(inside(self._cwd, word) for word in words[1:] if not word.startswith("-"))
-        if words[:2] == ["git", "clone"] and len(words) > 3:
+        if only_then and words[:2] == ["git", "clone"] and len(words) > 3:
             self._made.add(inside(self._cwd, words[-1]))
 
     # --- tokens -------------------------------------------------------------------------------------------------
