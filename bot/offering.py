@@ -127,6 +127,9 @@ class Offers:
             except StoreError as error:
                 log.warning("offer %s cannot be read: %s", key, error)
                 return
+            except Exception:  # one offer must not end the care for all others
+                log.exception("a fault of ours: offer %s keeps its looks", key)
+                return
 
     async def _show(self, desk: Desk, key: str) -> bool:
         """Whether there is nothing left to do; False while the message has not been posted."""

@@ -26,6 +26,8 @@ EVERY_SECONDS = 5.0
 _FIRST = frozenset(("answer", "question", "receipt"))
 _LOOKED_FOR = frozenset(("answer", "question", "offer"))
 """What carries its key in a button."""
+UNFIT = ".unfit"
+LEFT_OUT = "⚠️ I had something to say here that Discord does not take in any form, so it is left out.{execution}"
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +136,7 @@ class Outbox:
         messages = await self._found(item) or await self._posted(item)
         await self._store.delivered(item.key, messages)
         self._inherited.discard(item.key)
-        if item.sort == "progress":
+        if item.sort == "progress" and messages:
             await self._board.posted(item.execution, item.thread, messages[0])
 
     async def _found(self, item: OutboxItem) -> list[str]:
@@ -152,8 +154,25 @@ class Outbox:
         except Unfit as unfit:
             log.error("item %s does not fit Discord (%s); it is sent as a file", item.key, unfit)
             plain = self._composer.as_file(item)
-            bare = item.model_copy(update={"options": (), "generation": item.generation + 1})
-            return await self._post_parts(bare, plain)
+            bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + 1})
+            try:
+                return await self._post_parts(bare, plain)
+            except Unfit as again:
+                return await self._left_out(item, again)
+
+    async def _left_out(self, item: OutboxItem, why: Unfit) -> list[str]:
+        """What Discord takes in no form must not hold up all that follows in its thread; that it is missing is said."""
+        log.error("item %s does not fit Discord in any form (%s); it is left out", item.key, why)
+        if not item.key.endswith(UNFIT):
+            words = LEFT_OUT.format(
+                execution=f" `threadwright replay {item.execution}` shows it." * bool(item.execution)
+            )
+            note = OutboxItem(
+                key=f"{item.key}{UNFIT}", thread=item.thread, execution=item.execution, sort="notice", text=words,
+                notify=item.notify,
+            )  # fmt: skip
+            await self._store.put_outbox([note])
+        return []
 
     async def _composed(self, item: OutboxItem) -> Rendered:
         """A fault of ours in the rendering must not keep an answer back: it is shown plainly then."""

@@ -180,6 +180,17 @@ async def test_content_that_discord_does_not_take_arrives_as_a_file(scenery: Sce
     assert scenery.guild.file(message.attachments[0].id) == b"odd"
 
 
+async def test_content_that_discord_takes_in_no_form_holds_up_nothing_that_follows(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    await scenery.until_delivered()
+    scenery.guild.misbehave(Rule("POST */messages", Refused(400, 50035, "Invalid Form Body"), times=2))
+    await put(scenery, notice(thread, 1, "odd"))
+    await scenery.says(thread, "left out")
+    await put(scenery, notice(thread, 2, "what follows"))
+    await scenery.says(thread, "what follows")
+    await scenery.until_delivered()
+
+
 def test_a_nonce_is_the_same_whenever_it_is_made_and_fits() -> None:
     assert nonce_of("x1.2.0", 1, 0) == nonce_of("x1.2.0", 1, 0)
     others = {nonce_of("x1.2.0", 0, 0), nonce_of("x1.2.0", 1, 0), nonce_of("x1.2.0", 0, 1), nonce_of("x1.2.1", 0, 0)}
