@@ -8,11 +8,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Locator, Page, async_playwright
+from playwright.async_api import Locator, Page, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ABOVE, BELOW = 10, 3
+
+expect.set_options(timeout=30_000)  # what must come is waited for, also on a busy machine
 
 
 @asynccontextmanager

@@ -76,7 +76,9 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
         async with started("run", env=env, cwd=tmp_path) as running:
             url = (await running.until_said(ADDRESS))[1]
             async with browsing(url) as page:
+                await expect(page.get_by_role("heading", name="# general")).to_be_visible()
                 await page.get_by_label("Message", exact=True).press_sequentially("@thr")
+                await expect(page.get_by_role("option", name="Threadwright")).to_be_visible()
                 await page.keyboard.press("Tab")
                 await page.keyboard.type(TASK)
                 await page.keyboard.press("Enter")
