@@ -1,4 +1,4 @@
-"""A local guild's threads as plain text: who said what, with reactions, buttons and files."""
+"""A local guild's threads as plain text: who said what, with reactions and files; buttons, which nobody can press there, are left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bot.commandline.markup import plainly
 
 if TYPE_CHECKING:
     from bot.guild import LocalGuild, Message
-    from bot.guild.wire import Json, JsonObject
+    from bot.guild.wire import JsonObject
 
 
 def as_people_see_it(guild: LocalGuild) -> str:
@@ -24,7 +24,6 @@ def _message(guild: LocalGuild, message: Message) -> str:
     lines = [message.content] if message.content else []
     lines += [_embed(embed) for embed in message.embeds]
     lines += [f"[file] {file.filename} ({file.size} bytes)" for file in message.attachments]
-    lines += [f"[buttons] {labels}"] if (labels := " · ".join(_labels(list(message.components)))) else []
     lines += [" ".join(reaction.emoji for reaction in message.reactions)] if message.reactions else []
     body = "\n".join(line for line in lines if line)
     return f"{guild.state.member(message.author_id).name}: {plainly(body)}" if body else ""
@@ -35,14 +34,3 @@ def _embed(embed: JsonObject) -> str:
     footer = embed.get("footer")
     parts.append(footer.get("text") if isinstance(footer, dict) else None)
     return "\n".join(str(part) for part in parts if part)
-
-
-def _labels(components: list[Json]) -> list[str]:
-    labels: list[str] = []
-    for component in components:
-        if isinstance(component, dict):
-            if isinstance(label := component.get("label"), str):
-                labels.append(label)
-            inner = component.get("components")
-            labels += _labels(list(inner)) if isinstance(inner, list) else []
-    return labels

@@ -51,6 +51,7 @@ async def test_a_question_is_exit_2(tmp_path: Path) -> None:
             assert await running.ended() == 2, running.output
     assert "Which colour?" in "".join(running.said)
     assert "red" in "".join(running.said)
+    assert "Stop the task" not in "".join(running.said), "what cannot be pressed there is not shown"
     assert "cannot take one" in "".join(running.troubles), "it says that the answer goes into a further run"
 
 
