@@ -1,4 +1,7 @@
-"""A local guild's threads as plain text: who said what, with reactions and files; buttons, which nobody can press there, are left out."""
+"""A local guild's threads as plain text: who said what, with reactions and files.
+
+Buttons are left out: nobody can press them there, and what they say stands in the text.
+"""
 
 from __future__ import annotations
 
