@@ -52,7 +52,7 @@ def setup(order: Order) -> int:
     except NoAnswer as why:
         note(str(why))
         return MISTAKEN
-    except Failed as why:
+    except (Failed, Unusable) as why:
         note(f"{why} Nothing was written.")
         return FAILED
     except OSError as error:
@@ -272,16 +272,20 @@ def _open(checked: discord_check.Checked) -> bool:
 
 def _token(said: str) -> str:
     token = said.strip().removeprefix("Bot ").strip()
-    if any(letter.isspace() for letter in token) or not token.isascii():
+    if not _is_word(token):
         raise Unusable("A token holds no blanks. Copy the token alone, from your application's page Bot.")
     return token
 
 
 def _key(said: str) -> str:
     key = said.strip()
-    if not key or not key.isascii() or any(letter.isspace() for letter in key):
+    if not key or not _is_word(key):
         raise Unusable("A key is one word. Copy it from your account at the provider.")
     return key
+
+
+def _is_word(said: str) -> bool:
+    return said.isascii() and said.isprintable() and " " not in said
 
 
 def _sandbox(said: str) -> str:
@@ -304,7 +308,7 @@ def _numbers(said: str, count: int, kind: type[float] | type[int]) -> str:
 
 
 def _content(file: Path) -> str:
-    text = file.read_text(encoding="utf-8").strip()
+    text = file.read_text(encoding="utf-8", errors="replace").strip()
     if not text:
         raise Failed(f"{file} is empty.")
     return text

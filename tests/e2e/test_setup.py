@@ -125,6 +125,24 @@ async def test_run_again_keeps_what_is_set_and_takes_enter_for_it(tmp_path: Path
     assert (tmp_path / ".env").read_text().startswith(before)
 
 
+@pytest.mark.parametrize(
+    ("option", "wrong"),
+    [("--discord-token-file=wrong", b"two words"), ("--discord-token-file=wrong", b"nul\0nul"),
+     ("--key=openai=wrong", b"line\nA=2"), ("--key=openai=wrong", b"\xff\xfe\x00")],
+)  # fmt: skip
+async def test_a_file_that_holds_no_secret_of_one_word_is_told_in_a_line(
+    tmp_path: Path, option: str, wrong: bytes
+) -> None:
+    (tmp_path / ".env").write_text("A=1\n")
+    (tmp_path / "wrong").write_bytes(wrong)
+    local = () if "token" in option else ("--local",)
+    ended = await setup(tmp_path, environment(tmp_path, {}), "--yes", "--sandbox=host", option, *local)
+    assert ended.code == 1, ended.all
+    assert "Traceback" not in ended.err
+    assert "Nothing was written" in ended.err
+    assert (tmp_path / ".env").read_text() == "A=1\n"
+
+
 @pytest.mark.parametrize("wrong", ["MTIzNDU2Nzg5.wrong.token", "two words"])
 async def test_a_token_that_is_none_is_told_and_nothing_is_written(
     tmp_path: Path, guild: LocalGuild, wrong: str
