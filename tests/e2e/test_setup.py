@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
-import pty
 import re
-import signal
 import stat
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,8 +16,8 @@ from aiohttp import web
 from bot import discord_check
 from bot.guild import LocalGuild, Permission
 from tests.e2e.processes import environment, started
+from tests.e2e.terminals import SECONDS, program, terminal
 
-SECONDS = 60.0
 GOOD = "sk-good-key-1234567890"
 
 
@@ -71,19 +66,13 @@ def told(home: Path, guild: LocalGuild, **more: str) -> dict[str, str]:
 async def setup(home: Path, env: dict[str, str], *flags: str, lines: str = "") -> Ended:
     """Run it in a folder, with lines on a pipe."""
     process = await asyncio.create_subprocess_exec(
-        *_program(*flags), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
+        *program(*flags), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     async with asyncio.timeout(SECONDS):
         out, err = await process.communicate(lines.encode())
     assert process.returncode is not None
     return Ended(process.returncode, out.decode(), err.decode())
-
-
-def _program(*flags: str) -> tuple[str, ...]:
-    import sys
-
-    return (sys.executable, "-m", "bot.cli", "setup", *flags)
 
 
 def take_away(guild: LocalGuild, right: Permission) -> None:
@@ -233,56 +222,6 @@ async def test_settings_that_no_start_would_take_are_named(tmp_path: Path, guild
     ended = await setup(tmp_path, told(tmp_path, guild), "--local", "--yes")
     assert ended.code == 1
     assert "THREADWRIGHT_MAX_SANDBOXES" in ended.err
-
-
-@dataclass
-class Terminal:
-    """A person at a terminal of their own."""
-
-    process: asyncio.subprocess.Process
-    master: int
-    shown: str = ""
-    read: int = 0
-    reading: asyncio.Future[bytes] | None = None
-
-    async def sees(self, words: str, seconds: float = SECONDS) -> None:
-        """Read on until the words stand on the screen."""
-        async with asyncio.timeout(seconds):
-            while (at := self.shown.find(words, self.read)) < 0:
-                self.reading = self.reading or asyncio.ensure_future(asyncio.to_thread(os.read, self.master, 4096))
-                read = await asyncio.shield(self.reading)
-                self.reading = None
-                self.shown += read.decode(errors="replace")
-        self.read = at + len(words)
-
-    async def interrupts(self, until: str) -> None:
-        """Ctrl-C, again where it came just before the program began to wait: then no system call is interrupted."""
-        for _ in range(10):
-            self.process.send_signal(signal.SIGINT)
-            with contextlib.suppress(TimeoutError):
-                await self.sees(until, 6.0)
-                return
-        pytest.fail(f"Ctrl-C did not lead to {until!r}; on the screen: {self.shown!r}")
-
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
-
-
-@asynccontextmanager
-async def terminal(home: Path, env: dict[str, str]) -> AsyncGenerator[Terminal]:
-    master, slave = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *_program(), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
-        stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-    )  # fmt: skip
-    try:
-        yield Terminal(process, master)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        os.close(slave)
-        os.close(master)
 
 
 async def test_at_a_terminal_secrets_are_not_echoed_and_a_wrong_answer_is_asked_again(
