@@ -13,6 +13,7 @@ from typing import Any, cast
 import discord
 from discord import ButtonStyle, ui
 
+from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
 from bot.controls import Choice, Control, Halt, Offer, Pick, Undo, Vote
 from bot.inputs import Press
@@ -38,7 +39,9 @@ def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool =
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
         case "question":
-            made = [*_options_of(item, answers or {}), Halt.make(item.key, row=4 if _rowed(item) else None)]
+            made = _options_of(item, answers or {})
+            if all(option.id != STOP for option in item.options):  # "Stop here" is there already
+                made = [*made, Halt.make(item.key, row=4 if _rowed(item) else None)]
         case _:
             return None
     return _view(made)

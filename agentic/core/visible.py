@@ -7,6 +7,7 @@ and a blocking problem notify.
 from __future__ import annotations
 
 from agentic.core.answering import refusal
+from agentic.core.approvals import verdict
 from agentic.core.asking import STOP, choice_of
 from agentic.core.events import (
     Asked,
@@ -23,7 +24,7 @@ from agentic.core.events import (
     ToolFinished,
 )
 from agentic.core.execution import Execution
-from agentic.core.peopled import MACHINE, input_received
+from agentic.core.peopled import DENY, MACHINE, input_received
 
 _RECEIPTS = {
     "stop": "Stopping.",
@@ -34,6 +35,7 @@ _RECEIPTS = {
     "ask": "I will put my open questions to you before I go on.",
 }
 _ENDS = "Thank you, ending here."
+_DENIED = "Denied: I will not do that."
 _GOES_ON = " ▶ goes on."
 _KEPT = "I will take that in when this goes on; it is paused."
 _DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
@@ -127,9 +129,14 @@ def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str
     if why:
         return f"{why} {heard}".rstrip()
     if heard or taken:
-        return heard or (_ENDS if _ends(before, event) else _RECEIPTS["answer"])
+        return heard or (_DENIED if _denies(before, event) else _ENDS if _ends(before, event) else _RECEIPTS["answer"])
     open_ = len(after.question.parts) - len(after.partial) if after.question is not None else 0
     return f"Noted; {open_} more to answer."
+
+
+def _denies(before: Execution, event: InputReceived) -> bool:
+    asked = before.question
+    return asked is not None and asked.sort == "approval" and verdict(event.text, event.author.name)[0] == DENY
 
 
 def _ends(before: Execution, event: InputReceived) -> bool:

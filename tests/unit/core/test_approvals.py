@@ -110,6 +110,13 @@ def test_what_is_no_yes_is_a_denial_and_the_agent_is_told_what_was_said(word: st
     assert told in result(log).preview
 
 
+@pytest.mark.parametrize(("word", "told"), [("Deny", "Denied: I will not do that."), ("1", "Thank you, going on.")])
+def test_who_denies_it_is_not_told_that_it_goes_on(word: str, told: str) -> None:
+    log = asking()
+    log.say("answer", word, by=BOSS)
+    assert receipts(log)[-1] == told
+
+
 def test_an_approval_that_was_denied_is_asked_again_only_for_another_call() -> None:
     log = asking()
     log.say("answer", "no", by=BOSS)
