@@ -18,7 +18,7 @@ from typing import TypeVar
 import aiohttp
 import discord
 
-from bot.scheduling import PER_SECOND, Crowded, Job, Schedule, Urgency
+from bot.scheduling import Crowded, Job, Schedule, Urgency
 from bot.traffic import Traffic
 from bot.wire import Wire
 
@@ -84,16 +84,22 @@ class Sender:
         await self._turn(urgency, "", "")
 
     async def room(self) -> None:
-        """Wait until one more request fits into the last second on the wire."""
-        while (seconds := self.traffic.full_for(_now(), PER_SECOND)) > 0:  # noqa: ASYNC110 - time passes by itself
+        """Wait until one more request fits into the last second on the wire, and hold its place."""
+        while (seconds := self.traffic.full_for(_now(), self._schedule.per_second)) > 0:  # noqa: ASYNC110 - time passes by itself
             await asyncio.sleep(seconds)
+        self.traffic.held += 1
 
     def goes(self, *, exempt: bool) -> None:
         """A request is on the wire."""
         if exempt:
             self.traffic.interactions += 1
         else:
+            self.traffic.held -= 1
             self.traffic.went(_now())
+
+    def stays(self) -> None:
+        """A request that held a place never came to the wire."""
+        self.traffic.held -= 1
 
     def answered(self, job: Job | None, status: int, headers: Mapping[str, str]) -> None:
         """Learn from an answer what the limits are."""

@@ -8,6 +8,8 @@ from statistics import quantiles
 
 from bot.scheduling import Urgency
 
+HELD_SECONDS = 0.05
+"""How long to wait where nothing went and everything may go."""
 KEPT = 512
 """So many of the latest waits are kept of each urgency."""
 
@@ -38,6 +40,8 @@ class Traffic:
     """What could not even wait, since so much waited already."""
     busiest: int = 0
     """The most requests in any second, interactions left out."""
+    held: int = 0
+    """Requests that may go on the wire at any moment."""
     _latest: deque[float] = field(default_factory=deque[float])
     _sent: dict[Urgency, int] = field(default_factory=lambda: dict.fromkeys(Urgency, 0))
     _waits: dict[Urgency, deque[float]] = field(default_factory=lambda: {u: deque[float](maxlen=KEPT) for u in Urgency})
@@ -63,9 +67,11 @@ class Traffic:
         self.busiest = max(self.busiest, len(self._latest))
 
     def full_for(self, now: float, per_second: int) -> float:
-        """Seconds until there are fewer than ``per_second`` requests in the last second; 0 where there are now."""
+        """Seconds until it is worth asking again; 0 where fewer than ``per_second`` went in the last second or may go."""
         self._forget(now)
-        return self._latest[-per_second] + 1.0 - now if len(self._latest) >= per_second else 0.0
+        if len(self._latest) + self.held < per_second:
+            return 0.0
+        return max(self._latest[0] + 1.0 - now, 0.001) if self._latest else HELD_SECONDS
 
     def _forget(self, now: float) -> None:
         while self._latest and self._latest[0] <= now - 1.0:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Protocol
 
 import aiohttp
@@ -41,11 +42,16 @@ class Watch(Protocol):
         ...
 
     async def room(self) -> None:
-        """Wait until one more fits into this second: turns that were given apart may be used together by a late loop."""
+        """Wait until one more fits into this second, and hold its place: a late event loop may use turns together that
+        were given apart, and write later what it began."""
         ...
 
     def goes(self, *, exempt: bool) -> None:
-        """A request is on the wire."""
+        """A request is on the wire; what is not exempt gives its place in the second up for that."""
+        ...
+
+    def stays(self) -> None:
+        """A request that held a place never came to the wire."""
         ...
 
     def answered(self, job: Job | None, status: int, headers: Mapping[str, str]) -> None:
@@ -77,17 +83,21 @@ class Wire:
         """What the session must carry."""
         config = aiohttp.TraceConfig()
         config.on_request_start.append(self._start)
+        config.on_request_headers_sent.append(self._sent)
         config.on_request_end.append(self._end)
         config.on_request_exception.append(self._broke)
         return config
 
-    async def _start(self, _: object, __: object, params: aiohttp.TraceRequestStartParams) -> None:
+    async def _start(self, _: object, request: SimpleNamespace, params: aiohttp.TraceRequestStartParams) -> None:
         exempt = _EXEMPT.match(params.url.path) is not None
         carried = self._current.get()
-        if not exempt:
+        request.holds = False
+        if exempt:
+            self._watch.goes(exempt=True)
+        else:
             await self._turn(carried)
             await self._watch.room()
-        self._watch.goes(exempt=exempt)
+            request.holds = True
         _reschedule(carried, asyncio.get_running_loop().time() + self._seconds)
 
     async def _turn(self, carried: Carried | None) -> None:
@@ -107,7 +117,15 @@ class Wire:
             job = carried.job if carried is not None else None
             self._watch.answered(job, params.response.status, params.response.headers)
 
-    async def _broke(self, *_: object) -> None:
+    async def _sent(self, _: object, request: SimpleNamespace, __: object) -> None:
+        if request.holds:
+            request.holds = False
+            self._watch.goes(exempt=False)
+
+    async def _broke(self, _: object, request: SimpleNamespace, __: object) -> None:
+        if request.holds:
+            request.holds = False
+            self._watch.stays()
         _reschedule(self._current.get(), None)
 
 

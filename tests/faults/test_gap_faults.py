@@ -142,8 +142,7 @@ async def test_f4_without_a_watermark_nothing_old_is_answered(guild: LocalGuild)
         assert [item.text for item in scenery.talk.got] == ["new"]
     await guild.post(general, f"{guild.bot.mention} while it was away")
     newer = await guild.post((await guild.create_thread(general, "newer")).id, f"{guild.bot.mention} in a new thread")
-    async with running_bot(guild, scenery.store) as again:
-        again.talk.take_over(scenery.talk)
+    async with running_bot(guild, scenery.store, after=scenery.talk) as again:
         await again.until(lambda: len(again.talk.got) == 2)
         assert {item.text for item in again.talk.got} == {"while it was away", "in a new thread"}
         assert str(newer.channel_id) in [item.thread for item in again.talk.got]
@@ -155,8 +154,7 @@ async def test_f2_what_was_missed_is_bounded_and_what_was_left_out_is_said(guild
         await caught_up(before)
     for number in range(205):
         await guild.post(thread, f"word {number}")
-    async with running_bot(guild, before.store) as scenery:
-        scenery.talk.take_over(before.talk)
+    async with running_bot(guild, before.store, after=before.talk) as scenery:
         await scenery.says(thread, "more was said here meanwhile than I read", timeout=120)
         assert [item.text for item in scenery.talk.got] == [f"word {number}" for number in range(5, 205)]
 

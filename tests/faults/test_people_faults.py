@@ -94,8 +94,7 @@ async def test_f21_a_stop_on_a_message_from_before_the_process_stays_when_it_is_
     async with running_bot(guild) as before:
         thread = await before.mention("go")
         progress = before.of_bot(thread)[0]
-    async with running_bot(guild, before.store) as scenery:
-        scenery.talk.take_over(before.talk)
+    async with running_bot(guild, before.store, after=before.talk) as scenery:
         await guild.react(progress.id, "🛑")
         await guild.unreact(progress.id, "🛑")
         await scenery.until(lambda: len(scenery.talk.got) == 1)

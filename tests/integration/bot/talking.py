@@ -182,11 +182,15 @@ class Scenery:
 
 
 @asynccontextmanager
-async def running_bot(guild: LocalGuild, store: Store | None = None, **options: object) -> AsyncIterator[Scenery]:
-    """A bot that is online in the guild."""
+async def running_bot(
+    guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, **options: object
+) -> AsyncIterator[Scenery]:
+    """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects."""
     store = store or MemoryStore()
     feed = Feed()
     talk = Talk(store, feed)
+    if after is not None:
+        talk.take_over(after)
 
     async def fetch(thread: str, path: str) -> bytes | None:
         return scenery.files.get(path)

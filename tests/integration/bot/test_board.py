@@ -87,8 +87,7 @@ async def test_a_restart_goes_on_with_the_same_progress_message(guild: LocalGuil
     async with running_bot(guild, store) as before:
         thread = await before.mention("go")
         shown = before.of_bot(thread)[0]
-    async with running_bot(guild, store) as scenery:
-        scenery.talk.take_over(before.talk)
+    async with running_bot(guild, store, after=before.talk) as scenery:
         await scenery.talk.add(scenery.talk.newest(thread), ASKED)
         assert (await scenery.says(thread, "Thinking")).id == shown.id
 

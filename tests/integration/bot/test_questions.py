@@ -124,8 +124,7 @@ async def test_the_buttons_close_also_after_words_a_stop_and_a_restart(guild: Lo
         assert [button["style"] for button in shown.interactive()] == [2, 2, 2]
         assert "the task was stopped" in shown.content
         thread, question = await asking(before)
-    async with running_bot(guild, before.store) as scenery:
-        scenery.talk.take_over(before.talk)
+    async with running_bot(guild, before.store, after=before.talk) as scenery:
         await scenery.talk.add(scenery.talk.newest(thread), decided("text", "neither"))
         shown = await closed(scenery, question)
         assert "Answered by Ann: neither" in shown.content
@@ -156,8 +155,7 @@ async def test_buttons_live_through_a_restart(guild: LocalGuild) -> None:
     store = MemoryStore()
     async with running_bot(guild, store) as before:
         _, question = await asking(before)
-    async with running_bot(guild, store) as scenery:
-        scenery.talk.take_over(before.talk)
+    async with running_bot(guild, store, after=before.talk) as scenery:
         await guild.click(question.id, question.custom_ids()[0])
         await scenery.until(lambda: len(scenery.talk.got) == 1)
         assert (scenery.talk.got[0].sort, scenery.talk.got[0].text) == ("answer", "1")

@@ -195,6 +195,7 @@ async def test_turns_given_apart_and_used_together_by_a_late_loop_do_not_reach_t
 
     async def goes() -> None:
         await sender.room()
+        await asyncio.sleep(0.4)
         sender.goes(exempt=False)
 
     async with asyncio.timeout(30):
