@@ -32,3 +32,9 @@ async def settled(toolbox: Toolbox) -> None:
     with contextlib.suppress(TimeoutError, SandboxError):
         async with asyncio.timeout(SETTLE_SECONDS):
             await toolbox.settle()
+
+
+def heard(task: asyncio.Task[Any]) -> None:
+    """For a task whose outcome somebody may need or nobody: a failure of the latter is no complaint of asyncio's."""
+    if not task.cancelled():
+        task.exception()

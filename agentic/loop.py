@@ -33,7 +33,7 @@ from agentic.core.execution import Call, Execution
 from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.prompt import build_prompt
 from agentic.draining import received, taken_from
-from agentic.ending import ACKNOWLEDGE_SECONDS, late_to_end, settled
+from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
 from agentic.errors import ModelError, SandboxUnavailable
 from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Saved, Sink, Store, Toolbox
 from agentic.recording import Recorder
@@ -88,6 +88,7 @@ class _Running:
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
         self._saving: asyncio.Task[Saved] | None = None
+        self._looks: set[asyncio.Task[str]] = set()
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
 
@@ -127,7 +128,7 @@ class _Running:
     async def end_effects(self) -> None:
         """Nothing that this run began goes on after it."""
         own = (self._bell, self._looking, self._insisting, self._saving)
-        if await late_to_end((*own, *self._effects.values())):
+        if await late_to_end((*own, *self._looks, *self._effects.values())):
             await settled(self._toolbox)
 
     # --- steps ------------------------------------------------------------------------------------------------
@@ -221,12 +222,15 @@ class _Running:
 
     async def _state_of(self, call: Call, prepared: Prepared) -> str | None:
         """What a gated call would touch, as it is now; None where the bell rang meanwhile."""
-        looking = asyncio.create_task(self._toolbox.state_of(call.block.tool, prepared.arguments))
-        try:
-            await asyncio.wait((looking, self._listen()), return_when=asyncio.FIRST_COMPLETED)
-            return None if self._doorbell.is_set() else looking.result()
-        finally:
-            await late_to_end((looking,))
+        look = asyncio.create_task(self._toolbox.state_of(call.block.tool, prepared.arguments))
+        self._looks.add(look)
+        look.add_done_callback(self._looks.discard)
+        look.add_done_callback(heard)
+        await asyncio.wait((look, self._listen()), return_when=asyncio.FIRST_COMPLETED)
+        if self._doorbell.is_set():
+            look.cancel()  # a stop does not wait for a look that is slow to end, nor for the sandbox it may be making
+            return None
+        return look.result()
 
     async def _checkpoint(self, timers: tuple[Timer, ...]) -> None:
         """Saving runs beside the loop, so that a stop, a pause and the cap on time take hold meanwhile."""

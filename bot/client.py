@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Coroutine
 
 import discord
@@ -35,6 +36,9 @@ COGS = (
     "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.places",
     "bot.cogs.commands",
 )  # fmt: skip
+
+COMMANDS_KNOWN = 1_000
+"""Messages of this many commands are known by their ids."""
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +78,7 @@ class ThreadwrightBot(commands.Bot):
         self.lanes, self.watermarks = Lanes(), Watermarks(store)
         self.catching, self.tending = CatchingUp(self), Tending(self)
         self._running: list[asyncio.Task[None]] = []
+        self._commanded: OrderedDict[int, None] = OrderedDict()
 
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
@@ -87,6 +92,15 @@ class ThreadwrightBot(commands.Bot):
         self._begin("commands", self.registration.run())
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Commands by prefix, each once: one that comes while a gap is being closed is also read with the gap."""
+        if message.id in self._commanded:
+            return
+        self._commanded[message.id] = None
+        if len(self._commanded) > COMMANDS_KNOWN:
+            self._commanded.popitem(last=False)
+        await self.process_commands(message)
 
     async def on_guild_channel_update(self, *_: object) -> None:
         """Rights may have changed: what was kept back is tried again."""

@@ -92,6 +92,7 @@ class Offers:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._due: asyncio.Queue[str] = asyncio.Queue()
+        self._noting = asyncio.Lock()
 
     async def decided(self, key: str) -> None:
         """An offer was decided; its message is to say so, if need be after the next start."""
@@ -144,10 +145,11 @@ class Offers:
 
     async def _note(self, key: str, *, due: bool) -> None:
         try:
-            keys = set(_keys(await self._store.fact(FACT)))
-            wanted = keys | {key} if due else keys - {key}
-            if wanted != keys:
-                await self._store.set_fact(FACT, json.dumps(sorted(wanted)))
+            async with self._noting:
+                keys = set(_keys(await self._store.fact(FACT)))
+                wanted = keys | {key} if due else keys - {key}
+                if wanted != keys:
+                    await self._store.set_fact(FACT, json.dumps(sorted(wanted)))
         except StoreError as error:
             log.warning("what was decided about offer %s cannot be noted: %s", key, error)
 

@@ -40,8 +40,6 @@ _FOR_OWN: Mapping[Act, Level] = {
     "lessons": "owner", "settings": "owner",
 }  # fmt: skip
 _FOR_OTHERS: Mapping[Act, Level] = {**_FOR_OWN, "steer": "operator", "rate": "operator", "undo": "operator"}
-_WITHOUT_THE_BOT: frozenset[Act] = frozenset(("see", "stop"))
-"""What does not depend on whether the bot may write in that place."""
 
 _ACTS: Mapping[Sort, Act] = {
     "task": "start", "queue": "start", "side": "start", "stop": "stop", "feedback": "rate", "correction": "rate",
@@ -65,11 +63,6 @@ def may(level: Level, act: Act, *, own: bool = True) -> bool:
     A stop is the exception: anyone but a viewer may stop anything in a channel they can see.
     """
     return at_least(level, needed(act, own=own))
-
-
-def allowed(level: Level, act: Act, *, own: bool = True, writes: bool = True, bot_writes: bool = True) -> bool:
-    """The intersection of rights: who may not write in a place only looks there, and the bot acts only where it may."""
-    return may(limited(level, writes=writes), act, own=own) and (bot_writes or act in _WITHOUT_THE_BOT)
 
 
 def limited(level: Level, *, writes: bool) -> Level:

@@ -60,6 +60,8 @@ class Session:
     """Who paused the running execution, '' while it is not."""
     acting: bool = False
     """What people do to what an execution left behind is being done."""
+    siding: bool = False
+    """A side question is still being answered, and what it was beside has ended."""
     aside: asyncio.Event = field(default_factory=asyncio.Event)
     """A side question may lie in the inbox."""
     crowd: Crowd = field(default_factory=Crowd)
@@ -76,7 +78,15 @@ class Session:
             return "paused"
         if self.question:
             return "asking"
-        busy = self.execution or self.left_open or self.waits or self.arriving or self.fetching or self.acting
+        busy = (
+            self.execution
+            or self.left_open
+            or self.waits
+            or self.arriving
+            or self.fetching
+            or self.acting
+            or self.siding
+        )
         return "busy" if busy else "idle"
 
     def wake(self) -> None:

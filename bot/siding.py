@@ -23,13 +23,14 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.identity import execution_id
+from agentic.core.identity import execution_id, side_target
 from agentic.errors import AgenticError
 from agentic.ports import Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
 from bot.session import Session
 
 SECONDS = 90.0
 """A side question may outlast the execution by so much; then it is given up."""
+STOP_SECONDS = 2.0
 STEPS = 30
 CHARACTERS = 200
 
@@ -87,6 +88,8 @@ class _Sides:
     def __init__(self, session: Session, lease: Lease, parent: str) -> None:
         self._session, self._lease, self._parent = session, lease, parent
         self._begun: dict[str, asyncio.Task[None]] = {}
+        self._asked: dict[str, tuple[InboxItem, asyncio.Event]] = {}
+        """Each with the bell of its execution."""
 
     async def watch(self) -> None:
         session = self._session
@@ -94,25 +97,62 @@ class _Sides:
             session.aside.clear()
             for item in await session.ground.store.pending(session.thread):
                 if item.sort == "side" and item.id not in self._begun:
+                    self._asked[item.id] = (item, asyncio.Event())
                     task = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
                     self._begun[item.id] = task
             await session.aside.wait()
 
     async def end(self) -> None:
-        """What is not answered in time is cancelled; its log stays open and is taken up by the next."""
-        running = [task for task in self._begun.values() if not task.done()]
-        if running:
-            _, late = await asyncio.wait(running, timeout=0 if self._session.halt.is_set() else SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.wait(running)
+        """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next."""
+        running = {id: task for id, task in self._begun.items() if not task.done()}
+        if not running:
+            return
+        self._session.siding = True
+        try:
+            await self._answered([*running.values()])
+            if self._session.halt.is_set():
+                await self._stop([id for id, task in running.items() if not task.done()])
+        finally:
+            self._session.siding = False
+        left = [task for task in running.values() if not task.done()]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
+
+    async def _stop(self, ids: list[str]) -> None:
+        session = self._session
+        for id in ids:
+            asked, bell = self._asked[id]
+            stop = InboxItem(
+                id=f"{id}.stop", thread=session.thread, sort="stop", author=asked.author,
+                at=session.ground.clock.now(), target=side_target(execution_id(session.thread, id)),
+            )  # fmt: skip
+            try:
+                await session.ground.store.put(stop)
+            except AgenticError as error:
+                log.warning("side question %s goes on after the stop: %s", id, error)
+            bell.set()
+        if ids:
+            await asyncio.wait([self._begun[id] for id in ids], timeout=STOP_SECONDS)
+
+    async def _answered(self, running: list[asyncio.Task[None]]) -> None:
+        """Until all are answered, or a stop is given, or it takes too long."""
+        answered = asyncio.create_task(_all_done(running), name="side questions")
+        halted = asyncio.create_task(self._session.halt.wait(), name="a stop for side questions")
+        try:
+            await asyncio.wait((answered, halted), timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            halted.cancel()
+            answered.cancel()
 
     async def _answer(self, item: InboxItem) -> None:
         session, ground = self._session, self._session.ground
         try:
             started = await self._started(item)
             execution = execution_id(session.thread, item.id)
-            await ground.runner.run(self._lease, execution, NoTools(), asyncio.Event(), started)
+            _, bell = self._asked[item.id]
+            await ground.runner.run(self._lease, execution, NoTools(), bell, started)
             session.crowd.gone([item.id])
         except AgenticError as error:
             log.warning("side question %s was not answered: %s", item.id, error)
@@ -128,6 +168,10 @@ class _Sides:
             policy=running.policy, side=True, inbox=item.id,
             quoted=(*so_far(running, log_so_far), *item.quoted),
         )  # fmt: skip
+
+
+async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
+    await asyncio.wait(tasks)
 
 
 def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMessage, ...]:

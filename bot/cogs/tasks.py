@@ -83,7 +83,7 @@ class Tasks(commands.Cog):
     async def take_late(self, message: discord.Message) -> None:
         """Take in what was missed when it was said; its channel's lane is held."""
         if self._is_command(message.content):
-            await self.bot.process_commands(message)
+            await self.bot.on_message(message)
         elif (acknowledgement := await self._take(message)) is not None:
             task = asyncio.create_task(acknowledgement, name=f"acknowledge {message.id}")
             self._beside.add(task)

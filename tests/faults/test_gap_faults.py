@@ -10,8 +10,10 @@ from pathlib import Path
 
 import discord
 import pytest
+from discord.ext import commands
 
 from agentic.models.endpoint import ScriptedEndpoint
+from bot.client import ThreadwrightBot
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, Dropped, Duplicated, Rule
 from tests.e2e.processes import environment, started
@@ -115,6 +117,28 @@ async def test_f3_a_backfill_that_overlaps_live_events_doubles_nothing_and_keeps
     await scenery.until_delivered()
     assert sum("What should I do?" in m.content for m in scenery.of_bot(scenery.general)) == 1
     await nothing_more(scenery, items=4)
+
+
+async def test_f3_a_command_that_comes_twice_is_done_once(scenery: Scenery) -> None:
+    guild, done = scenery.guild, list[str]()
+
+    async def note(ctx: commands.Context[ThreadwrightBot]) -> None:
+        done.append(ctx.message.content)
+
+    scenery.bot.add_listener(note, "on_command")
+    await caught_up(scenery)
+    guild.misbehave(Rule("GET */messages", Delayed(1.0), times=None))
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
+    guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), times=None))
+    await guild.post(scenery.general, "!help")
+    guild.invalidate_sessions()
+    await online_again(scenery)
+    await guild.post(scenery.general, "!status")
+    await guild.post(scenery.general, "a word")
+    await caught_up(scenery)
+    await scenery.until(lambda: len(done) >= 2)
+    await nothing_more(scenery, items=0)
+    assert sorted(done) == ["!help", "!status"]
 
 
 async def test_f3_a_stop_waits_for_no_backfill(scenery: Scenery) -> None:

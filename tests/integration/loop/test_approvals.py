@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import JsonValue
 
 from agentic.core.events import (
     Asked,
     CheckpointSaved,
     Decided,
+    Finished,
     Gated,
     InputReceived,
     ToolFinished,
@@ -18,7 +22,7 @@ from agentic.core.events import (
 )
 from agentic.errors import StoreUnavailable
 from agentic.models.replies import Reply
-from agentic.ports import Saved
+from agentic.ports import Prepared, Refused, Saved
 from tests.integration.loop.conftest import THREAD, Bench
 from tests.integration.loop.housing import (
     BOSS,
@@ -160,6 +164,44 @@ async def test_a_stop_ends_the_saving_of_the_workspace(house_of: HouseOf) -> Non
     async with asyncio.timeout(2):
         assert (await house.ends(running)).reason == "stopped"
     assert bench.ended
+    assert bench.ran == []
+
+
+class Stubborn(Bench):
+    """Its look at what a gated call would touch does not end when it is told to: the sandbox is only being made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looking = asyncio.Event()
+        self.made = asyncio.Event()
+
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        prepared = super().prepare(tool, arguments, created)
+        return prepared if isinstance(prepared, Refused) else replace(prepared, gate="deletes everything")
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        self.looking.set()
+        while not self.made.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.made.wait()
+        return "s"
+
+
+async def test_a_stop_does_not_wait_for_a_look_that_is_slow_to_end(house_of: HouseOf) -> None:
+    bench = Stubborn()
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    running = house.start(bench)
+    await bench.looking.wait()
+    await house.say("stop")
+    try:
+        async with asyncio.timeout(2):
+            finished = await house.first(Finished)
+    finally:
+        bench.made.set()
+    assert finished.reason == "stopped"
+    await house.ends(running)
     assert bench.ran == []
 
 

@@ -15,7 +15,7 @@ from bot.gestures import CONTINUE, translate_click, translate_reaction
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told
 from bot.progress import MACHINE
 from bot.refusals import NO_ANSWER
-from bot.rights import ORDER, Act, act_of, allowed, may, needed
+from bot.rights import ORDER, Act, act_of, limited, may, needed
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")
@@ -165,9 +165,8 @@ def test_f40_each_level_may_what_the_table_says_and_only_where_both_may_write(
     granted = ORDER.index(level) >= ORDER.index(least)
     assert may(level, act, own=own) is granted
     assert needed(act, own=own) == least
-    assert allowed(level, act, own=own) is granted
-    assert allowed(level, act, own=own, writes=False) is (act == "see")
-    assert allowed(level, act, own=own, bot_writes=False) is (granted and act in ("see", "stop"))
+    assert may(level, act, own=own) is granted
+    assert may(limited(level, writes=False), act, own=own) is (act == "see")
 
 
 SIGN_OF: dict[Act, tuple[str, Scene, str]] = {

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from agentic.core.events import Finished, InboxItem, Person, QuotedMessage, Sort, Started
 from agentic.errors import AgenticError
-from agentic.models.scripted import answer
-from agentic.ports import SessionRow
+from agentic.models.scripted import Asked, answer
+from agentic.ports import Answer, SessionRow
 from bot.clock import SystemClock
 from bot.crowding import ROOM, Crowd
 from bot.session import MACHINE
@@ -63,6 +63,31 @@ async def test_a_side_question_is_answered_while_the_execution_runs_and_changes_
         rows = [row.item for row in await home.store.undelivered("100")]
         assert [row.target for row in rows if row.text == "it is half done"] == [aside.id]
         assert [row.sort for row in rows].count("progress") == 1
+        assert await home.store.pending("100") == []
+
+
+async def test_a_stop_ends_a_side_question_that_outlives_its_task() -> None:
+    bench, begun = held(), asyncio.Event()
+
+    async def script(asked: Asked) -> Answer:
+        if not asked.prompt.tools:
+            begun.set()
+            await asyncio.sleep(60)
+        return FINISH if any(message.answers for message in asked.prompt.messages) else WORK
+
+    async with asyncio.timeout(30), house(script, bench=bench) as home:
+        await home.say("count the stars")
+        await bench.began.wait()
+        await home.threads.deliver(item("side", "how far are you?"), guild="1")
+        await begun.wait()
+        assert bench.hold is not None
+        bench.hold.set()
+        while "done" not in await home.reasons():
+            await asyncio.sleep(0.01)
+        await home.threads.deliver(item("stop"), guild="1")
+        async with asyncio.timeout(5):
+            await home.threads.idle("100")
+        assert sorted(await home.reasons()) == ["done", "stopped"]
         assert await home.store.pending("100") == []
 
 
