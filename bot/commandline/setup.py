@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ class Failed(Exception):
 
 def setup(order: Order) -> int:
     """Ask, check, write; the exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have told its children to ignore Ctrl-C
     try:
         return _Setup(order).run()
     except NoAnswer as why:
