@@ -276,7 +276,8 @@ class _Running:
         if not self._ended_since and not self._doorbell.is_set():
             due = min(timers, key=lambda timer: timer.at, default=None)
             waiting: list[asyncio.Task[Any]] = [self._listen(), *self._effects.values()]
-            waiting += [task for task in (self._insisting, self._saving) if task is not None and not task.done()]
+            waiting += [self._saving] if self._saving is not None else []  # done, it is not noted yet: soon it will be
+            waiting += [self._insisting] if self._insisting is not None and not self._insisting.done() else []
             await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
             self._note_passed(timers)
         self._ended_since = False

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -237,6 +238,28 @@ async def test_saving_that_ends_during_a_pause_is_kept_and_holds_up_nobody(house
     await house.ends(running)
     (kept,) = await house.events(CheckpointSaved)
     assert kept.manifest == "m1"
+    assert bench.ran == ["a"]
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_saving_that_ends_in_the_very_step_of_a_commit_is_seen(
+    house_of: HouseOf, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """What is done and not noted yet wakes the loop too: else the task would stand still until somebody speaks."""
+    bench = Slow(Saved("m1"), patient=True)
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    append = house.store.append
+
+    async def slowly(*arguments: Any) -> None:
+        await append(*arguments)
+        if bench.saving.is_set():
+            bench.saved.set()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+    monkeypatch.setattr(house.store, "append", slowly)
+    async with asyncio.timeout(10):
+        await house.ends(house.start(bench))
     assert bench.ran == ["a"]
 
 
