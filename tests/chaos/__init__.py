@@ -1,0 +1,1 @@
+"""Faults on purpose: simulated executions by the thousand, and real processes that are killed."""
