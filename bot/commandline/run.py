@@ -11,7 +11,7 @@ import signal
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from agentic.models.importing import uncollected
 from bot.commandline.output import fail, note, say
@@ -28,7 +28,7 @@ TABLE_WITHIN = 5.0
 
 
 class AlreadyRunning(Exception):
-    """Another process works on this home."""
+    """Another process works on this home; the message says which and what to do."""
 
 
 async def run(settings: Settings) -> int:
@@ -36,10 +36,8 @@ async def run(settings: Settings) -> int:
     try:
         with only_one(settings.home):
             return await _run(settings)
-    except AlreadyRunning:
-        return fail(
-            f"Threadwright already runs on {settings.home}. Stop it first, or set THREADWRIGHT_HOME to another folder."
-        )
+    except AlreadyRunning as running:
+        return fail(str(running))
 
 
 async def _run(settings: Settings) -> int:
@@ -133,27 +131,39 @@ def only_one(home: Path) -> Generator[None]:
     """Hold the home for this process; the lock ends with the process, however that ends."""
     with usable(home):
         home.mkdir(parents=True, exist_ok=True)
-        lock = (home / "run.lock").open("w")
+        lock = (home / "run.lock").open("a+")
     with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunning(str(home)) from None
+            raise AlreadyRunning(_who_runs(home, file)) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
         yield
+
+
+def _who_runs(home: Path, lock: TextIO) -> str:
+    """What a second process is told: two bots of one name would answer everything twice."""
+    lock.seek(0)
+    pid = lock.read(20).strip()
+    which = f" (process {pid})" if pid.isdecimal() else ""
+    stop = f"Stop it first (kill {pid})" if which else "Stop it first"
+    return f"Threadwright already runs on {home}{which}. {stop}, or set THREADWRIGHT_HOME to another folder."
 
 
 @contextmanager
 def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM asks to end; a second one does not wait."""
+    """The first Ctrl-C or SIGTERM asks to end; a second one ends at once, as a crash would: all that counts is durable."""
     loop = asyncio.get_running_loop()
 
-    def ask() -> None:
+    def ask(signal_number: int) -> None:
+        if stopped.is_set():
+            os._exit(128 + signal_number)
         stopped.set()
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(signal_number)
 
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signal_number, ask)
+        loop.add_signal_handler(signal_number, ask, signal_number)
     try:
         yield
     finally:

@@ -146,12 +146,16 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
         assert "no execution" in running.output
 
 
-async def test_two_bots_on_one_home_are_refused(tmp_path: Path) -> None:
+async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_nobody(tmp_path: Path) -> None:
     async with asyncio.timeout(60), ScriptedEndpoint.start([]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("run", env=env, cwd=tmp_path) as first:
             await first.until_said("Open http")
             async with started("run", env=env, cwd=tmp_path) as second:
                 assert await second.ended() == 1
-                assert "already runs" in second.output
-            assert await first.end() == 0
+                assert f"already runs on {tmp_path / 'home'} (process {first.process.pid})" in second.output
+                assert f"kill {first.process.pid}" in second.output
+            await first.kill()
+        async with started("run", env=env, cwd=tmp_path) as third:
+            await third.until_said("Open http")
+            assert await third.end() == 0
