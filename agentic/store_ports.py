@@ -18,8 +18,10 @@ __all__ = [
     "Inbox",
     "Lease",
     "Leases",
+    "Ledger",
     "Outbox",
     "OutboxRow",
+    "Scope",
     "SessionRow",
     "Sessions",
     "Store",
@@ -73,6 +75,14 @@ class OutboxRow:
     delivered: tuple[str, ...] = ()
     """Ids of the messages it became, one a part; empty while it waits."""
     done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a cap counts for; who asks puts the day into the name, so that each day begins anew."""
+
+    name: str
+    cap_usd: float
 
 
 class EventLog(Protocol):
@@ -217,7 +227,36 @@ class Sessions(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Protocol):
+class Ledger(Protocol):
+    """US dollars that many executions spend from the same caps: set aside before a paid call, settled after it.
+
+    What was never settled, because its owner died, counts as it was reserved.  Amounts are kept to a billionth.
+    """
+
+    async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
+        """Set ``usd`` aside in all scopes; where it does not fit into one of them, in none, and that one is returned.
+
+        A scope that is used up is full for an amount of 0 too.  A key that was reserved before is granted as it was.
+        """
+        ...
+
+    async def settle_usd(self, key: str, usd: float) -> None:
+        """What it came to, in place of what was reserved; the first settlement of a key counts.
+
+        A key that was never reserved counts nowhere.
+        """
+        ...
+
+    async def release_usd(self, key: str) -> None:
+        """It was never spent: forget a reservation that was not settled."""
+        ...
+
+    async def spent_usd(self, scope: str) -> float:
+        """US dollars settled and set aside in a scope, by its name."""
+        ...
+
+
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
-from agentic.ports import ExecutionRow, Lease, OutboxRow, SessionRow, Store
+from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import blob_ref, check_append, check_blob
+from agentic.stores.ledger import MemoryLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class MemoryStore(Store):
         self._messages: dict[str, str] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._facts: dict[str, str] = {}
+        self._ledger = MemoryLedger()
 
     # --- log ---
 
@@ -222,6 +224,28 @@ class MemoryStore(Store):
         """A fact, or None."""
         self._check_open()
         return self._facts.get(key)
+
+    # --- ledger ---
+
+    async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
+        """Set it aside in all scopes, or in none; the one that is full."""
+        self._check_open()
+        return self._ledger.reserve(key, scopes, usd)
+
+    async def settle_usd(self, key: str, usd: float) -> None:
+        """What it came to; the first settlement counts."""
+        self._check_open()
+        self._ledger.settle(key, usd)
+
+    async def release_usd(self, key: str) -> None:
+        """Forget a reservation that was not settled."""
+        self._check_open()
+        self._ledger.release(key)
+
+    async def spent_usd(self, scope: str) -> float:
+        """Settled and set aside, in US dollars."""
+        self._check_open()
+        return self._ledger.spent(scope)
 
     async def close(self) -> None:
         """Refuse what comes after."""

@@ -104,6 +104,19 @@ MIGRATIONS: tuple[str, ...] = (
         value TEXT NOT NULL
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE budgets (
+        scope TEXT PRIMARY KEY,
+        nanos INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE reservations (
+        key TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        nanos INTEGER NOT NULL,
+        settled INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (key, scope)
+    ) WITHOUT ROWID;
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
 from agentic.errors import StoreUnavailable
-from agentic.ports import ExecutionRow, Lease, OutboxRow, SessionRow, Store
+from agentic.failpoints import reach
+from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import blob_ref, check_append, check_blob
 from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
 from agentic.stores.sqlite import blobs as contents
-from agentic.stores.sqlite import inbox, leases, log, outbox, sessions
+from agentic.stores.sqlite import inbox, leases, ledger, log, outbox, sessions
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.group import Counters
@@ -86,7 +87,9 @@ class SQLiteStore(Store):
         """Make all of it durable in one transaction, or nothing."""
         check_append(execution, expected_seq, lease, events)
         kept = [await self._keep(ref, content) for ref, content in blobs]
+        reach("store.append.before")
         await self._writer.commit(log.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept))
+        reach("store.append.after")
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
         """The events after ``after``, in order, also those appended while this reads."""
@@ -101,7 +104,9 @@ class SQLiteStore(Store):
 
     async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
         """Add to the outcome stream; it numbers the events itself, from 1."""
+        reach("store.outcome.before")
         await self._writer.commit(lambda connection: log.append_outcome(connection, execution, events))
+        reach("store.outcome.after")
 
     async def read_outcome(self, execution: str) -> list[Envelope]:
         """The outcome stream, in order."""
@@ -132,25 +137,36 @@ class SQLiteStore(Store):
 
     async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
         """Take the thread if it is free, has run out, is already ours, or its owner is provably dead."""
-        return await self._writer.commit(
+        reach("lease.acquire.before")
+        lease = await self._writer.commit(
             lambda connection: leases.acquire(
                 connection, (thread, owner), self._seconds() + seconds, self._seconds(), self._process, provably_dead
             )
         )
+        reach("lease.acquire.after")
+        return lease
 
     async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
         """Hold it longer; False if it was taken or given back."""
-        return await self._writer.commit(lambda connection: leases.renew(connection, lease, self._seconds() + seconds))
+        reach("lease.renew.before")
+        held = await self._writer.commit(lambda connection: leases.renew(connection, lease, self._seconds() + seconds))
+        reach("lease.renew.after")
+        return held
 
     async def release(self, lease: Lease) -> None:
         """Give it back; the fence stays."""
+        reach("lease.release.before")
         await self._writer.commit(lambda connection: leases.release(connection, lease))
+        reach("lease.release.after")
 
     # --- inbox ---
 
     async def put(self, item: InboxItem) -> bool:
         """Keep it durably; False if its id was ever kept."""
-        return await self._writer.commit(lambda connection: inbox.put(connection, item))
+        reach("inbox.put.before")
+        kept = await self._writer.commit(lambda connection: inbox.put(connection, item))
+        reach("inbox.put.after")
+        return kept
 
     async def pending(self, thread: str) -> list[InboxItem]:
         """What waits for this thread, oldest first."""
@@ -162,13 +178,17 @@ class SQLiteStore(Store):
 
     async def discard(self, ids: Sequence[str]) -> None:
         """Acknowledge items that no execution will take in."""
+        reach("inbox.discard.before")
         await self._writer.commit(lambda connection: inbox.acknowledge(connection, ids))
+        reach("inbox.discard.after")
 
     # --- outbox ---
 
     async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
         """Keep items; an existing key is left as it is."""
+        reach("outbox.put.before")
         await self._writer.commit(lambda connection: outbox.insert(connection, items))
+        reach("outbox.put.after")
 
     async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
         """What waits, in order."""
@@ -176,7 +196,9 @@ class SQLiteStore(Store):
 
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         """Record the ids of the messages an item became."""
+        reach("outbox.delivered.before")
         await self._writer.commit(lambda connection: outbox.deliver(connection, key, messages))
+        reach("outbox.delivered.after")
 
     async def outbox_row(self, key: str) -> OutboxRow | None:
         """One item with its receipts."""
@@ -190,7 +212,9 @@ class SQLiteStore(Store):
 
     async def save_session(self, row: SessionRow) -> None:
         """Create or replace."""
+        reach("session.save.before")
         await self._writer.commit(lambda connection: sessions.save(connection, row))
+        reach("session.save.after")
 
     async def session(self, thread: str) -> SessionRow | None:
         """One thread."""
@@ -202,11 +226,31 @@ class SQLiteStore(Store):
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact."""
+        reach("fact.set.before")
         await self._writer.commit(lambda connection: sessions.set_fact(connection, key, value))
+        reach("fact.set.after")
 
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
         return self._read(lambda connection: sessions.fact(connection, key))
+
+    # --- ledger ---
+
+    async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
+        """Set it aside in all scopes, or in none; the one that is full."""
+        return await self._writer.commit(lambda connection: ledger.reserve(connection, key, scopes, usd))
+
+    async def settle_usd(self, key: str, usd: float) -> None:
+        """What it came to; the first settlement counts."""
+        await self._writer.commit(lambda connection: ledger.settle(connection, key, usd))
+
+    async def release_usd(self, key: str) -> None:
+        """Forget a reservation that was not settled."""
+        await self._writer.commit(lambda connection: ledger.release(connection, key))
+
+    async def spent_usd(self, scope: str) -> float:
+        """Settled and set aside, in US dollars."""
+        return self._read(lambda connection: ledger.spent(connection, scope))
 
     # --- inside ---
 

@@ -1,0 +1,82 @@
+"""Money as every store counts it, in whole billionths of a US dollar, and the ledger that lives in memory.
+
+Sums of fractions would drift; of whole numbers they do not, so that what was taken back leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentic.ports import Scope
+
+_NANOS = 1_000_000_000
+
+
+def nanos(usd: float) -> int:
+    """US dollars in whole billionths; less than nothing is nothing."""
+    return max(round(usd * _NANOS), 0)
+
+
+def dollars(amount: int) -> float:
+    """Billionths in US dollars."""
+    return amount / _NANOS
+
+
+def fits(taken: int, amount: int, scope: Scope) -> bool:
+    """Whether a scope of which so much is taken has room for an amount; one that is used up has none for 0 either."""
+    cap = nanos(scope.cap_usd)
+    return taken < cap and taken + amount <= cap
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What stands under a key."""
+
+    scopes: tuple[str, ...]
+    amount: int
+    settled: bool = False
+
+
+class MemoryLedger:
+    """Reservations and what they came to."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._taken: dict[str, int] = {}
+
+    def reserve(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
+        """In all scopes or in none."""
+        if key in self._entries:
+            return None
+        amount = nanos(usd)
+        for scope in scopes:
+            if not fits(self._taken.get(scope.name, 0), amount, scope):
+                return scope
+        self._entries[key] = entry = _Entry(tuple(dict.fromkeys(scope.name for scope in scopes)), amount)
+        self._add(entry, amount)
+        return None
+
+    def settle(self, key: str, usd: float) -> None:
+        """The first settlement of a key counts."""
+        entry = self._entries.get(key)
+        if entry is None or entry.settled:
+            return
+        amount = nanos(usd)
+        self._add(entry, amount - entry.amount)
+        entry.amount, entry.settled = amount, True
+
+    def release(self, key: str) -> None:
+        """As if it had never been reserved."""
+        entry = self._entries.get(key)
+        if entry is not None and not entry.settled:
+            self._add(entry, -entry.amount)
+            del self._entries[key]
+
+    def spent(self, scope: str) -> float:
+        """Settled and set aside."""
+        return dollars(self._taken.get(scope, 0))
+
+    def _add(self, entry: _Entry, amount: int) -> None:
+        for scope in entry.scopes:
+            self._taken[scope] = self._taken.get(scope, 0) + amount

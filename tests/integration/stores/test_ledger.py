@@ -1,0 +1,144 @@
+"""The ledger: caps that many executions share, never passed by what is set aside, whoever asks and whoever dies."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import apsw
+import pytest
+
+from agentic.ports import Scope, Store
+from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.connection import connect
+from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from tests.integration.stores.samples import begin, finish, inbox_item, log_of, outbox_item, take
+
+ANNA, GUILD = Scope("person:7:2026-03-01", 1.0), Scope("guild:9:2026-03-01", 1.5)
+
+
+async def test_what_does_not_fit_into_one_scope_is_set_aside_in_none(store: Store) -> None:
+    assert await store.reserve_usd("a", (ANNA, GUILD), 0.9) is None
+    assert await store.reserve_usd("b", (GUILD, ANNA), 0.2) == ANNA
+    assert await store.spent_usd(GUILD.name) == 0.9
+    assert await store.reserve_usd("b", (GUILD,), 0.6) is None
+    assert await store.reserve_usd("c", (GUILD,), 0.000001) == GUILD
+
+
+async def test_a_settlement_takes_the_place_of_the_reservation_once(store: Store) -> None:
+    await store.reserve_usd("a", (ANNA, GUILD), 0.9)
+    await store.settle_usd("a", 0.1)
+    await store.settle_usd("a", 0.7)
+    assert [await store.spent_usd(scope.name) for scope in (ANNA, GUILD)] == [0.1, 0.1]
+    assert await store.reserve_usd("b", (ANNA,), 0.9) is None
+    await store.settle_usd("b", 5.0)  # a call may come to more than was thought; the next one hears of it
+    assert await store.reserve_usd("c", (ANNA,), 0.0) == ANNA
+
+
+async def test_a_key_counts_once_however_often_it_is_reserved(store: Store) -> None:
+    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
+    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
+    assert await store.spent_usd(ANNA.name) == 0.9
+    await store.settle_usd("a", 0.5)
+    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
+    assert await store.spent_usd(ANNA.name) == 0.5
+
+
+async def test_what_was_released_was_never_spent_and_what_was_settled_stays(store: Store) -> None:
+    await store.reserve_usd("a", (ANNA, ANNA), 0.9)
+    assert await store.spent_usd(ANNA.name) == 0.9
+    await store.release_usd("a")
+    assert await store.spent_usd(ANNA.name) == 0.0
+    await store.settle_usd("a", 0.9)
+    await store.release_usd("never reserved")
+    assert await store.spent_usd(ANNA.name) == 0.0
+    await store.reserve_usd("b", (ANNA,), 0.9)
+    await store.settle_usd("b", 0.8)
+    await store.release_usd("b")
+    assert await store.spent_usd(ANNA.name) == 0.8
+
+
+async def test_a_used_up_scope_refuses_also_what_has_no_price(store: Store) -> None:
+    assert await store.reserve_usd("free", (ANNA,), 0.0) is None
+    await store.reserve_usd("all", (ANNA,), 1.0)
+    assert await store.reserve_usd("free too", (ANNA,), 0.0) == ANNA
+    assert await store.reserve_usd("nothing allowed", (Scope("closed", 0.0),), 0.0) is not None
+
+
+async def test_eight_who_ask_at_once_do_not_overshoot_eightfold(store: Store) -> None:
+    asked = [store.reserve_usd(f"child {number}", (ANNA, GUILD), 0.3) for number in range(8)]
+    granted = [answer is None for answer in await asyncio.gather(*asked)]
+    assert sum(granted) == 3
+    assert await store.spent_usd(ANNA.name) == pytest.approx(0.9)
+
+
+async def test_two_processes_worth_of_connections_share_one_cap(tmp_path: Path) -> None:
+    stores = [SQLiteStore.open(tmp_path / "threadwright.db") for _ in range(2)]
+    asked = [stores[number % 2].reserve_usd(f"{number}", (ANNA,), 0.1) for number in range(40)]
+    granted = [answer is None for answer in await asyncio.gather(*asked)]
+    assert sum(granted) == 10
+    assert [await store.spent_usd(ANNA.name) for store in stores] == [1.0, 1.0]
+    for store in stores:
+        await store.close()
+
+
+async def test_what_a_dead_owner_never_settled_counts_as_reserved_after_a_restart(tmp_path: Path) -> None:
+    store = SQLiteStore.open(tmp_path / "threadwright.db")
+    await store.reserve_usd("lost", (ANNA,), 0.7)
+    await store.close()
+    store = SQLiteStore.open(tmp_path / "threadwright.db")
+    assert await store.spent_usd(ANNA.name) == 0.7
+    await store.close()
+
+
+# --- a database that was made before there was a ledger -----------------------------------------------------------
+
+
+def _made_by_the_first_schema(path: Path) -> None:
+    connection = connect(str(path))
+    prepare(connection, path, MIGRATIONS[:1])
+    assert connection.pragma("user_version") == 1
+    connection.close()
+
+
+async def test_a_database_of_the_first_schema_keeps_all_it_holds_and_gets_a_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "threadwright.db"
+    with monkeypatch.context() as earlier:
+        earlier.setattr("agentic.stores.sqlite.schema.prepare.__defaults__", (MIGRATIONS[:1],))
+        store = SQLiteStore.open(path)
+        lease = await begin(store)
+        await finish(store, "x1", lease, 1)
+        await store.put(inbox_item("i1"))
+        await store.put_outbox([outbox_item("k1")])
+        await store.set_fact("watermark", "12")
+        before = await log_of(store, "x1")
+        with pytest.raises(apsw.SQLError):
+            await store.reserve_usd("a", (ANNA,), 0.5)
+        await store.close()
+    store = SQLiteStore.open(path)
+    assert await log_of(store, "x1") == before
+    assert [item.id for item in await store.pending("thread")] == ["i1"]
+    assert [row.item.key for row in await store.undelivered()] == ["k1"]
+    assert await store.fact("watermark") == "12"
+    assert (await take(store)).fence == lease.fence + 1
+    assert await store.reserve_usd("a", (ANNA,), 0.5) is None
+    assert await store.spent_usd(ANNA.name) == 0.5
+    await store.close()
+    assert connect(str(path)).pragma("user_version") == len(MIGRATIONS)
+
+
+def test_a_migration_that_is_killed_leaves_the_first_schema(tmp_path: Path) -> None:
+    path = tmp_path / "threadwright.db"
+    _made_by_the_first_schema(path)
+    connection = connect(str(path))
+    with pytest.raises(apsw.SQLError):
+        prepare(connection, path, (*MIGRATIONS[:2], "SELECT no_such_function()"))
+    connection.close()
+    connection = connect(str(path))
+    assert connection.pragma("user_version") == 1
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    assert "reservations" not in tables
+    prepare(connection, path)
+    assert connection.pragma("user_version") == len(MIGRATIONS)
