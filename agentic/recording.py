@@ -10,6 +10,7 @@ from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
 from agentic.core.visible import visible
 from agentic.effects import Blob
+from agentic.failpoints import reach
 from agentic.ports import Clock, Lease, Sink, Store
 
 
@@ -71,7 +72,9 @@ class Recorder:
         taken, self._taken = self._taken, []
         blobs, self._blobs = self._blobs, []
         before = events[0].seq - 1
+        reach("loop.commit.before")
         await self._store.append(self._name, before, self._lease, events, outbox, taken, blobs)
+        reach("loop.commit.after")
         for envelope in events:
             for sink in self._sinks:
                 sink.saw(envelope)

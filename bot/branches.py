@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentic.core.events import BranchMerged, BranchRejected, CommitCreated, InboxItem
+from agentic.failpoints import reach
 from agentic.ports import Clock, Store
 from agentic.world.repository import GitProblem, Repository
 from bot.offering import Offers
@@ -48,6 +49,7 @@ class Branches:
             verdict = await self._done(item, created)
         except GitProblem as problem:
             return str(problem)
+        reach("merge.done")
         await self._record(past, verdict, key)
         return told(created, verdict)
 

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from agentic.core.events import Evaluated, InboxItem, Person
 from agentic.errors import AgenticError
+from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
 from reflexion.errors import ReflexionError
 
@@ -43,7 +44,9 @@ async def learn(learning: Learning, execution: str) -> None:
     """Evaluate an execution; what goes wrong is logged."""
     try:
         async with asyncio.timeout(LEARN_SECONDS):
+            reach("learn.before")
             await learning.after(execution)
+            reach("learn.after")
     except (AgenticError, ReflexionError, TimeoutError) as error:
         log.warning("execution %s could not be evaluated: %s", execution, error)
     except Exception:

@@ -20,6 +20,7 @@ from discord.utils import MISSING
 
 from agentic.core.events import OutboxItem
 from agentic.core.identity import digest
+from agentic.failpoints import reach
 from bot.asking import Standing
 from bot.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.discretion import Discretion
@@ -107,6 +108,7 @@ class Desk:
         return await self._judged(urgency, lambda: self._create(post), post.channel, "post")
 
     async def _create(self, post: Post) -> str:
+        reach("discord.post.before")
         channel = self._channel(post.channel)
         view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
         content = self._shown(post.content)
@@ -120,6 +122,7 @@ class Desk:
             message = await channel.send(
                 content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view
             )
+        reach("discord.post.after")
         return str(message.id)
 
     async def edit(self, channel: str, message: str, content: Callable[[], str]) -> str:
@@ -131,7 +134,9 @@ class Desk:
 
         async def newest() -> str:
             text = content()
+            reach("discord.edit.before")
             await target.edit(content=self._shown(text))
+            reach("discord.edit.after")
             return text
 
         return await self._judged(Urgency.EDIT, newest, channel, "edit")
@@ -180,7 +185,9 @@ class Desk:
         """Add a reaction; where that is not possible it is left out, and said in the log."""
         target = self._channel(channel).get_partial_message(int(message))
         try:
+            reach("discord.reaction.before")
             await self._judged(Urgency.RESULT, lambda: target.add_reaction(emoji), channel, "react")
+            reach("discord.reaction.after")
         except (Held, Gone, Unfit) as error:
             log.warning("no %s on message %s: %s", emoji, message, error)
 
@@ -201,7 +208,9 @@ class Desk:
         try:
             try:
                 name = self._discretion.text(title)[:100]
+                reach("discord.thread.before")
                 await self._judged(Urgency.RESULT, lambda: target.create_thread(name=name), channel, "thread")
+                reach("discord.thread.after")
             except Unfit:
                 await self._judged(Urgency.RESULT, lambda: target.create_thread(name=PLAIN_TITLE), channel, "thread")
         except Held as held:

@@ -15,6 +15,7 @@ from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, LeaseLost, SandboxLost
+from agentic.failpoints import reach
 from agentic.ports import Lease, Toolbox
 from bot.halting import Halted, unless
 from bot.learning import learn
@@ -122,13 +123,16 @@ class _Serving:
         session, ground = self._session, self._ground
         session.acting = True
         try:
+            reach("act.before")
             words = await self._acted(item)
+            reach("act.after")
         finally:
             session.acting = False
         receipt = OutboxItem(
             key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=words, target=item.message
         )
         await ground.tell(receipt)
+        reach("act.told")
         await ground.store.discard([item.id])
 
     async def _acted(self, item: InboxItem) -> str:
@@ -201,8 +205,10 @@ class _Serving:
             started = None
             if not isinstance(work, str):
                 started = await unless(session.halt, ground.begin(work, session.row, toolbox))
+                reach("task.begin")
             async with side_questions(session, lease, execution):
                 ended = await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
+            reach("task.ended")
         finally:
             await self._settle(toolbox)
         if ground.acts is not None:

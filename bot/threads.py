@@ -11,6 +11,7 @@ import logging
 
 from agentic.core.events import InboxItem
 from agentic.errors import StoreError
+from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, SessionRow
 from bot.arrivals import Arrivals
 from bot.conversation import Receipt, StatusView, ThreadState
@@ -71,6 +72,7 @@ class Threads:
 
     async def recover(self) -> int:
         """Take up what was running or waiting when the process ended; returns how many threads that are."""
+        reach("recover.before")
         store = self._ground.store
         for row in await store.sessions():
             self._known(row)
@@ -81,6 +83,7 @@ class Threads:
         for thread in sorted(waiting):
             self._known(SessionRow(thread, "", "")).wake()
         self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
+        reach("recover.after")
         return len(waiting)
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
@@ -138,6 +141,7 @@ class Threads:
         try:
             for execution in running:
                 await hand_over(self._ground.store, execution)
+                reach("close.handed.over")
         except StoreError as error:
             log.warning("what was running could not be handed over in order: %s", error)
 

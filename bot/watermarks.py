@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 from agentic.errors import StoreError
+from agentic.failpoints import reach
 from agentic.ports import Sessions
 
 WRITE_SECONDS = 1.0
@@ -109,7 +110,10 @@ class Watermarks:
         facts = [self._store.set_fact(_fact(channel), str(self._marks[channel])) for channel in moved]
         if moved:
             facts.append(self._store.set_fact(LATEST, str(max(self._marks.values()))))
-        for problem in await asyncio.gather(*facts, return_exceptions=True):
+        reach("watermark.write.before")
+        problems = await asyncio.gather(*facts, return_exceptions=True)
+        reach("watermark.write.after")
+        for problem in problems:
             if isinstance(problem, StoreError):
                 log.warning("how far channels were read could not be written: %s", problem)
                 self._unwritten |= moved

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
+from agentic.failpoints import reach
 from agentic.models.anthropic_direct import AnthropicDirect
 from agentic.models.litellm_route import LiteLLMRoute
 from agentic.models.prices import Prices
@@ -53,7 +54,10 @@ class ModelRouter:
         known = self.prices.facts(model)
         if known is not None and known.longest_answer:
             max_tokens = min(max_tokens, known.longest_answer)
-        return await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+        reach("model.request.before")
+        answer = await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+        reach("model.request.after")
+        return answer
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """US dollars at full price; None where there is no price."""

@@ -17,6 +17,7 @@ from typing import TypeVar
 import apsw
 from pydantic import ValidationError
 
+from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
 from reflexion.errors import LessonStoreUnavailable
 from reflexion.lessons import SHOWN, Lesson, Reflection, merged, tallied
@@ -114,7 +115,9 @@ class SQLiteLessonStore:
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
+            reach("lessons.commit.before")
             db.execute("COMMIT")
+            reach("lessons.commit.after")
             return result
 
         return await self._do(transaction)

@@ -14,6 +14,7 @@ from typing import cast
 
 from agentic.core.events import BlobRef
 from agentic.errors import StoreCorrupt, StoreUnavailable
+from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection
 
 IN_DATABASE_BYTES = 1_000_000
@@ -81,6 +82,7 @@ def _write_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
+        reach("store.blob.renamed")
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise

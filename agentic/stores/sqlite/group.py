@@ -13,6 +13,7 @@ from typing import Protocol
 
 import apsw
 
+from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.faults import translate
 
@@ -82,7 +83,9 @@ class Group:
         """End the transaction that was begun; an error that ended it as a whole is returned, and nothing was kept."""
         try:
             self._run(works)
+            reach("group.commit.before")
             self._connection.execute("COMMIT")
+            reach("group.commit.after")
         except apsw.Error as error:
             self._roll_back()
             return translate(error) or error

@@ -22,6 +22,7 @@ from typing import Generic, TypeVar
 import apsw
 
 from agentic.errors import StoreUnavailable
+from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.group import Counters, Group
 
@@ -173,6 +174,7 @@ class Writer:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error:
             return  # the WAL is complete; the next commit will say what is wrong with the disk
+        reach("wal.copied")
         self.counters.checkpoints += 1
 
     # --- in either, while ``_using`` is held ---

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentic.failpoints import reach
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.packs import content
 from agentic.world.snapshots.walking import CACHES, FOLDER, stamp_of
@@ -37,6 +38,7 @@ def restore(workspace: Path, packs: Path, wanted: Wanted, now: Manifest) -> Rest
 
     Raises ``ContentLost`` and ``OSError``; what was done until then stays, and doing it again goes on from there.
     """
+    reach("restore.before")
     work = _Restoring(os.open(workspace, FOLDER), packs, now)
     try:
         for path in sorted(
@@ -46,8 +48,10 @@ def restore(workspace: Path, packs: Path, wanted: Wanted, now: Manifest) -> Rest
         for path, entry in sorted(wanted.items()):
             if entry is not None and path not in work.done.left:
                 work.make(path, entry)
+                reach("restore.file")
     finally:
         os.close(work.root)
+    reach("restore.after")
     return work.done
 
 

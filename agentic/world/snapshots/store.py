@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agentic.errors import AgenticError
+from agentic.failpoints import reach
 from agentic.ports import Saved
 from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
 from agentic.world.snapshots.packs import ContentLost, OpenPack, content
@@ -114,7 +115,9 @@ class Snapshots:
                     called_off, room,
                 )  # fmt: skip
                 manifest = walk.run(str(workspace))
+                reach("checkpoint.pack.before")
                 pack.keep()
+                reach("checkpoint.pack.after")
             except BaseException:
                 pack.drop()
                 raise
@@ -133,8 +136,10 @@ class Snapshots:
             file.flush()
             os.fsync(file.fileno())
         _sync_folder(self._packs(thread))
+        reach("checkpoint.manifest.before")
         fresh.rename(folder / name)
         _sync_folder(folder)
+        reach("checkpoint.manifest.after")
         return name
 
     def _number(self, thread: str, manifests: Sequence[Path]) -> int:

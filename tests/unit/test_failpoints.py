@@ -1,0 +1,75 @@
+"""The failpoints: each that is named stands in the sources and each in the sources is named; what they do is real."""
+
+from __future__ import annotations
+
+import ast
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agentic.failpoints import POINTS, VARIABLE
+
+ROOT = Path(__file__).parent.parent.parent
+
+REACHES = f"""
+from agentic.failpoints import reach
+for _ in range(1000):
+    print("on", flush=True)
+    reach("{next(iter(POINTS))}")
+"""
+
+
+def reached(path: Path) -> list[str]:
+    """The names in all calls of ``reach`` in a file; '' where the name is not written out."""
+    return [
+        str(node.args[0].value) if isinstance(node.args[0], ast.Constant) else ""
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reach"
+    ]
+
+
+def test_the_table_of_failpoints_names_all_that_stand_in_the_sources_once_each() -> None:
+    files = [path for package in ("agentic", "bot", "reflexion") for path in (ROOT / package).rglob("*.py")]
+    calls = Counter(name for path in files for name in reached(path))
+    assert calls == Counter(POINTS.keys())
+    assert [sentence for sentence in POINTS.values() if not sentence.endswith(".")] == []
+
+
+def process(order: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", REACHES], env={VARIABLE: order, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=30, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("order", "times"), [("loop.commit.before", 1), ("loop.commit.before:3", 3), ("loop.*:2", 2)])
+def test_a_process_is_killed_at_the_point_and_time_that_its_environment_names(order: str, times: int) -> None:
+    ended = process(order)
+    assert ended.returncode == -signal.SIGKILL
+    assert ended.stdout.count("on") == times
+    assert ended.stderr == "failpoint loop.commit.before\n"
+
+
+def test_a_share_of_passages_is_drawn_from_its_seed() -> None:
+    first, again, other = (process(f"*:p0.05:{seed}").stdout.count("on") for seed in (1, 1, 2))
+    assert first == again != other
+    assert 0 < first < 1000
+
+
+def test_without_an_order_for_it_a_point_does_nothing() -> None:
+    for order in ("", "model.request.before"):
+        ended = process(order)
+        assert (ended.returncode, ended.stdout.count("on"), ended.stderr) == (0, 1000, "")
+
+
+@pytest.mark.parametrize(
+    ("order", "says"), [("loop.comit", "there is no failpoint"), ("loop.commit.before:x", "none of")]
+)
+def test_an_order_that_cannot_be_obeyed_is_told(order: str, says: str) -> None:
+    ended = process(order)
+    assert ended.returncode == 1
+    assert says in ended.stderr
