@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 
+from agentic.core.actions import Think
+from agentic.core.conversation import Prompt
 from agentic.core.events import (
     Asked,
     BlobRef,
+    CheckpointSaved,
     Event,
     Gated,
     ModelAnswered,
     ModelFailed,
+    Moment,
     Option,
     Part,
     ToolFinished,
@@ -23,7 +28,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Call, Execution
 from agentic.errors import AgenticError, ModelError, SandboxUnavailable
-from agentic.ports import Answer, Observation, Prepared, Question, Saved, Toolbox
+from agentic.ports import Answer, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
 
 Blob = tuple[BlobRef, bytes]
 
@@ -38,6 +43,19 @@ def answered(request: str, answer: Answer) -> ModelAnswered:
         usd=answer.usd,
         served_by=answer.served_by,
     )
+
+
+async def asked_model(
+    model: LanguageModel, request: str, action: Think, prompt: Prompt, on_text: Callable[[str], None] | None
+) -> ModelAnswered | ModelFailed:
+    """Ask once; a provider's failure is an event as an answer is."""
+    try:
+        answer = await model.answer(
+            action.model, prompt, max_tokens=action.max_tokens, timeout=action.seconds, on_text=on_text
+        )
+    except ModelError as error:
+        return failed(request, error)
+    return answered(request, answer)
 
 
 def failed(request: str, error: ModelError) -> ModelFailed:
@@ -65,15 +83,27 @@ def not_begun(call: str, error: SandboxUnavailable) -> ToolFinished:
     return ToolFinished(call=call, outcome="failed", preview=f"Not begun, there is no sandbox: {error}")
 
 
-async def saved(toolbox: Toolbox, seconds: float) -> Saved:
-    """The workspace before the first change; what fails or takes too long leaves the work without a way back."""
+async def checkpoint(toolbox: Toolbox, moment: Moment, seconds: float) -> tuple[Moment, Saved]:
+    """The workspace as it is; what fails or takes too long leaves the work without this way back."""
     try:
         async with asyncio.timeout(seconds):
-            return await toolbox.checkpoint()
+            return moment, await toolbox.checkpoint()
     except TimeoutError:
-        return Saved(problem=f"saving the workspace took longer than {seconds:g} s")
+        return moment, Saved(problem=f"saving the workspace took longer than {seconds:g} s")
     except AgenticError as error:
-        return Saved(problem=str(error))
+        return moment, Saved(problem=str(error))
+
+
+def saved(execution: Execution, moment: Moment, came_to: Saved) -> CheckpointSaved:
+    """What a checkpoint came to, as the log keeps it; nothing that changes the world ran while it was taken."""
+    return CheckpointSaved(
+        manifest=came_to.manifest,
+        through_seq=execution.seq,
+        problem=came_to.problem,
+        turn=execution.turn.number,
+        why=moment,
+        not_kept=came_to.not_kept,
+    )
 
 
 def gated(call: Call, prepared: Prepared, state: str) -> Gated:

@@ -17,15 +17,17 @@ from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think,
 from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
-from agentic.core.decide import decide
+from agentic.core.decide import RULES_VERSION, decide
 from agentic.core.events import (
     CancelRequested,
-    CheckpointSaved,
     DeadlinePassed,
     Finished,
+    ModelFailed,
     ModelRequested,
+    Moment,
     OwnerChanged,
     Perceived,
+    RulesChanged,
     Started,
     ToolFinished,
 )
@@ -34,8 +36,9 @@ from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.prompt import build_prompt
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
-from agentic.errors import ModelError, SandboxUnavailable
+from agentic.errors import SandboxUnavailable
 from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Saved, Sink, Store, Toolbox
+from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.recording import Recorder
 from agentic.segments import SegmentKeeper
 
@@ -53,6 +56,7 @@ class Loop:
     clock: Clock
     sinks: tuple[Sink, ...] = ()
     build: str = ""
+    caps: DailyCaps = NO_CAPS
 
     async def run(
         self,
@@ -87,10 +91,11 @@ class _Running:
         self._bell: asyncio.Task[bool] | None = None
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
-        self._saving: asyncio.Task[Saved] | None = None
+        self._saving: asyncio.Task[tuple[Moment, Saved]] | None = None
         self._looks: set[asyncio.Task[str]] = set()
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
+        self._purse = Purse(loop.store, loop.caps)
 
     @property
     def _execution(self) -> Execution:
@@ -112,8 +117,8 @@ class _Running:
                     await self._think(action)
                 case UseTools(calls):
                     await self._use_tools(calls)
-                case Checkpoint(timers):
-                    await self._checkpoint(timers)
+                case Checkpoint():
+                    await self._checkpoint(action)
                 case Cancel():
                     await self._cancel(action)
                 case Wait(timers):
@@ -139,9 +144,11 @@ class _Running:
             if started is None:
                 message = f"execution {self._execution.id} has no log to continue"
                 raise ValueError(message)
-            self._recorder.note(started, taken=started.inbox)
+            self._recorder.note(started.model_copy(update={"rules": RULES_VERSION}), taken=started.inbox)
         elif self._execution.finished is None and self._execution.fence != self._lease.fence:
             self._recorder.note(OwnerChanged(worker=self._lease.owner))
+        if self._execution.finished is None and self._execution.rules != RULES_VERSION:
+            self._recorder.note(RulesChanged(rules=RULES_VERSION))
         self._doorbell.set()
 
     async def _drain(self) -> None:
@@ -174,6 +181,10 @@ class _Running:
             segments=segments,
             reserved_usd=self._loop.model.price(action.model, size, action.max_tokens) or 0.0,
         )
+        refused = await self._purse.refusal(self._execution, requested, self._loop.clock.now())
+        if refused is not None:
+            self._recorder.note(refused)
+            return
         self._recorder.note(requested, blobs=blobs)
         prompt = build_prompt(self._execution, self._execution.mind.perceived, self._toolbox.specs)
         await self._recorder.commit()
@@ -232,14 +243,14 @@ class _Running:
             return None
         return look.result()
 
-    async def _checkpoint(self, timers: tuple[Timer, ...]) -> None:
+    async def _checkpoint(self, action: Checkpoint) -> None:
         """Saving runs beside the loop, so that a stop, a pause and the cap on time take hold meanwhile."""
         if self._saving is None:
-            self._saving = asyncio.create_task(effects.saved(self._toolbox, CHECKPOINT_SECONDS))
+            self._saving = asyncio.create_task(effects.checkpoint(self._toolbox, action.moment, CHECKPOINT_SECONDS))
             self._saving.add_done_callback(self._saved)
-        await self._wait(timers)
+        await self._wait(action.timers)
 
-    def _saved(self, saving: asyncio.Task[Saved]) -> None:
+    def _saved(self, saving: asyncio.Task[tuple[Moment, Saved]]) -> None:
         """Noted as soon as it ends, whatever the loop waits for by then."""
         self._saving = None
         self._ended_since = True
@@ -247,8 +258,7 @@ class _Running:
             return
         self._bug = saving.exception() or self._bug
         if saving.exception() is None:
-            saved, through = saving.result(), self._execution.seq
-            self._recorder.note(CheckpointSaved(manifest=saved.manifest, through_seq=through, problem=saved.problem))
+            self._recorder.note(effects.saved(self._execution, *saving.result()))
 
     async def _cancel(self, action: Cancel) -> None:
         self._recorder.note(CancelRequested(refs=action.refs, reason=action.reason))
@@ -324,19 +334,11 @@ class _Running:
             raise self._bug
 
     async def _ask_model(self, request: str, action: Think, prompt: Prompt) -> None:
-        try:
-            answer = await self._loop.model.answer(
-                action.model,
-                prompt,
-                max_tokens=action.max_tokens,
-                timeout=action.seconds,
-                on_text=self._recorder.streamed if self._loop.sinks else None,
-            )
-        except ModelError as error:
-            self._recorder.note(effects.failed(request, error))
-        else:
-            if request in self._effects:
-                self._recorder.note(effects.answered(request, answer))
+        on_text = self._recorder.streamed if self._loop.sinks else None
+        came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text)
+        if request in self._effects or isinstance(came_to, ModelFailed):
+            self._recorder.note(came_to)
+        await self._purse.settle(came_to)
 
     async def _use_tool(self, call: Call, prepared: Prepared) -> None:
         begun = self._loop.clock.monotonic()

@@ -186,6 +186,8 @@ class Saved:
 
     manifest: str = ""
     problem: str = ""
+    not_kept: tuple[str, ...] = ()
+    """What stands or runs beside the workspace and is not in it, in words."""
 
 
 class Toolbox(Protocol):
@@ -213,7 +215,7 @@ class Toolbox(Protocol):
         ...
 
     async def checkpoint(self) -> Saved:
-        """Save the workspace as it is, before this execution changes anything; what fails is a ``problem``, not an error.
+        """Save the workspace as it is; what fails is a ``problem``, not an error.
 
         Cancelling it leaves nothing half-saved behind.
         """

@@ -51,7 +51,7 @@ class Past:
                 self.task, self.requester = event.task, event.requester
             case CheckpointSaved() if self.finished:
                 self.after = event.manifest
-            case CheckpointSaved() if not self.before:
+            case CheckpointSaved() if event.why == "first_change" and not self.before:
                 self.before, self.problem = event.manifest, event.problem
             case ToolFinished():
                 self.changes |= {change.path: change.sha_after for change in event.changes}

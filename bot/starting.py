@@ -21,6 +21,7 @@ from agentic.core.events import (
     ToolRef,
 )
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
+from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
 
@@ -80,6 +81,7 @@ class Beginning:
                     permission=spec.permission,
                     version=spec.version,
                     cognitive=spec.cognitive,
+                    asks=spec.asks,
                 )
                 for spec in toolbox.specs
             ),
@@ -122,6 +124,11 @@ def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
         return None
     text = "These files were not taken into the workspace:\n" + "\n".join(lines)
     return OutboxItem(key=f"{item.id}.left-out", thread=item.thread, execution="", sort="notice", text=text)
+
+
+def caps_from(settings: Settings) -> DailyCaps:
+    """The caps that executions share."""
+    return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
 
 
 def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool) -> Policy:

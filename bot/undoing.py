@@ -52,7 +52,15 @@ class Undoing:
         if saved.problem:
             log.warning("execution %s: how it left its files is not kept: %s", execution.id, saved.problem)
             return
-        await self._outcome(execution.id).add(CheckpointSaved(manifest=saved.manifest, through_seq=execution.seq))
+        await self._outcome(execution.id).add(
+            CheckpointSaved(
+                manifest=saved.manifest,
+                through_seq=execution.seq,
+                turn=execution.turn.number,
+                why="end",
+                not_kept=saved.not_kept,
+            )
+        )
 
     async def undo(self, item: InboxItem) -> str:
         """Undo the execution that the item names; returns what is told.  Doing it again does nothing."""

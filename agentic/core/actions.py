@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentic.core.events import Asked, Event, Finished
+from agentic.core.events import Asked, Event, Finished, Moment
 from agentic.core.execution import Call
 
 __all__ = ["Action", "Ask", "Cancel", "Checkpoint", "Finish", "Record", "Think", "Timer", "UseTools", "Wait"]
@@ -43,9 +43,10 @@ class UseTools:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Save the workspace before the first change; where that already runs, wait for its end."""
+    """Save the workspace as it is at this ``moment``; where that already runs, wait for its end."""
 
     timers: tuple[Timer, ...] = ()
+    moment: Moment = "first_change"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class ToolSpec:
     permission: Permission
     cognitive: bool = False
     version: int = 1
+    asks: bool = False
+    """It puts a question to a person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,13 @@ def tool_of(execution: Execution, call: str) -> str:
     return next((known.block.tool for known in execution.turn.calls if known.id == call), "")
 
 
+def may_change(execution: Execution, name: str) -> bool:
+    """Whether a tool may change the world: it is no read, and concerns not only the agent's own mind."""
+    tools = execution.started.tools if execution.started else ()
+    tool = next((known for known in tools if known.name == name), None)
+    return tool is not None and tool.effect != "read" and tool.permission != "read" and not tool.cognitive
+
+
 def count_error(errors: tuple[tuple[str, str, int], ...], tool: str, text: str) -> tuple[tuple[str, str, int], ...]:
     """The errors with one more of this kind."""
     known = {(name, error): count for name, error, count in errors}

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentic.core import approvals as approving
-from agentic.core import asking, closing, completion, confidence, escalation, failing
+from agentic.core import asking, checkpoints, closing, completion, confidence, escalation, failing
 from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
 from agentic.core.events import Escalated, Finished, Intervened, ModelFailed, ToolFinished, TurnEnded
 from agentic.core.execution import Call, Execution
 from agentic.core.interventions import INTERVENTIONS
 from agentic.core.triage import triage
+
+RULES_VERSION = 1
+"""Recorded in each log, so that ``verifying`` knows which logs these rules can judge.  Counts up with every change after
+which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
 
 
 def decide(execution: Execution) -> Action:
@@ -97,6 +101,12 @@ def budget(execution: Execution) -> Action | None:
     return _close(execution, closing.out_of_budget(execution), "the budget is used up")
 
 
+def checkpoint(execution: Execution) -> Action | None:
+    """The workspace is saved before the first change, every few turns, and before a person is asked."""
+    moment = checkpoints.due(execution)
+    return Checkpoint(failing.standing_timers(execution), moment) if moment is not None else None
+
+
 def approvals(execution: Execution) -> Action | None:
     """The next call must be approved by a person: ask; what was denied, or what nobody can approve, gets its result."""
     call = next(iter(execution.open_calls), None)
@@ -104,16 +114,6 @@ def approvals(execution: Execution) -> Action | None:
         return None
     denied = approving.denial(execution, call)
     return Record((denied,)) if denied is not None else Ask(approving.approval(execution, call))
-
-
-def checkpoint(execution: Execution) -> Action | None:
-    """Before the first change of an execution its workspace is saved, so that all of it can be undone."""
-    call = next(iter(execution.open_calls), None)
-    if execution.checkpoint is not None or call is None or call.asked or call.held_back:
-        return None
-    if closing.refused(execution, call) is not None or not _changes(execution, call):
-        return None
-    return Checkpoint(failing.standing_timers(execution))
 
 
 def open_calls(execution: Execution) -> Action | None:
@@ -246,8 +246,8 @@ RULES: tuple[Rule, ...] = (
     deadlines,
     in_flight,
     budget,
-    approvals,
     checkpoint,
+    approvals,
     open_calls,
     end_of_turn,
     waiting,
@@ -282,10 +282,3 @@ def _answered_call(execution: Execution, call: Call) -> Action | None:
         return None
     preview = asking.answer_of(execution.decided_on, decision)
     return Record((ToolFinished(call=call.id, outcome="ok", preview=preview),))
-
-
-def _changes(execution: Execution, call: Call) -> bool:
-    """Whether the call may change the world: no read, and not only the agent's own mind."""
-    tools = execution.started.tools if execution.started else ()
-    tool = next((known for known in tools if known.name == call.block.tool), None)
-    return tool is not None and tool.effect != "read" and tool.permission != "read" and not tool.cognitive

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from agentic.core.conversation import Message
-from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
+from agentic.core.counting import change_call, count_error, may_change, take_report, tool_of, with_deeds
 from agentic.core.events import (
+    BudgetRefused,
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
@@ -27,6 +28,7 @@ from agentic.core.events import (
     OwnerChanged,
     Perceived,
     Reported,
+    RulesChanged,
     Started,
     TodoChanged,
     ToolFinished,
@@ -77,6 +79,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         execution,
         started=event,
         started_at=envelope.at,
+        rules=event.rules,
         tier=tier,
         told=Told(texts=(first_message(event),)),
     )
@@ -90,6 +93,10 @@ def _owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope
         return execution
     gone = max((envelope.at - execution.at).total_seconds(), 0.0)
     return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + gone))
+
+
+def _rules_changed(execution: Execution, event: RulesChanged, envelope: Envelope) -> Execution:
+    return changed(execution, rules=event.rules)
 
 
 def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execution:
@@ -109,7 +116,8 @@ def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Ex
 
 
 def _tool_started(execution: Execution, event: ToolStarted, envelope: Envelope) -> Execution:
-    return change_call(execution, event.call, intent=event, fence=envelope.fence)
+    execution = change_call(execution, event.call, intent=event, fence=envelope.fence)
+    return changed(execution, touched=True) if may_change(execution, event.tool) else execution
 
 
 def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope) -> Execution:
@@ -214,7 +222,7 @@ def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) 
 
 
 def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: Envelope) -> Execution:
-    return changed(execution, checkpoint=execution.checkpoint or event)
+    return changed(execution, checkpoint=execution.checkpoint or event, saved=event, touched=False)
 
 
 def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelope) -> Execution:
@@ -222,6 +230,10 @@ def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelo
     offered = execution.deeds.offered | frozenset(event.paths)
     execution = changed(execution, deeds=changed(execution.deeds, offered=offered))
     return changed(execution, turn=changed(execution.turn, changed=True))
+
+
+def _budget_refused(execution: Execution, event: BudgetRefused, envelope: Envelope) -> Execution:
+    return changed(execution, refused=event)
 
 
 def _finished(execution: Execution, event: Finished, envelope: Envelope) -> Execution:
@@ -235,6 +247,7 @@ _STEPS = cast(
     {
         "started": _started,
         "owner_changed": _owner_changed,
+        "rules_changed": _rules_changed,
         "triaged": _triaged,
         "input_received": input_received,
         "policy_changed": policy_changed,
@@ -258,6 +271,7 @@ _STEPS = cast(
         "gated": gated,
         "checkpoint_saved": _checkpoint_saved,
         "commit_created": _commit_created,
+        "budget_refused": _budget_refused,
         "finished": _finished,
     },
 )

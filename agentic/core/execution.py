@@ -12,6 +12,7 @@ from datetime import datetime
 from agentic.core.conversation import Message
 from agentic.core.events import (
     Asked,
+    BudgetRefused,
     CallBlock,
     CheckpointSaved,
     CommitCreated,
@@ -191,6 +192,8 @@ class Execution:
     at: datetime | None = None
     started: Started | None = None
     started_at: datetime | None = None
+    rules: int = 0
+    """Version of the rules that decide now; 0 where the log does not say."""
     triage: Triaged | None = None
     tier: int = 0
     request: Request | None = None
@@ -217,9 +220,15 @@ class Execution:
     """Since when a person is asked or holds it; no cap counts that time."""
     checkpoint: CheckpointSaved | None = None
     """The workspace as it was before the first change; with a ``problem`` where it could not be saved."""
+    saved: CheckpointSaved | None = None
+    """The newest checkpoint."""
+    touched: bool = False
+    """Something that may change the world was begun since the newest checkpoint."""
     cancelled: frozenset[str] = frozenset()
     spent: Spent = Spent()
     caps: Caps = Caps()
+    refused: BudgetRefused | None = None
+    """A request did not fit into a cap that executions share."""
     judged: Judged = Judged()
     deeds: Deeds = Deeds()
     mind: Mind = Mind()

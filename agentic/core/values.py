@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
     "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
-    "EarlierResult", "Effect", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Option", "Outcome",
+    "EarlierResult", "Effect", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome",
     "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
     "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
 ]  # fmt: skip
@@ -31,6 +31,8 @@ FailureClass = Literal[
     "content_filtered", "bad_request", "cancelled", "lost",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
+Moment = Literal["first_change", "turns", "question", "end"]
+"""Why a checkpoint is taken: before the first change, so many turns after the last, before a person is asked, at the end."""
 
 
 class Frozen(BaseModel):
@@ -72,6 +74,8 @@ class ToolRef(Frozen):
     permission: Permission = "execute"
     version: int = 1
     cognitive: bool = False
+    asks: bool = False
+    """It puts a question to a person."""
 
 
 class Tier(Frozen):
@@ -108,6 +112,8 @@ class Policy(Frozen):
     request_seconds: float = 300.0
     tool_seconds: float = 120.0
     approval_minutes: float = 15.0
+    checkpoint_turns: int = 5
+    checkpoint_turns_simple: int = 3
     history: Literal["append", "seed", "replay_all"] = "append"
     lesson_tokens: int = 300
     reflections_kept: int = 3

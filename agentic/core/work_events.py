@@ -19,6 +19,7 @@ from agentic.core.values import (
     FileChange,
     Frozen,
     Level,
+    Moment,
     Outcome,
     Person,
     Purpose,
@@ -33,6 +34,7 @@ from agentic.core.values import (
 __all__ = [
     "BranchMerged",
     "BranchRejected",
+    "BudgetRefused",
     "BudgetReserved",
     "BudgetSettled",
     "CancelRequested",
@@ -54,8 +56,12 @@ __all__ = [
     "ToolFinished",
     "ToolStarted",
     "TurnEnded",
+    "Whose",
     "WorkspaceRestored",
 ]
+
+Whose = Literal["person", "guild", "bot"]
+"""Whose cap it is that many executions share."""
 
 
 class Perceived(Frozen):
@@ -188,6 +194,11 @@ class CheckpointSaved(Frozen):
     manifest: str
     through_seq: int
     problem: str = ""
+    turn: int = 0
+    """The turn in which, or after which, it was taken."""
+    why: Moment = "first_change"
+    not_kept: tuple[str, ...] = ()
+    """What stood or ran beside the workspace then and is in no checkpoint, in words: an interpreter, servers, /tmp."""
 
 
 class WorkspaceRestored(Frozen):
@@ -281,3 +292,17 @@ class BudgetSettled(Frozen):
     kind: Literal["budget_settled"] = "budget_settled"
     scope: str
     usd: float
+
+
+class BudgetRefused(Frozen):
+    """A model request was not made: its reservation did not fit into a cap that executions share.
+
+    ``spent_usd`` was settled or set aside by then, ``needed_usd`` is what the request could have cost.
+    """
+
+    kind: Literal["budget_refused"] = "budget_refused"
+    whose: Whose
+    day: str
+    cap_usd: float
+    spent_usd: float
+    needed_usd: float

@@ -64,4 +64,5 @@ ASK_TOOL = Tool(
     act=_run,
     effect="keyed",
     permission="read",
+    asks=True,
 )

@@ -112,6 +112,7 @@ class Tool(Generic[A]):
     effect: Effect
     permission: Permission
     cognitive: bool = False
+    asks: bool = False
     version: int = 1
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
@@ -131,6 +132,7 @@ class Tool(Generic[A]):
             effect=self.effect,
             permission=self.permission,
             cognitive=self.cognitive,
+            asks=self.asks,
             version=self.version,
         )
 

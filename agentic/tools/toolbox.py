@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from agentic.core.events import StaleFile
 from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
+from agentic.failpoints import reach
 from agentic.ports import Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.cleaning import visible
@@ -97,7 +98,9 @@ class StandardToolbox(Toolbox):
         if known is None:
             return refused(self._unknown(tool))
         try:
+            reach("tool.effect.before")
             seen = await _observe(known, prepared, Call(call, prepared.timeout, on_output, self._open))
+            reach("tool.effect.after")
         except SandboxLost as lost:
             self._lost = str(lost)
             raise
@@ -118,10 +121,11 @@ class StandardToolbox(Toolbox):
         return hashlib.sha256(seen.output).hexdigest() if not seen.timed_out else ""
 
     async def checkpoint(self) -> Saved:
-        """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``."""
+        """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``.  What is beside it is named."""
         if self._save is None:
             return Saved(problem="no copies of this workspace are kept")
-        return await self._save()
+        beside = await self._world.real.beside() if self._world is not None else ()
+        return replace(await self._save(), not_kept=beside)
 
     async def perceive(self) -> Perception:
         """What changed in the world since the last call of this method; nothing while no world was opened."""

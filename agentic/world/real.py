@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agentic.errors import EditConflict, PathRefused, SandboxLost
 from agentic.ports import Perception
+from agentic.world.beside import Beside
 from agentic.world.ignore import IgnoreFile
 from agentic.world.model import WorldModel
 from agentic.world.names import safe_name
@@ -58,6 +59,7 @@ class RealWorld:
         self._seen: deque[SeenChange] = deque(maxlen=KEPT_CHANGES)
         self._number = 0
         self._used: Sandbox | None = None
+        self._beside = Beside()
         self._loss = ""
 
     def is_hidden(self, path: str) -> bool:
@@ -101,6 +103,7 @@ class RealWorld:
     ) -> PythonResult:
         """Run code in the thread's persistent interpreter."""
         async with self._use(afresh=True) as sandbox:
+            self._beside.interpreter = True
             result = await sandbox.python(code, timeout=timeout, cap=cap, on_output=_decoding(on_output))
         self._saw(result.changes, by)
         return result
@@ -109,11 +112,12 @@ class RealWorld:
         """Forget the interpreter's state."""
         async with self._use() as sandbox:
             await sandbox.reset_python()
+            self._beside.interpreter = False
 
     async def start(self, command: str, *, cwd: str = ".") -> str:
         """Start a background command; returns its id for ``poll`` and ``stop``."""
         async with self._use(afresh=True) as sandbox:
-            return await sandbox.start(command, cwd=cwd)
+            return self._beside.began(await sandbox.start(command, cwd=cwd), command)
 
     async def poll(self, exec_id: str, offset: int = 0) -> BackgroundState:
         """A background command's state and its output from ``offset`` on."""
@@ -129,6 +133,11 @@ class RealWorld:
         """A page of an output that was cut, or its lines that match ``pattern``."""
         async with self._use() as sandbox:
             return await sandbox.read_output(ref, offset, limit, pattern)
+
+    async def beside(self) -> tuple[str, ...]:
+        """What stands or runs in the sandbox beside the workspace, and goes with it, in words."""
+        sandbox = self._sandboxes.existing(self.thread)
+        return await self._beside.words(sandbox) if sandbox is not None and sandbox is self._used else ()
 
     # --- files ------------------------------------------------------------------------------------------------
 
@@ -298,9 +307,9 @@ class RealWorld:
         for path in paths:
             self._ignore.check(path)
         async with self._sandboxes.use(self.thread, self.workspace, self._ignore, afresh=afresh) as sandbox:
-            if self._used is not None and self._used is not sandbox:
-                self._loss = self._used.lost or "it was replaced"
-            self._used = sandbox
+            if self._used is not sandbox:
+                self._loss = self._loss if self._used is None else self._used.lost or "it was replaced"
+                self._used, self._beside = sandbox, Beside()
             try:
                 yield sandbox
             except SandboxLost:

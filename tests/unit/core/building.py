@@ -42,7 +42,7 @@ TOOLS = (
     ToolRef(name="shell", effect="unkeyed"),
     ToolRef(name="wipe", effect="unkeyed"),
     ToolRef(name="swap", effect="keyed"),
-    ToolRef(name="ask_user", effect="unkeyed", cognitive=True),
+    ToolRef(name="ask_user", effect="unkeyed", cognitive=True, asks=True),
     ToolRef(name="finish", effect="unkeyed", cognitive=True),
 )
 TIERS = (Tier(number=2, models=("small-a", "small-b")), Tier(number=4, models=("large",)))
@@ -166,9 +166,9 @@ class Log:
         about = name if message is None else message
         return self.add(InputReceived(inbox=name, sort=sort, author=by, text=text, target=target, message=about))
 
-    def settle(self) -> Execution:
-        """Let the rules record what follows until an effect, a question or the end is due."""
-        from agentic.core.actions import Ask, Record
+    def settle(self, *, saving: bool = True) -> Execution:
+        """Let the rules record what follows until an effect, a question or the end is due; checkpoints are saved."""
+        from agentic.core.actions import Ask, Checkpoint, Record
         from agentic.core.decide import decide
 
         for _ in range(50):
@@ -177,6 +177,9 @@ class Log:
                     self.add(*events)
                 case Ask(asked):
                     self.add(asked)
+                case Checkpoint() as due if saving:
+                    through, turn = self.execution.seq, self.execution.turn.number
+                    self.add(CheckpointSaved(manifest="m", through_seq=through, turn=turn, why=due.moment))
                 case _:
                     return self.execution
         message = "the rules record without end"

@@ -148,7 +148,12 @@ class _World:
             return
         problem = "the disk is full" if self._chance(20) else ""
         through = self._log.execution.seq
-        self._log.add(CheckpointSaved(manifest="" if problem else "m", through_seq=through, problem=problem))
+        turn = self._log.execution.turn.number
+        self._log.add(
+            CheckpointSaved(
+                manifest="" if problem else "m", through_seq=through, problem=problem, turn=turn, why=action.moment
+            )
+        )
 
     def _intent(self, call: str, block: CallBlock, approval: str) -> ToolStarted:
         return ToolStarted(

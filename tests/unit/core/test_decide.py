@@ -8,6 +8,7 @@ from agentic.core.actions import Cancel, Finish, Record, Think, UseTools, Wait
 from agentic.core.decide import RULES, decide
 from agentic.core.events import (
     Asked,
+    BudgetRefused,
     CallBlock,
     CancelRequested,
     DeadlinePassed,
@@ -17,6 +18,7 @@ from agentic.core.events import (
     OwnerChanged,
     ToolFinished,
     TurnEnded,
+    Whose,
 )
 from agentic.core.execution import Execution
 from tests.unit.core.building import Log
@@ -30,7 +32,7 @@ def names(action: object) -> list[str]:
 def test_the_order_of_the_rules_is_the_one_that_holds_the_promises() -> None:
     assert [rule.__name__ for rule in RULES] == [
         "finished", "stopping", "withdrawn", "out_of_time", "older_fence", "paused", "deadlines", "in_flight",
-        "budget", "approvals", "checkpoint", "open_calls", "end_of_turn", "waiting", "decided", "untriaged",
+        "budget", "checkpoint", "approvals", "open_calls", "end_of_turn", "waiting", "decided", "untriaged",
         "model_failed", "completed", "limit", "escalate", "intervene",
     ]  # fmt: skip
 
@@ -172,6 +174,26 @@ def test_a_used_up_budget_ends_the_execution_before_the_next_call_and_closes_the
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "budget"
     assert "budget of $0.001 is" in ended.finished.answer or "budget of 10 tokens is" in ended.finished.answer
+
+
+@pytest.mark.parametrize(
+    ("whose", "spent", "words"),
+    [
+        ("person", 0.95, "budget of $1.00 for you is used up ($0.05 of it is left, and my next step may cost $0.12)"),
+        ("guild", 1.0, "budget of $1.00 for this server is used up (nothing of it is left)"),
+        ("bot", 1.2, "budget of $1.00 for this bot is used up (nothing of it is left)"),
+    ],
+)
+def test_a_request_that_finds_no_room_in_a_shared_budget_ends_the_execution_in_plain_words(
+    whose: Whose, spent: float, words: str
+) -> None:
+    log = Log()
+    log.add(BudgetRefused(whose=whose, day="2026-01-01", cap_usd=1.0, spent_usd=spent, needed_usd=0.12))
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "budget"
+    assert words in ended.finished.answer
+    assert "00:00 UTC" in ended.finished.answer
 
 
 def test_reads_beside_each_other_run_together_at_most_eight_and_a_write_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from hypothesis import HealthCheck, given, settings
@@ -249,6 +250,18 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert execution.expired == _expired(part)
         assert {call.id for call in execution.turn.calls if call.held_back} == _held_back(part)
         assert (execution.checkpoint is not None) == any(isinstance(e.event, CheckpointSaved) for e in part)
+        assert (execution.saved, execution.touched) == _saved(part)
         assert execution.mind.offers == tuple(e.event for e in part if isinstance(e.event, CommitCreated))
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun
+
+
+def _saved(part: Sequence[Envelope]) -> tuple[CheckpointSaved | None, bool]:
+    """The newest checkpoint, and whether something that may change the world was begun after it."""
+    saved, touched = None, False
+    for envelope in part:
+        if isinstance(envelope.event, CheckpointSaved):
+            saved, touched = envelope.event, False
+        elif isinstance(envelope.event, ToolStarted):
+            touched |= envelope.event.tool in ("put", "shell", "wipe", "swap")
+    return saved, touched

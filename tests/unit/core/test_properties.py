@@ -160,8 +160,7 @@ def test_nothing_is_changed_before_the_workspace_is_saved(data: st.DataObject) -
     for envelope in simulate(data).log.envelopes:
         saved += isinstance(envelope.event, CheckpointSaved)
         if isinstance(envelope.event, ToolStarted) and envelope.event.tool in ("put", "shell", *GATED):
-            assert saved == 1
-    assert saved <= 1
+            assert saved >= 1
 
 
 @many
