@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from agentic import effects
+from agentic.beginning import taken_up
 from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think, Timer, UseTools, Wait
 from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
-from agentic.core.decide import RULES_VERSION, decide
+from agentic.core.decide import decide
 from agentic.core.events import (
     CancelRequested,
     DeadlinePassed,
@@ -25,9 +26,7 @@ from agentic.core.events import (
     ModelFailed,
     ModelRequested,
     Moment,
-    OwnerChanged,
     Perceived,
-    RulesChanged,
     Started,
     ToolFinished,
 )
@@ -140,15 +139,8 @@ class _Running:
 
     async def _begin(self, started: Started | None) -> None:
         await self._recorder.load()
-        if self._execution.started is None:
-            if started is None:
-                message = f"execution {self._execution.id} has no log to continue"
-                raise ValueError(message)
-            self._recorder.note(started.model_copy(update={"rules": RULES_VERSION}), taken=started.inbox)
-        elif self._execution.finished is None and self._execution.fence != self._lease.fence:
-            self._recorder.note(OwnerChanged(worker=self._lease.owner))
-        if self._execution.finished is None and self._execution.rules != RULES_VERSION:
-            self._recorder.note(RulesChanged(rules=RULES_VERSION))
+        new = started if self._execution.started is None else None
+        self._recorder.note(*taken_up(self._execution, started, self._lease), taken=new.inbox if new else "")
         self._doorbell.set()
 
     async def _drain(self) -> None:

@@ -43,12 +43,21 @@ class Started(Frozen):
     """The inbox item that caused this execution: the message's id."""
     side: bool = False
     """A side question about ``parent``: answered beside it, without tools, without a progress message."""
+    rules: int = 0
+    """Version of the rules that decide from here on (decide.py); 0 before versions were recorded."""
 
 
 class OwnerChanged(Frozen):
     kind: Literal["owner_changed"] = "owner_changed"
     worker: str
     reason: str = ""
+
+
+class RulesChanged(Frozen):
+    """Whoever goes on decides by another version of the rules than the log has so far."""
+
+    kind: Literal["rules_changed"] = "rules_changed"
+    rules: int
 
 
 class Quarantined(Frozen):
@@ -171,12 +180,12 @@ class Reflected(Frozen):
 
 
 Event = Annotated[
-    Started | OwnerChanged | Quarantined | InputReceived | PolicyChanged | Triaged | Perceived | ModelRequested
+    Started | OwnerChanged | RulesChanged | Quarantined | InputReceived | PolicyChanged | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
-    | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | Finished | FeedbackGiven | Evaluated
-    | Reflected,
+    | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
+    | FeedbackGiven | Evaluated | Reflected,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
