@@ -23,6 +23,7 @@ from agentic.errors import AgenticError
 from agentic.ports import ExecutionRow, SessionRow
 from bot.missed import AGE, MESSAGES, messages_after
 from bot.posting import Gone, Held, Unfit
+from bot.tending import UNKNOWN_CHANNEL
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -91,8 +92,10 @@ class CatchingUp:
             async with asyncio.timeout(SECONDS):
                 await self._close(channel)
         except _PASSING as error:
-            log.warning("channel %s: what was missed cannot be read now: %s", channel, error or "it takes too long")
-            return False
+            gone = isinstance(error, Held) and error.code == UNKNOWN_CHANNEL
+            log.log(logging.INFO if gone else logging.WARNING, "channel %s: what was missed cannot be read: %s", channel,
+                    error or "it takes too long")  # fmt: skip
+            return gone  # there is nothing to be read, now or later
         return True
 
     async def _close(self, channel: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,3 +26,5 @@ class Backstage:
     """A file as it was at a checkpoint."""
     offers: Offers | None = None
     """Whoever keeps the messages of offered branches up to date."""
+    forget: Callable[[str], Awaitable[None]] | None = None
+    """Lets go of what is kept of a thread that is no more, once nothing runs there."""

@@ -29,6 +29,7 @@ from bot.reading import Options, Reader
 from bot.records import Records
 from bot.registration import Registration
 from bot.sending import Sender
+from bot.sweeping import Sweeping
 from bot.tending import Tending
 from bot.watermarks import Lanes, Watermarks
 
@@ -76,7 +77,8 @@ class ThreadwrightBot(commands.Bot):
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.watermarks = Lanes(), Watermarks(store)
-        self.catching, self.tending = CatchingUp(self), Tending(self)
+        self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
+        self.intake.resumed = self.tending.resumed
         self._running: list[asyncio.Task[None]] = []
         self._commanded: OrderedDict[int, None] = OrderedDict()
 
@@ -90,6 +92,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("watermarks", self.watermarks.run())
         self._begin("closing", Closing(self.store, self.desk, self.feed).run())
         self._begin("commands", self.registration.run())
+        self._begin("sweeping", self.sweeping.run())
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
 

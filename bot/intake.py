@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agentic.core.events import InboxItem, OutboxItem
@@ -13,6 +14,7 @@ from bot.feed import Feed
 from bot.inputs import Ignored, Outcome, Told
 from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
 from bot.sending import Urgency
+from bot.session import MACHINE
 from bot.translate import title_of
 
 NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
@@ -34,6 +36,8 @@ class Intake:
 
     def __init__(self, conversation: Conversation, desk: Desk, store: Store, feed: Feed) -> None:
         self._conversation, self._desk, self._store, self._feed = conversation, desk, store, feed
+        self.resumed: Callable[[str], Awaitable[None]] | None = None
+        """Looks after a thread that a person let go on."""
 
     async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
         """Deliver an inbox item and return its receipt; None where nothing was delivered."""
@@ -55,7 +59,10 @@ class Intake:
         """Keep an item durably; where that fails the receipt says so."""
         try:
             title = title_of(self._desk.discreet_text(item.text))
-            return await self._conversation.deliver(item, guild=guild, title=title)
+            receipt = await self._conversation.deliver(item, guild=guild, title=title)
+            if item.sort == "resume" and item.author.id != MACHINE and self.resumed is not None:
+                await self.resumed(item.thread)
+            return receipt
         except AgenticError as error:
             return Receipt(False, "idle", not_kept(item.id, error))
 

@@ -28,7 +28,8 @@ NOT_HEARD = "the bot may no longer write in the thread"
 TELL = "<#{thread}> was locked, so I paused what runs there. Unlock it, and I go on by myself."
 ITSELF = Person(id=MACHINE, name="Threadwright", level="operator")
 SOMEBODY = Person(id=MACHINE, name="Somebody", level="operator")
-_UNKNOWN_CHANNEL = 10003
+UNKNOWN_CHANNEL = 10003
+_FACT = "held: "
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class Tending:
     def __init__(self, bot: ThreadwrightBot) -> None:
         self._bot = bot
         self._held: dict[str, str] = {}
-        """Threads that were paused here, and why."""
+        """Threads that are paused here -> the execution and the pause; the same stands in the store."""
 
     async def look_all(self, guild: int | None = None) -> None:
         """Look after every thread in which something runs (of one server)."""
@@ -58,12 +59,22 @@ class Tending:
         why = LOCKED if locked else await self._hindrance(row)
         if why is None:
             return
-        if why and thread not in self._held:
-            await self._pause(row, why)
-        elif not why and (thread in self._held or (await self._paused_by(thread)) == MACHINE):
-            self._held.pop(thread, None)
-            await self._deliver(row, "resume", "the reason is gone")
+        now = await self._bot.conversation.status(thread)
+        held = self._held.get(thread, "").partition(" ")[0] == now.execution
+        if why and not held:
+            await self._pause(row, why, now.execution)
+        elif not why and (held or now.paused == MACHINE):
+            await self._deliver(row, "resume", "the reason is gone", f"resume{thread}.{_stamp()}")
+            await self._remember(thread, "")
             self._bot.outbox.retry_now()
+
+    async def resumed(self, thread: str) -> None:
+        """A person let it go on; where the bot still cannot be heard it is held again, and nobody is told twice."""
+        if thread in self._held:
+            row = await self._bot.store.session(thread)
+            why = await self._hindrance(row) if row is not None else None
+            if row is not None and why:
+                await self._pause(row, why, self._held[thread].partition(" ")[0], anew=True)
 
     async def gone(self, thread: str, guild: str) -> None:
         """A thread is no more: what runs in it ends, what was to be said there is dropped."""
@@ -75,6 +86,7 @@ class Tending:
         stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=when())
         receipt = await self._bot.intake.deliver(stop, guild)
         log.warning("thread %s was deleted: %s", thread, "it is stopped" if receipt.accepted else receipt.text)
+        self._bot.sweeping.gone(thread)
 
     async def deleted(self, message: str, channel: str, guild: str) -> None:
         """A message is no more: its task, or what waits of it, is told; nothing where it was neither."""
@@ -88,25 +100,30 @@ class Tending:
             "message %s of thread %s was deleted: %s", message, thread, "taken in" if receipt.accepted else "no matter"
         )
 
-    async def _paused_by(self, thread: str) -> str:
-        return (await self._bot.conversation.status(thread)).paused
-
-    async def _pause(self, row: SessionRow, why: str) -> None:
-        self._held[row.thread] = why
-        log.warning("thread %s: what runs there is paused, because %s", row.thread, why)
-        await self._deliver(row, "pause", why)
-        if why == LOCKED and (parent := await self._parent(row)):
-            key = f"locked.{row.thread}.{when():%Y%m%d%H%M%S%f}"
-            text = TELL.format(thread=row.thread)
+    async def _pause(self, row: SessionRow, why: str, execution: str, *, anew: bool = False) -> None:
+        """Hold it, and say so in the parent channel: each once, also where the process ends in the middle of this."""
+        thread = row.thread
+        whose, _, pause = (await self._bot.store.fact(_FACT + thread) or "").partition(" ")
+        if anew or whose != execution or not pause:
+            pause = f"pause{thread}.{_stamp()}"
+            await self._remember(thread, f"{execution} {pause}")
+        self._held[thread] = f"{execution} {pause}"
+        log.warning("thread %s: what runs there is paused, because %s", thread, why)
+        await self._deliver(row, "pause", why, pause)
+        if why == LOCKED and not anew and (parent := await self._parent(row)):
+            text = TELL.format(thread=thread)
             await self._bot.store.put_outbox(
-                [OutboxItem(key=key, thread=parent, execution="", sort="notice", text=text, notify=True)]
+                [OutboxItem(key=f"locked.{pause}", thread=parent, execution="", sort="notice", text=text, notify=True)]
             )
             self._bot.outbox.poke()
 
-    async def _deliver(self, row: SessionRow, sort: Sort, why: str) -> None:
-        at = when()
-        id = f"{sort}{row.thread}.{at:%Y%m%d%H%M%S%f}"
-        item = InboxItem(id=id, thread=row.thread, sort=sort, author=ITSELF, at=at, text=why)
+    async def _remember(self, thread: str, held: str) -> None:
+        await self._bot.store.set_fact(_FACT + thread, held)
+        if not held:
+            self._held.pop(thread, None)
+
+    async def _deliver(self, row: SessionRow, sort: Sort, why: str, id: str) -> None:
+        item = InboxItem(id=id, thread=row.thread, sort=sort, author=ITSELF, at=when(), text=why)
         try:
             await self._bot.intake.deliver(item, row.guild)
         except AgenticError as error:
@@ -140,13 +157,17 @@ class Tending:
         try:
             place = await self._bot.desk.look(row.thread, lambda _: self._bot.fetch_channel(int(row.thread)))
         except Held as held:
-            if held.code == _UNKNOWN_CHANNEL and await self._bot.board.stands_in(row.thread):
+            if held.code == UNKNOWN_CHANNEL and await self._bot.board.stands_in(row.thread):
                 await self.gone(row.thread, row.guild)
                 return None
-            return NOT_SEEN if held.code == 50001 else None if held.code != _UNKNOWN_CHANNEL else ""
+            return NOT_SEEN if held.code == 50001 else None if held.code != UNKNOWN_CHANNEL else ""
         except (Gone, Unfit):
             return None
         return LOCKED if isinstance(place, discord.Thread) and place.locked else ""
+
+
+def _stamp() -> str:
+    return f"{when():%Y%m%d%H%M%S%f}"
 
 
 def _rights(rights: discord.Permissions) -> str:

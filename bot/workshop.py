@@ -85,6 +85,14 @@ class Workshop:
         if self._trying is not None:
             await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
 
+    async def forget(self, thread: str) -> None:
+        """The thread is no more: its sandbox ends, and no copies of its workspace are kept."""
+        world = self._worlds.pop(thread, None)
+        if world is not None:
+            await world.close()
+        if self.snapshots is not None:
+            await self.snapshots.forget(thread)
+
     def toolbox(self, thread: str) -> StandardToolbox:
         """The tools of a new agent in the thread's world."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.events import InputReceived
 from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
 from bot.progress import MACHINE
@@ -52,9 +53,25 @@ async def test_f13_a_locked_thread_is_paused_the_parent_channel_is_told_and_it_g
     await here.logged(thread, "model_answered")
     assert not (here.app.settings.home / "workspaces" / str(thread) / "result.txt").exists()
     assert len(here.mind.asked) == 1
+    await here.guild.react(thread, "▶")
+    await held(here, thread, "pause", "resume", "pause")
+    await here.state(thread, "paused")
+    assert len(here.mind.asked) == 1, "who lets it go on where it cannot be heard gets the pause again"
     await here.guild.change_thread(thread, archived=False, locked=False)
     await here.says(thread, "answered <work and hold>")
     assert await here.ended(thread) == ["done"]
+    assert sum("was locked" in m.content for m in here.said(here.general)) == 1, "it is told once"
+
+
+async def held(here: Whole, thread: int, *sorts: str) -> None:
+    """Wait until these pauses and resumes, and no others, stand in the log."""
+    [row] = await here.app.store.executions(str(thread))
+    found: list[str] = []
+    async with asyncio.timeout(20):
+        while found != list(sorts):
+            events = [envelope.event async for envelope in here.app.store.read(row.execution)]
+            found = [e.sort for e in events if isinstance(e, InputReceived)]
+            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
 
 
 async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_the_start(
@@ -69,6 +86,12 @@ async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_t
     mind.go.set()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         await here.state(thread, "paused")
+        await here.says(here.general, "was locked, so I paused")
+        await here.app.threads.close()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        await here.state(thread, "paused")
+        await here.app.bot.catching.caught_up.wait()
+        assert sum("was locked" in m.content for m in here.said(here.general)) == 1, "however often it starts"
         assert mind.asked == []
         await guild.change_thread(thread, archived=False, locked=False)
         await here.says(thread, "answered <hold it>")
@@ -106,6 +129,25 @@ async def test_f14_a_thread_that_was_deleted_while_nobody_listened_is_cancelled_
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         assert await here.ended(thread) == ["stopped"]
         assert mind.asked == []
+
+
+async def test_f14_copies_of_the_files_of_a_deleted_thread_go_also_where_nobody_listened(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = Mind()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        earlier, stays, now = [await here.mention("work") for _ in range(3)]
+        for thread in (earlier, stays, now):
+            await here.says(thread, "answered <work>")
+            assert await here.ended(thread) == ["done"]
+        copies = tmp_path / "checkpoints"
+        assert {path.name for path in copies.iterdir()} >= {str(earlier), str(stays), str(now)}
+        await guild.delete_channel(now)
+        await here.until(lambda: not (copies / str(now)).exists(), "the copies are deleted with the thread")
+    await guild.delete_channel(earlier)
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        await here.until(lambda: not (copies / str(earlier)).exists(), "and at the next start")
+        assert (copies / str(stays)).is_dir()
 
 
 async def test_f15_a_kicked_bot_pauses_what_runs_and_goes_on_when_it_is_readmitted(here: Whole) -> None:

@@ -93,6 +93,10 @@ class Snapshots:
         """Delete all snapshots of a thread."""
         await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
 
+    async def threads(self) -> tuple[str, ...]:
+        """The threads of which there are snapshots, those first that were saved longest ago."""
+        return await asyncio.to_thread(self._threads)
+
     async def listed(self, thread: str) -> tuple[str, ...]:
         """The snapshots that are kept, oldest first."""
         return await asyncio.to_thread(lambda: tuple(path.name for path in self._manifests(thread)))
@@ -184,6 +188,10 @@ class Snapshots:
                 pack.unlink(missing_ok=True)
         for leftover in (self._folder(thread) / "manifests").glob("*.new"):
             leftover.unlink(missing_ok=True)
+
+    def _threads(self) -> tuple[str, ...]:
+        saved = [(path.stat().st_mtime, path.parent.name) for path in self._root.glob("*/manifests")]
+        return tuple(thread for _, thread in sorted(saved))
 
     def _load(self, thread: str, manifest: str) -> Manifest:
         path = self._folder(thread) / "manifests" / Path(manifest).name
