@@ -115,7 +115,7 @@ def in_bash(command: str) -> str:
 
 
 async def _start(arguments: ShellArguments, world: AgentWorld) -> Observation:
-    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd)
+    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command)
     world.jobs[job] = 0
     how = f'{{"job":"{job}"}}'
     return Observation("ok", f"Started in the background as job {job}. Its state and output: job {how}.")

@@ -114,10 +114,10 @@ class RealWorld:
             await sandbox.reset_python()
             self._beside.interpreter = False
 
-    async def start(self, command: str, *, cwd: str = ".") -> str:
-        """Start a background command; returns its id for ``poll`` and ``stop``."""
+    async def start(self, command: str, *, cwd: str = ".", name: str = "") -> str:
+        """Start a background command, called ``name`` to people; returns its id for ``poll`` and ``stop``."""
         async with self._use(afresh=True) as sandbox:
-            return self._beside.began(await sandbox.start(command, cwd=cwd), command)
+            return self._beside.began(await sandbox.start(command, cwd=cwd), name or command)
 
     async def poll(self, exec_id: str, offset: int = 0) -> BackgroundState:
         """A background command's state and its output from ``offset`` on."""
