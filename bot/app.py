@@ -54,7 +54,7 @@ from bot.refetching import Refetching
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
-from bot.starting import Beginning, policy_from
+from bot.starting import Beginning, caps_from, policy_from
 from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
 from bot.undoing import Undoing
@@ -166,7 +166,7 @@ class App:
             store=store,
             clock=clock,
             courtesy=courtesy,
-            runner=Loop(store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD),
+            runner=Loop(store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings)),
             workshop=workshop,
             learning=learning,
             slots=Slots(settings.max_executions),
@@ -188,9 +188,14 @@ class App:
         )
         threads = Threads(ground, roster, learning, workshop.receive)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
+
+        async def forget(thread: str) -> None:
+            await threads.idle(thread)
+            await workshop.forget(thread)
+
         bot = create_bot(
             threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget),
         )  # fmt: skip
         quotes.through(bot.desk)
         learning.through(bot.desk)

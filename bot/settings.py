@@ -129,6 +129,15 @@ class Settings(BaseSettings):
     max_usd: float = Field(
         default=5.0, gt=0, description="US dollars one execution may spend; it ends visibly when they are spent."
     )
+    max_daily_usd_person: float | None = Field(
+        default=None, gt=0, description="US dollars the tasks of one person may spend a day (UTC); empty for no limit."
+    )
+    max_daily_usd_server: float | None = Field(
+        default=None, gt=0, description="US dollars all tasks in one server may spend a day (UTC); empty for no limit."
+    )
+    max_daily_usd: float | None = Field(
+        default=None, gt=0, description="US dollars all tasks of this bot may spend a day (UTC); empty for no limit."
+    )
     max_tokens: int = Field(default=2_000_000, ge=1_000, description="Tokens one execution may use.")
     max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
     owners: Names = Field(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from agentic.core.completion import changed_files, contradicted, finished_by, judged_claims
-from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
+from agentic.core.events import BudgetRefused, Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
 from agentic.core.execution import Call, Execution
 
 
 def over_budget(execution: Execution) -> bool:
-    """Tokens or dollars have reached their cap."""
+    """Tokens or dollars have reached their cap, or there was no room for a request in one that executions share."""
     policy, caps, spent = execution.policy, execution.caps, execution.spent
+    if execution.refused is not None:
+        return True
     return spent.tokens >= policy.max_tokens + caps.tokens or spent.usd >= policy.max_usd + caps.usd
 
 
@@ -36,6 +38,8 @@ def out_of_minutes(execution: Execution) -> Finished:
 def out_of_budget(execution: Execution) -> Finished:
     """The end at the cap on tokens or money."""
     policy, caps, spent = execution.policy, execution.caps, execution.spent
+    if execution.refused is not None:
+        return _end(execution, "budget", _shared(execution, execution.refused))
     if spent.usd >= policy.max_usd + caps.usd:
         return _end(execution, "budget", f"I stopped: the budget of {_dollars(policy.max_usd + caps.usd)} is used up.")
     return _end(execution, "budget", f"I stopped: the budget of {policy.max_tokens + caps.tokens:,} tokens is used up.")
@@ -127,6 +131,19 @@ def unseen(execution: Execution) -> str:
     if not execution.told.unseen:
         return ""
     return " What was written last did not reach me any more; write it again if it still matters."
+
+
+def _shared(execution: Execution, refused: BudgetRefused) -> str:
+    """Which cap it is, what is left of it, and what can be done."""
+    name = execution.requester.name
+    whose = {"person": f"for {name}", "guild": "for this server", "bot": "for this bot"}[refused.whose]
+    left = refused.cap_usd - refused.spent_usd
+    rest = f"{_dollars(left)} of it is left, and my next step may cost {_dollars(refused.needed_usd)}"
+    used = rest if left > 0 else "nothing of it is left"
+    return (
+        f"I stopped: today's budget of {_dollars(refused.cap_usd)} {whose} is used up ({used}). "
+        "It begins anew at 00:00 UTC; then write the task again. Who runs the bot can set a higher one."
+    )
 
 
 def _dollars(amount: float) -> str:

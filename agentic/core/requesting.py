@@ -8,6 +8,7 @@ from agentic.core.counting import take_report
 from agentic.core.events import (
     CallBlock,
     Envelope,
+    FailureClass,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -18,6 +19,9 @@ from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
 from agentic.core.frozen import changed
 from agentic.core.identity import call_id
 from agentic.core.telling import pending_message
+
+UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
+"""Failures after which nobody knows what a request cost: its reservation is spent."""
 
 
 def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
@@ -76,7 +80,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
 def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
     """A request without an answer; where nobody knows what it cost, its reservation is spent."""
     spent = execution.spent
-    if event.failure in ("lost", "cancelled", "timed_out") and execution.request is not None:
+    if event.failure in UNPRICED and execution.request is not None:
         spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
     count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
     return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))

@@ -87,6 +87,7 @@ def first_turn() -> Iterable[e.Event]:
         request="req00002", blocks=blocks, stop="tool_use", usage=usage, usd=0.012, served_by="small-2026"
     )
     yield e.BudgetSettled(scope="execution", usd=0.012)
+    yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
     yield e.ToolStarted(
         call="req00002.0", provider_id="p1", tool="shell", effect="unkeyed",
         arguments={"command": "pytest -q", "timeout": 60, "more": [1, None, {"deep": True}]}, args_sha="33" * 32,
