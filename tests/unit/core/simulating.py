@@ -107,8 +107,8 @@ class _World:
                     self._begin(call)
             case Checkpoint():
                 self._save(action)
-            case Cancel(refs):
-                self._log.add(CancelRequested(refs=refs))
+            case Cancel(refs, reason):
+                self._log.add(CancelRequested(refs=refs, reason=reason))
                 self._cancelled(refs)
             case Wait():
                 return self._happen(action)
