@@ -12,6 +12,7 @@ from typing import cast
 
 from agentic.errors import StoreCorrupt, StoreTooNew
 from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.copying import keep_copy
 
 APPLICATION_ID = 0x54687264
 """'Thrd' in the file's header: a database of ours."""
@@ -125,9 +126,12 @@ def prepare(connection: Connection, path: Path, migrations: tuple[str, ...] = MI
     """Make the file one of ours at the newest version, in one transaction; refuse what is not ours or newer."""
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
-    _check(connection, path, len(migrations))
-    if _number(connection, "user_version") == len(migrations):
+    check(connection, path, len(migrations))
+    version = _number(connection, "user_version")
+    if version == len(migrations):
         return
+    if version:
+        keep_copy(connection, path, version)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Read again: another process may have brought it up to date while we waited for the lock.
@@ -141,7 +145,8 @@ def prepare(connection: Connection, path: Path, migrations: tuple[str, ...] = MI
             connection.execute("ROLLBACK")
 
 
-def _check(connection: Connection, path: Path, newest: int) -> None:
+def check(connection: Connection, path: Path, newest: int = len(MIGRATIONS)) -> None:
+    """Refuse a file that is not ours, or newer than we are."""
     version = _number(connection, "user_version")
     application = _number(connection, "application_id")
     empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0

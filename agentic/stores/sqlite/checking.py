@@ -1,0 +1,92 @@
+"""Whether a database holds what was written: by SQLite's own look at its pages, and by the checksum of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from agentic.errors import StoreCorrupt, StoreError, StoreTooNew
+from agentic.stores.sqlite import blobs
+from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.copying import open_quietly
+from agentic.stores.sqlite.faults import plainly
+from agentic.stores.sqlite.rows import COLUMNS, to_envelope
+from agentic.stores.sqlite.schema import check
+
+SHOWN = 20
+"""Problems beyond these are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something that is not as it was written."""
+
+    what: str
+    execution: str = ""
+    """The execution whose log it stands in, '' where it concerns the whole file."""
+
+
+def pages(path: Path, *, thoroughly: bool = False) -> tuple[Damage, ...]:
+    """What SQLite finds wrong with a file's structure; ``thoroughly``, also whether its indexes agree with its rows."""
+    try:
+        connection = open_quietly(path)
+        try:
+            with plainly():
+                return tuple(_pages(connection, "integrity_check" if thoroughly else "quick_check"))
+        finally:
+            connection.close(force=True)
+    except StoreCorrupt as corrupt:
+        return (Damage(str(corrupt)),)
+
+
+def whole(path: Path) -> tuple[Damage, ...]:
+    """Everything that can be known of a database of ours: its pages, each event, each content.
+
+    Raises ``StoreTooNew`` and ``StoreUnavailable``.  Takes about a minute for a gigabyte.
+    """
+    if damage := pages(path, thoroughly=True):
+        return damage
+    connection = open_quietly(path)
+    try:
+        with plainly():
+            check(connection, path)
+            found = (*_logs(connection), *_contents(connection, path.parent / "blobs"))
+    except StoreTooNew:
+        raise
+    except StoreCorrupt as corrupt:
+        return (Damage(str(corrupt)),)
+    finally:
+        connection.close(force=True)
+    return found[:SHOWN]
+
+
+def _pages(connection: Connection, pragma: str) -> Iterator[Damage]:
+    for row in connection.execute(f"PRAGMA {pragma}({SHOWN})"):
+        if row[0] != "ok":
+            yield Damage(str(row[0]).replace("\n", " "))
+
+
+def _logs(connection: Connection) -> Iterator[Damage]:
+    for number, name in list(connection.execute("SELECT id, name FROM executions ORDER BY id")):
+        for table in ("events", "outcomes"):
+            rows = connection.execute(f"SELECT {COLUMNS} FROM {table} WHERE execution = ? ORDER BY seq", (number,))
+            try:
+                seqs = [to_envelope(cast(str, name), row).seq for row in rows]
+            except (StoreError, apsw.Error, UnicodeDecodeError) as error:
+                yield Damage(str(error), cast(str, name))
+                continue
+            if seqs != list(range(1, len(seqs) + 1)):
+                yield Damage(f"{table} are missing from the log of {name}", cast(str, name))
+
+
+def _contents(connection: Connection, folder: Path) -> Iterator[Damage]:
+    for (sha,) in list(connection.execute("SELECT sha FROM blobs")):
+        digest = cast(bytes, sha).hex()
+        try:
+            blobs.get(connection, folder, digest)
+        except StoreError as error:
+            yield Damage(str(error))
