@@ -89,9 +89,9 @@ class Arrivals:
         return Receipt(True, session.activity, await self._place(session, item))
 
     async def _kept_before(self, item: InboxItem, session: Session) -> Receipt:
-        """Nothing new; but if whoever kept it was cancelled in that very moment, nobody has looked at it yet."""
-        if session.task is None and any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
-            session.wake()
+        """Nothing new; but whoever kept it may have ended in that very moment, or be another process: it is looked at."""
+        if any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
+            session.stop() if item.sort == "stop" and session.activity != "idle" else session.wake()
         return Receipt(False, session.activity)
 
     async def _replace(self, item: InboxItem, session: Session) -> None:

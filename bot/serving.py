@@ -32,6 +32,8 @@ ACTS: tuple[Sort, ...] = ("undo", "merge", "reject")
 """What people do to what an execution left behind, between two executions."""
 NOT_DONE = "That could not be done: {error}"
 SETTLE_SECONDS = 5.0
+TELL_AGAIN_SECONDS = 5.0
+"""What went wrong is told as soon as the store takes it; until then it is tried so often."""
 LESSON_SECONDS = 20.0
 """So long the next execution waits for what is being learned from the one before."""
 
@@ -229,7 +231,19 @@ class _Serving:
         session.doorbell.clear()
         session.left_open = session.execution or session.left_open
         key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
+        while not await self._told(key, in_plain_words(trouble)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TELL_AGAIN_SECONDS):
+                    await session.doorbell.wait()
+            if session.doorbell.is_set():
+                return  # the store takes things again, and what came in takes the work up
+
+    async def _told(self, key: str, text: str) -> bool:
+        """Whether it could be kept that this is to be said; a store that fails now may take it later."""
+        session = self._session
         try:
-            await session.tell(key, session.execution, in_plain_words(trouble), notify=True)
+            await session.tell(key, session.left_open, text, notify=True)
         except AgenticError as error:
-            log.error("and it could not be told in the thread: %s", error)
+            log.error("and it cannot be told in thread %s now: %s", session.thread, error)
+            return False
+        return True

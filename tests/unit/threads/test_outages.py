@@ -1,0 +1,74 @@
+"""The store is away for a while, or another process puts things into it: nothing waits in silence afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic.core.events import InboxItem, OutboxItem
+from agentic.errors import StoreUnavailable
+from agentic.models.scripted import answer
+from agentic.stores.memory import MemoryStore
+from bot import serving
+from bot.clock import SystemClock
+from tests.unit.threads.house import ANN, Bench, House, house
+
+
+class Away(MemoryStore):
+    """Takes nothing while ``away``."""
+
+    away = False
+
+    async def append(self, *args: object, **named: object) -> None:
+        self._check()
+        await super().append(*args, **named)
+
+    async def put_outbox(self, items: list[OutboxItem]) -> None:
+        self._check()
+        await super().put_outbox(items)
+
+    def _check(self) -> None:
+        if self.away:
+            raise StoreUnavailable("the disk is full")
+
+
+async def until_told(house: House, words: str) -> None:
+    async with asyncio.timeout(10):
+        while not any(words in text for text in await house.texts()):
+            await asyncio.sleep(0.01)
+
+
+async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The word itself needs the disk: it is said later rather than never."""
+    monkeypatch.setattr(serving, "TELL_AGAIN_SECONDS", 0.02)
+    store, bench = Away(), Bench()
+    bench.hold = asyncio.Event()
+    async with house(
+        [answer("", ("work", {})), answer("", ("finish", {"answer": "Done."}))], store=store, bench=bench
+    ) as home:
+        await home.say("go")
+        await bench.began.wait()
+        store.away = True
+        bench.hold.set()
+        await asyncio.sleep(0.1)
+        store.away = False
+        await until_told(home, "disk is full")
+        await home.say("go on", sort="guidance")
+        await home.threads.idle("100")
+        assert (await home.reasons()) == ["done"]
+
+
+async def test_a_stop_that_another_process_kept_first_is_obeyed_by_the_owner() -> None:
+    """Discord tells every process of one name everything; whoever keeps it first need not be the owner."""
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    async with house([answer("", ("work", {}))], bench=bench) as home:
+        await home.say("go")
+        await bench.began.wait()
+        stop = InboxItem(id="10000999", thread="100", sort="stop", author=ANN, at=SystemClock().now())
+        assert await home.store.put(stop)
+        assert not (await home.threads.deliver(stop, guild="1")).accepted
+        async with asyncio.timeout(2):
+            await home.threads.idle("100")
+        assert (await home.reasons()) == ["stopped"]
