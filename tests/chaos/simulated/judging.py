@@ -1,0 +1,244 @@
+"""What must be true of a world when it has come to rest: the seven invariants of the fault catalogue, read from what is
+kept, what stands in the guild, and what the commands did.  Each broken one is a line that says what it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentic.core.events import (
+    Asked,
+    Decided,
+    Envelope,
+    Finished,
+    InboxItem,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    PolicyChanged,
+    Started,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.core.evolving import fold
+from agentic.core.telling import first_message
+from agentic.ports import ExecutionRow, OutboxRow
+from bot.commandline.verdict import broken_promises
+from bot.posting import nonce_of
+from tests.chaos.counts import Counts
+from tests.chaos.simulated.minds import plan_of
+from tests.chaos.simulated.processes import World
+from tests.chaos.simulated.town import CANARY
+
+STOP_SECONDS = 2.0
+TOLD = frozenset(("task", "queue", "guidance", "side", "edited"))
+"""Words of people: each is taken into an execution, or somebody is told that it was not."""
+MEANT = frozenset(("guidance", "correction", "edited"))
+PARTS, GENERATIONS = 10, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken promise; ``count`` names the figure of ``Counts`` that it adds to."""
+
+    count: str
+    text: str
+
+
+class Judge:
+    """Looks at a world that has come to rest."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.town, self.truth, self.guild = world, world.town, world.truth, world.guild
+        self.rows: list[ExecutionRow] = []
+        self.logs: dict[str, list[Envelope]] = {}
+        self.outbox: list[OutboxRow] = []
+
+    async def judge(self) -> tuple[Counts, list[Violation]]:
+        """All of it."""
+        self.rows = await self.truth.executions()
+        self.logs = {row.execution: self.truth.log_of(row.execution) for row in self.rows}
+        self.outbox = self.truth.outbox_rows()
+        found = [
+            *self._accepted(), *self._heard(), *self._posted(), *self._effects(), *self._logs(), *self._owners(),
+            *self._secrets(), *self._stops(), *self._ends(), *self._budgets(),
+        ]  # fmt: skip
+        counts = Counts(executions=len(self.rows), faults=Counter(self.town.faults))
+        for log in self.logs.values():
+            begun = {e.event.call for e in log if isinstance(e.event, ToolStarted) and e.event.effect == "unkeyed"}
+            counts.unkeyed += len(begun)
+            counts.unknown += sum(isinstance(e.event, ToolFinished) and e.event.outcome == "unknown" for e in log)
+        for violation in found:
+            setattr(counts, violation.count, getattr(counts, violation.count) + 1)
+        return counts, found
+
+    # --- (1) no acknowledged message is lost --------------------------------------------------------------------
+
+    def _accepted(self) -> Iterator[Violation]:
+        taken: Counter[str] = Counter()
+        for log in self.logs.values():
+            for envelope in log:
+                if isinstance(envelope.event, Started | InputReceived):
+                    taken[envelope.event.inbox] += 1
+        pending = set(self.truth._inbox)
+        for id, (_, item) in self.truth.kept.items():
+            if taken[id] > 1:
+                yield Violation("other", f"{item.sort} {id} was taken in {taken[id]} times")
+            elif not taken[id] and id in pending:
+                yield Violation(
+                    "lost", f"{item.sort} {id} of thread {item.thread} still lies in the inbox: {item.text!r}"
+                )
+            elif not taken[id] and item.sort in TOLD and not self._was_told(item):
+                yield Violation("lost", f"{item.sort} {id} of thread {item.thread} came to nothing: {item.text!r}")
+        for execution, log in self.logs.items():
+            yield from self._carried(execution, log)
+
+    def _was_told(self, item: InboxItem) -> bool:
+        keys = (f"{item.id}.", f"told.{item.id}")
+        return any(
+            row.item.key.startswith(keys) or (item.text and item.text[:200] in row.item.text) for row in self.outbox
+        )
+
+    def _carried(self, execution: str, log: list[Envelope]) -> Iterator[Violation]:
+        """What was taken in as guidance reaches a request, or its writer is told that it did not."""
+        ended = log[-1].event
+        for place, envelope in enumerate(log):
+            event = envelope.event
+            if not isinstance(event, InputReceived) or event.sort not in MEANT:
+                continue
+            later = log[place + 1 :]
+            reached = any(isinstance(e.event, ModelRequested) for e in later)
+            said = isinstance(ended, Finished) and "did not reach me" in ended.answer
+            answers = any(isinstance(e.event, Decided) and e.event.text == event.text for e in later)
+            stopped = isinstance(ended, Finished) and any(
+                isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in log[:place]
+            )
+            if isinstance(ended, Finished) and not (
+                reached or said or answers or stopped or _answered(log[:place], later)
+            ):
+                yield Violation("lost", f"{event.sort} {event.inbox} was taken into {execution} and reached no request")
+
+    def _heard(self) -> Iterator[Violation]:
+        for said in self.guild.said:
+            if said.id not in self.town.handled and not self.guild.messages[int(said.id)].deleted:
+                yield Violation(
+                    "lost", f"message {said.id} in {said.thread or 'the channel'} was never read: {said.text!r}"
+                )
+
+    # --- (2) each visible effect once ---------------------------------------------------------------------------
+
+    def _posted(self) -> Iterator[Violation]:
+        for row in self.outbox:
+            if not row.done:
+                yield Violation("lost", f"{row.item.sort} {row.item.key} was never posted: {row.item.text[:80]!r}")
+                continue
+            parts = [self._made_of(row.item.key, part, row.item.generation) for part in range(PARTS)]
+            for number, made in enumerate(parts):
+                if len(made) > 1:
+                    words = self.guild.messages[made[0]].content[:60]
+                    yield Violation(
+                        "doubled", f"{row.item.sort} {row.item.key} part {number} stands {len(made)} times: {words!r}"
+                    )
+            if row.item.sort != "thread" and not any(parts) and not row.item.key.endswith(".unfit"):
+                notes = any(other.item.key == f"{row.item.key}.unfit" for other in self.outbox)
+                if not notes:
+                    yield Violation("lost", f"{row.item.sort} {row.item.key} is said to be posted and never was")
+
+    def _made_of(self, key: str, part: int, generation: int) -> list[int]:
+        """The messages that were made for a part; a later form of it stands for one that Discord did not take."""
+        made = (self.guild.created.get(nonce_of(key, part, generation + more), []) for more in range(GENERATIONS))
+        return next((messages for messages in made if messages), [])
+
+    def _effects(self) -> Iterator[Violation]:
+        for token, times in self.world.benches.times.items():
+            if times > 1:
+                yield Violation("unkeyed_twice", f"{token!r} happened {times} times")
+
+    # --- logs and owners ----------------------------------------------------------------------------------------
+
+    def _logs(self) -> Iterator[Violation]:
+        for execution, log in self.logs.items():
+            for broken in broken_promises(log):
+                yield Violation("other", f"log of {execution}: {broken}")
+            recorded = self.world.recorded.get(execution)
+            if recorded is not None and recorded.finished is not None and fold(log) != recorded:
+                yield Violation("other", f"the log of {execution} does not fold to the state it was left in")
+
+    def _owners(self) -> Iterator[Violation]:
+        for stale in self.truth.stale_writes:
+            yield Violation("other", stale)
+        for text in self.world.strangers:
+            yield Violation("other", text)
+
+    def _secrets(self) -> Iterator[Violation]:
+        for text in self.guild.shown:
+            if CANARY in text:
+                yield Violation("other", f"the secret stands in Discord: {text[:120]!r}")
+
+    # --- (5) stop -------------------------------------------------------------------------------------------------
+
+    def _stops(self) -> Iterator[Violation]:
+        for execution, log in self.logs.items():
+            stop = next((e for e in log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
+            started = log[0].event
+            if stop is None or not isinstance(started, Started) or stop.event.inbox not in self.truth.kept:
+                continue
+            given = self.truth.kept[stop.event.inbox][0]
+            plan = plan_of(first_message(started))
+            for effect in self.world.benches.effects:
+                if plan != effect.token.rpartition(" ")[2].partition(".")[0] or effect.at <= given:
+                    continue
+                since = self.town.undisturbed_since(given, effect.at)
+                if effect.at > since + STOP_SECONDS:
+                    late = effect.at - given
+                    yield Violation("other", f"{execution} had the effect {effect.token!r} {late:.1f} s after its stop")
+
+    # --- (6) ends, (7) budgets ------------------------------------------------------------------------------------
+
+    def _ends(self) -> Iterator[Violation]:
+        answers = {row.item.execution for row in self.outbox if row.item.sort == "answer"}
+        for row in self.rows:
+            if not row.finished:
+                yield Violation("other", f"{row.execution} did not end, also not after a stop")
+            elif row.execution not in answers:
+                yield Violation("other", f"{row.execution} ended ({row.finished}) and nobody was told")
+
+    def _budgets(self) -> Iterator[Violation]:
+        for execution, log in self.logs.items():
+            spent, cap = 0.0, 0.0
+            for envelope in log:
+                event = envelope.event
+                if isinstance(event, Started):
+                    cap = event.policy.max_usd
+                elif isinstance(event, PolicyChanged):
+                    cap += event.add_usd
+                elif isinstance(event, ModelAnswered):
+                    spent += event.usd
+                elif isinstance(event, ModelRequested) and spent >= cap:
+                    yield Violation("other", f"{execution} asked a model with {spent:.3f} of {cap:.3f} USD spent")
+
+
+def _answered(before: list[Envelope], after: list[Envelope]) -> bool:
+    """It answered an open question, and a stop that came with it was stronger."""
+    asked = {e.event.question for e in before if isinstance(e.event, Asked)}
+    decided = {e.event.question for e in before if isinstance(e.event, Decided)}
+    return bool(asked - decided) and any(isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in after)
+
+
+def visibly_waiting(world: World, row: ExecutionRow) -> bool:
+    """Whether somebody who looks at the thread sees what an open execution waits for."""
+    log = world.truth.log_of(row.execution)
+    state = fold(log)
+    if state.question is not None:
+        key = next(f"{row.execution}.{e.seq}.0" for e in reversed(log) if isinstance(e.event, Asked))
+        return _was_posted(world, key)
+    if state.paused is not None:
+        return True
+    told = (f"{row.execution}.quarantined", f"{row.execution}.trouble")
+    return any(one.item.key.startswith(told) for one in world.truth.outbox_rows() if one.done)
+
+
+def _was_posted(world: World, key: str) -> bool:
+    return any(row.item.key == key and row.done for row in world.truth.outbox_rows())

@@ -1,0 +1,180 @@
+"""The store of a simulated world: the real memory store as the truth, and each process's way to it, which can fail.
+
+What is kept is kept at one moment; before and after it the process may die, the disk may be full, and the word that it
+was kept may be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem, ToolStarted
+from agentic.errors import StoreUnavailable
+from agentic.ports import Lease
+from agentic.stores.memory import MemoryStore
+from tests.chaos.simulated.town import Town
+from tests.chaos.simulated.virtual import now
+
+WRITES = frozenset(
+    (
+        "append", "append_outcome", "acquire", "renew", "release", "put", "discard", "put_outbox", "delivered",
+        "save_session", "set_fact", "put_blob",
+    )
+)  # fmt: skip
+
+
+class Truth(MemoryStore):
+    """What is really kept, with what the judge wants to know of how it came there."""
+
+    def __init__(self, town: Town) -> None:
+        super().__init__(town.loop.time)
+        self.town = town
+        self.kept: dict[str, tuple[float, InboxItem]] = {}
+        """Every item that was ever kept, and when."""
+        self.dropped: dict[str, float] = {}
+        """Items that were taken out without an execution taking them in."""
+        self.stale_writes: list[str] = []
+        self.same_host = town.dice("host").random() < 0.6
+        """A dead owner is known to be dead; else its lease runs out."""
+        self.dead: set[str] = set()
+
+    def fence(self, thread: str) -> int:
+        """The present one."""
+        held = self._leases.get(thread)
+        return held.fence if held is not None else 0
+
+    def owner(self, thread: str) -> str:
+        """Who holds the thread, '' for nobody."""
+        held = self._leases.get(thread)
+        return held.owner if held is not None and held.until > now() else ""
+
+    def log_of(self, execution: str) -> list[Envelope]:
+        """A log as it stands."""
+        return self._logs.get(execution, [])
+
+    def outbox_rows(self) -> list[Any]:
+        """Every visible effect there is to be."""
+        return list(self._outbox.values())
+
+    async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+        """As on one host: who is provably dead is succeeded at once."""
+        held = self._leases.get(thread)
+        if held is not None and self.same_host and held.owner in self.dead:
+            held = None
+            self._leases[thread] = type(self._leases[thread])("", self._leases[thread].fence, 0.0)
+        lease = await super().acquire(thread, owner, seconds)
+        if lease is not None:
+            self.town.tell(f"{owner} holds thread {thread} under fence {lease.fence}")
+        return lease
+
+    async def append(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem] = (),
+        inbox_acks: Sequence[str] = (),
+        blobs: Sequence[tuple[BlobRef, bytes]] = (),
+    ) -> None:
+        """Keep it; a write under an old fence that is let through is noted."""
+        stale = lease.fence != self.fence(lease.thread)
+        await super().append(execution, expected_seq, lease, events, outbox, inbox_acks, blobs)
+        if stale:
+            self.stale_writes.append(f"{lease.owner} wrote to {execution} under fence {lease.fence}, which was stale")
+        for envelope in events:
+            self.town.tell(f"{lease.owner} {execution} #{envelope.seq} {_words(envelope)}")
+
+    async def put(self, item: InboxItem) -> bool:
+        """Keep it, and note when."""
+        new = await super().put(item)
+        if new:
+            self.kept[item.id] = (now(), item)
+            self.town.tell(f"kept: {item.sort} {item.id} of thread {item.thread}: {item.text[:60]!r}")
+        return new
+
+    async def discard(self, ids: Sequence[str]) -> None:
+        """Take them out, and note when."""
+        for id in ids:
+            if id in self._inbox:
+                self.dropped[id] = now()
+                self.town.tell(f"taken out: {id}")
+        await super().discard(ids)
+
+    def _check_lease(self, execution: str, lease: Lease) -> None:
+        if self.town.without != "fences":
+            super()._check_lease(execution, lease)
+
+
+class Access:
+    """One process's way to the store."""
+
+    def __init__(self, truth: Truth, cross: Callable[[str], Any]) -> None:
+        self._truth, self._cross = truth, cross
+        self.down_until = 0.0
+        self.slow_until = 0.0
+        self._dice = truth.town.dice("store")
+        self._late: dict[str, tuple[Any, ...]] = {}
+        """Appends that were acknowledged and are not kept yet, where intents are switched off."""
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._truth, name)
+        if name == "append":
+            method = self._append
+
+        async def call(*args: Any, **named: Any) -> Any:
+            await self._before(name)
+            result = await method(*args, **named)
+            await self._after(name)
+            return result
+
+        self.__dict__[name] = call
+        return call
+
+    async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        """A log, as it stood at one moment."""
+        await self._before("read")
+        for envelope in [one async for one in self._truth.read(execution, after)]:
+            yield envelope
+
+    async def close(self) -> None:
+        """The truth stays."""
+
+    async def _before(self, name: str) -> None:
+        if name in WRITES:
+            await self._cross(f"before {name}")
+            await asyncio.sleep(self._dice.uniform(0.0005, 0.004))
+        if now() < self.slow_until:
+            await asyncio.sleep(self._dice.uniform(0.3, 1.5))
+        if now() < self.down_until:
+            raise StoreUnavailable("database or disk is full")
+
+    async def _after(self, name: str) -> None:
+        if name not in WRITES:
+            return
+        await self._cross(f"after {name}")
+        if name in ("append", "put", "delivered", "put_outbox") and self._truth.town.strikes("store_answer_lost"):
+            self._truth.town.tell(f"FAULT store_answer_lost: {name} was kept, and reported as failed")
+            self._truth.town.disturb(0.5)
+            raise StoreUnavailable("disk I/O error")
+
+    async def _append(self, *args: Any, **named: Any) -> None:
+        """Without intents, what announces an effect is kept with what comes after the effect."""
+        if self._truth.town.without != "intents":
+            await self._truth.append(*args, **named)
+            return
+        if args[0] in self._late:
+            await self._truth.append(*self._late.pop(args[0]))
+        if any(isinstance(envelope.event, ToolStarted) for envelope in args[3]):
+            self._late[args[0]] = (*args, *named.values())
+        else:
+            await self._truth.append(*args, **named)
+
+
+def _words(envelope: Envelope) -> str:
+    event = envelope.event
+    more = getattr(event, "call", "") or getattr(event, "request", "") or getattr(event, "reason", "")
+    rest = getattr(event, "outcome", "") or getattr(event, "sort", "") or getattr(event, "failure", "")
+    return " ".join(filter(None, (event.kind, str(more), str(rest))))

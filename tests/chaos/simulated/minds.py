@@ -1,0 +1,188 @@
+"""The models of a simulated world: each plan's steps are drawn from the seed, and providers fail in every way.
+
+What a model says depends on the transcript it is sent and on the seed, so a question that is put again gets an answer
+of the same kind.  Each command it asks for carries a token that stands for one wish: it is never wished for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
+from agentic.errors import (
+    ModelBadRequest,
+    ModelContentFiltered,
+    ModelContextOverflow,
+    ModelError,
+    ModelKeyRefused,
+    ModelQuotaUsedUp,
+    ModelRateLimited,
+    ModelTimedOut,
+    ModelUnavailable,
+)
+from agentic.ports import Answer, Prompt
+from tests.chaos.simulated.town import CANARY, Town
+from tests.chaos.simulated.virtual import now
+
+PLAN = re.compile(r"\(plan (\w+)\)")
+KINDS = (
+    "command",
+    "reads",
+    "write",
+    "commands",
+    "question",
+    "gated",
+    "report",
+    "text",
+    "empty",
+    "cut_off",
+    "malformed",
+    "unknown",
+)
+WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2)  # fmt: skip
+WORDS = "The tests pass now, and the cause was a missing check in the parser. "
+
+Call = tuple[str, dict[str, Any]]
+
+
+class Minds:
+    """A ``LanguageModel``."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        self.down_until = 0.0
+        self._dice = town.dice("models")
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """What is reserved for a request."""
+        return 0.02
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """The next step of its plan, after a while, or a failure."""
+        await asyncio.sleep(self._dice.uniform(0.5, 4.0))
+        await self._fails(model)
+        return self._step(prompt, on_text)
+
+    async def _fails(self, model: str) -> None:
+        strikes = self.town.strikes
+        if now() < self.down_until or strikes("model_unavailable"):
+            raise ModelUnavailable("overloaded", model=model)
+        if strikes("model_limited"):
+            raise ModelRateLimited("too many requests", model=model, retry_after=self._dice.uniform(0.5, 20.0))
+        if strikes("model_stalls"):
+            await asyncio.sleep(45.0)
+            raise ModelTimedOut("the stream stalled", model=model)
+        kinds: tuple[tuple[str, type[ModelError]], ...] = (
+            ("model_key_refused", ModelKeyRefused),
+            ("model_quota", ModelQuotaUsedUp),
+            ("model_overflow", ModelContextOverflow),
+            ("model_filtered", ModelContentFiltered),
+            ("model_bad_request", ModelBadRequest),
+        )
+        for fault, kind in kinds:
+            if strikes(fault):
+                raise kind(fault, model=model)
+
+    def _step(self, prompt: Prompt, on_text: Callable[[str], None] | None) -> Answer:
+        plan = plan_of(prompt.messages[0].text)
+        turn = sum(message.role == "assistant" for message in prompt.messages)
+        last = prompt.messages[-1]
+        given = sum(len(message.answers) for message in prompt.messages)
+        seed = f"{self.town.seed}/{self.town.number}/{plan}"
+        dice = Random(f"{seed}/{len(prompt.messages)}/{len(last.text)}")
+        if not prompt.tools:
+            return _answer(dice, (f"It goes well. {WORDS}",), ())
+        if turn >= Random(seed).randint(2, 7):
+            return _answer(dice, (), (("finish", {"answer": _final(dice, plan)}),), on_text)
+        kind = dice.choices(KINDS, WEIGHTS)[0]
+        if kind in ("empty", "cut_off", "malformed", "unknown"):
+            self.town.faults[f"model_{kind}"] += not self.town.calm
+        return _of_kind(kind, dice, f"{plan}.{given}", on_text)
+
+
+def plan_of(first: str) -> str:
+    """What an execution's tokens begin with; from its first message."""
+    found = PLAN.search(first.partition("\n\n")[0])
+    return found[1] if found else "t" + hashlib.sha256(first.encode()).hexdigest()[:10]
+
+
+def _final(dice: Random, plan: str) -> str:
+    secret = f" The token is {CANARY}." if dice.random() < 0.03 else ""
+    return f"Done with {plan}.{secret} " + WORDS * dice.choice((1, 1, 1, 2, 4, 40, 90))
+
+
+def _of_kind(kind: str, dice: Random, token: str, on_text: Callable[[str], None] | None) -> Answer:
+    said = (f"confidence: {dice.randint(40, 95)}\nI look into it and go on.",)
+    match kind:
+        case "empty":
+            return _answer(dice, (), ())
+        case "text":
+            return _answer(dice, ("I think that it is nearly done.",), ())
+        case "cut_off":
+            cut = CallBlock(provider_id="c0", tool="shell", problem="cut_off", raw='{"command": "do')
+            return _answer(dice, said, (), on_text, stop="length", blocks=(cut,))
+        case "malformed":
+            bad = CallBlock(provider_id="c0", tool="shell", problem="malformed", raw="{command: do}")
+            return _answer(dice, said, (), on_text, blocks=(bad,))
+        case _:
+            return _answer(dice, said, _calls(kind, dice, token), on_text)
+
+
+def _calls(kind: str, dice: Random, token: str) -> tuple[Call, ...]:
+    def shell(number: int = 0, *, gated: bool = False) -> Call:
+        seconds = round(dice.choice((0.1, 0.2, 0.3, 0.3, 0.5, 0.8, 1.5, 4.0)), 2)
+        return "shell", {"command": f"{'danger ' * gated}do {token}.{number}", "seconds": seconds}
+
+    match kind:
+        case "reads":
+            return tuple(("read", {"path": f"{token}.{n}"}) for n in range(dice.randint(1, 5)))
+        case "write":
+            return (("write", {"path": f"{token}.0"}),)
+        case "commands":
+            return (shell(0), ("read", {"path": f"{token}.r"}), shell(1), ("write", {"path": f"{token}.w"}))
+        case "question":
+            return (("ask_user", {"question": f"Which one for {token}?", "options": ["the first", "the second"]}),)
+        case "gated":
+            return (shell(0, gated=True),)
+        case "report":
+            report = {"status": "progressing", "confidence": dice.randint(20, 95), "note": "on it"}
+            return (("report", report), shell(0))
+        case "unknown":
+            return (("teleport", {"to": token}),)
+        case _:
+            return (shell(0),)
+
+
+def _answer(
+    dice: Random,
+    said: tuple[str, ...],
+    calls: tuple[Call, ...],
+    on_text: Callable[[str], None] | None = None,
+    *,
+    stop: StopReason = "end",
+    blocks: tuple[Block, ...] = (),
+) -> Answer:
+    if on_text is not None:
+        for text in said:
+            on_text(text)
+    asked = tuple(CallBlock(provider_id=f"c{n}", tool=tool, arguments=given) for n, (tool, given) in enumerate(calls))
+    whole = (*(TextBlock(text=text) for text in said), *blocks, *asked)
+    tokens = Usage(input=dice.randint(500, 3_000), output=dice.randint(20, 400))
+    reason: StopReason = "tool_use" if asked else stop
+    return Answer(whole, reason, tokens, round(dice.uniform(0.005, 0.05), 4), "simulated")

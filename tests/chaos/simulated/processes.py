@@ -1,0 +1,242 @@
+"""A simulated process: the real bot from what people do down to what is posted, on ports that can fail.
+
+Real are the loop with its rules, sessions, threads, tenure, recovery, intake, translation, watermarks, outbox, board,
+desk and the send scheduler; the guild, the store's disk, the models and the sandboxes are the simulation's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from typing import Any, Literal
+
+from agentic.core.events import (
+    ChosenLesson,
+    Envelope,
+    Evaluated,
+    FeedbackGiven,
+    FileRef,
+    InboxItem,
+    OutboxItem,
+    Person,
+    Policy,
+    Started,
+    Tier,
+)
+from agentic.core.execution import Execution
+from agentic.errors import AgenticError
+from agentic.loop import Loop
+from agentic.ports import Lease, Toolbox
+from bot.board import Board
+from bot.closing import Closing
+from bot.composing import Composer
+from bot.courtesy import Courtesy
+from bot.discretion import Discretion
+from bot.feed import Feed
+from bot.ground import Ground
+from bot.intake import Intake
+from bot.outbox import Outbox
+from bot.posting import Desk
+from bot.roster import Roster
+from bot.sending import Sender
+from bot.slots import Slots
+from bot.starting import Beginning
+from bot.threads import Threads
+from tests.chaos.simulated.benches import Benches, Tools
+from tests.chaos.simulated.client import Client
+from tests.chaos.simulated.hearing import Hearing
+from tests.chaos.simulated.keeping import Access, Truth
+from tests.chaos.simulated.minds import Minds
+from tests.chaos.simulated.place import Guild
+from tests.chaos.simulated.town import CANARY, Town
+from tests.chaos.simulated.virtual import Life, VirtualClock, context_of, for_ever
+
+POLICY = Policy(
+    tiers=(Tier(number=2, models=("a/fast", "b/fast")), Tier(number=3, models=("a/big",))), max_usd=0.25, max_minutes=60
+)
+
+
+class World:
+    """What outlives every process of a town."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        self.truth, self.guild = Truth(town), Guild(town)
+        self.benches, self.minds = Benches(town), Minds(town)
+        self.strangers: list[str] = []
+        """Effects of those who no longer own the thread."""
+        self.recorded: dict[str, Execution] = {}
+        """The state in which the loop left each execution."""
+
+    def start(self, name: str) -> Process:
+        """Another process on the same store."""
+        process = Process(self, name)
+        self.town.processes.append(process)
+        return process
+
+
+class Process:
+    """One, from its start to its death."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.town, self.name = world, world.town, name
+        self.life = Life()
+        self.closing = False
+        self.context = context_of(self.life)
+        self.town.tell(f"{name} starts")
+        self.access = Access(world.truth, self.cross)
+        for other in self.town.alive:
+            self.access.down_until = max(self.access.down_until, other.access.down_until)
+        self.context.run(self._build)
+        self.begin(self._run(), "main")
+
+    def begin(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """An asyncio task of this process."""
+        return self.town.loop.create_task(work, name=f"{self.name} {name}", context=self.context.copy())
+
+    async def cross(self, seam: str) -> None:
+        """Cross from the process to the outside, or back; it may die just there."""
+        if self.life.dead:
+            await for_ever()
+        if self.town.crash_in and not self.town.calm:
+            self.town.crash_in -= 1
+            if not self.town.crash_in:
+                self.town.happened("crash_at_a_seam", f"{self.name} {seam}")
+                self.kill()
+                await for_ever()
+
+    def kill(self) -> None:
+        """As by SIGKILL."""
+        self.town.tell(f"{self.name} is dead")
+        self.life.dead = True
+        self.life.held.clear()
+        self.world.guild.ears.pop(self.name, None)
+        self.world.truth.dead.add(self.name)
+        within = self.town.dice("heartbeats").choice((0.02, 0.05, 3.0))
+        self.town.disturb(within + 0.1)
+        self.world.benches.owner_is_silent(self, within)
+
+    def freeze(self) -> None:
+        """As by SIGSTOP."""
+        self.life.frozen = True
+        self.town.disturb(3.2)
+        self.world.benches.owner_is_silent(self, 3.0)
+
+    def thaw(self) -> None:
+        """As by SIGCONT; Discord has long ended its connection."""
+        self.world.guild.ears.pop(self.name, None)
+        self.town.loop.thaw(self.life)
+        self.begin(self.hearing.connect(self.town.dice("gateway").uniform(2.0, 8.0)), "connection")
+
+    async def terminate(self) -> None:
+        """As by SIGTERM: take nothing more in, end what runs, then go."""
+        self.closing = True
+        self.world.guild.ears.pop(self.name, None)
+        await self.begin(self.threads.close(), "end")
+        self.kill()
+
+    # --- what it is made of -------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        world, store = self.world, self.access
+        clock = VirtualClock(self.town.machine, self.town.loop.time)
+        self.feed, roster = Feed(), Roster()
+        self.feed.discretion = Discretion((CANARY,))
+
+        async def tell(item: OutboxItem) -> None:
+            await store.put_outbox([item])
+            self.feed.outbox.set()
+
+        learning = _Learning(store, clock)
+        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated")
+        ground = Ground(
+            store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning, slots=Slots(6),
+            owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard,
+            begin=Beginning(store, _NoLessons(), POLICY, _no_files, tell),
+        )  # fmt: skip
+        self.threads = Threads(ground, roster, learning, _no_files)
+        self.sender = Sender()
+        self.desk = Desk(Client(world.guild, self.cross), self.sender, self.feed.discretion)
+        self.intake = Intake(self.threads, self.desk, store, self.feed)
+        self.board = Board(store, self.desk, self.feed, now=clock.now)
+        self.outbox = Outbox(store, self.desk, self.feed, self.board, Composer(store, self.feed, _no_file))
+        self.hearing = Hearing(self)
+
+    async def _heard(self, thread: str) -> None:
+        await self.hearing.missed(thread)
+
+    def toolbox(self, thread: str) -> Toolbox:
+        """The tools of a new agent."""
+        return Tools(self, self.world.benches, thread)
+
+    async def _run(self) -> None:
+        await asyncio.sleep(self.town.dice("starts").uniform(0.2, 1.0))
+        try:
+            await self.threads.recover()
+        except AgenticError as error:
+            self.town.tell(f"{self.name} cannot begin: {error}")
+            self.kill()
+            return
+        closing = Closing(self.access, self.desk, self.feed)
+        for part in (self.outbox, self.board, self.hearing.marks, closing):
+            self.begin(part.run(), type(part).__name__)
+        await self.hearing.connect(0.5)
+
+
+class _Watched:
+    """The loop, whose last state is kept for the judge."""
+
+    def __init__(self, loop: Loop, world: World) -> None:
+        self._loop, self._world = loop, world
+
+    async def run(
+        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
+    ) -> Execution:
+        """Run it."""
+        ended = await self._loop.run(lease, execution, toolbox, doorbell, started)
+        self._world.recorded[execution] = ended
+        return ended
+
+
+class _Learning:
+    """Scores everything alike; what is learned is not what is looked at here."""
+
+    def __init__(self, store: Access, clock: VirtualClock) -> None:
+        self._store, self._clock = store, clock
+
+    async def after(self, execution: str) -> Evaluated:
+        """A score."""
+        evaluated = Evaluated(score=50, parts={})
+        await self._store.append_outcome(execution, [self._envelope(execution, evaluated)])
+        return evaluated
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+    ) -> Evaluated:
+        """A vote."""
+        given = FeedbackGiven(by=person, vote=vote, target=target)
+        await self._store.append_outcome(execution, [self._envelope(execution, given)])
+        return Evaluated(score=50, parts={})
+
+    def _envelope(self, execution: str, event: Any) -> Envelope:
+        return Envelope(execution=execution, seq=1, at=self._clock.now(), fence=0, event=event)
+
+
+class _NoLessons:
+    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+        """None."""
+        return ()
+
+
+async def _no_files(item: InboxItem) -> tuple[FileRef, ...]:
+    return ()
+
+
+async def _no_file(thread: str, path: str) -> bytes | None:
+    return None
+
+
+def seeded(town: Town) -> None:
+    """The product's own jitter follows the seed too."""
+    random.seed(f"{town.seed}/{town.number}")
