@@ -176,7 +176,7 @@ class Board:
                 log.info("the progress of %s is not shown now: %s", execution, held)
                 self._pending.add(execution)
                 shown.due = self._soon() + held.seconds
-            except (Unfit, StoreError) as error:
+            except (Gone, Unfit, StoreError) as error:
                 log.info("the progress of %s is not shown now: %s", execution, error)
                 shown.due = self._soon()
 
@@ -231,7 +231,12 @@ class Board:
     async def _again(self, execution: str, shown: Shown, text: str) -> None:
         generation = shown.generation + 1
         nonce = nonce_of(f"progress.{execution}", 0, generation)
-        shown.message = await self._desk.post(Post(shown.thread, text, nonce))
+        try:
+            shown.message = await self._desk.post(Post(shown.thread, text, nonce))
+        except Gone:  # posted under this nonce before, and deleted since: the next one takes another
+            shown.generation = generation
+            self._pending.add(execution)
+            raise
         shown.generation, shown.text = generation, text
         await self._remember(execution)
 

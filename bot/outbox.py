@@ -1,8 +1,9 @@
 """Delivers the outbox: each visible effect once, in the order of its thread, whatever fails in between.
 
 An item is durable with the events that caused it, and waits until its messages' ids are recorded.  A repetition
-carries the same nonce; what an earlier process may have posted too long ago for a nonce is looked for by its key in a
-button.  What cannot be delivered now (rights, an archive, Discord away) is kept, said in the log, and tried again.
+carries the same nonce; what may have been posted too long ago for a nonce is looked for in the channel first
+(``bot/rereading.py``).  What cannot be delivered now (rights, an archive, Discord away) is kept, said in the log, and
+tried again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 
 from agentic.core.events import OutboxItem
 from agentic.errors import StoreError
@@ -17,15 +20,18 @@ from agentic.ports import OutboxRow, Store
 from bot.board import Board
 from bot.composing import Composer
 from bot.feed import Feed
-from bot.posting import Desk, Held, Post, Unfit, nonce_of
+from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
 from bot.render import Rendered
+from bot.rereading import Doubts, Wanted, known, standing
 from bot.sending import Urgency
 
 EVERY_SECONDS = 5.0
 """How often the outbox looks by itself; normally it is told."""
 _FIRST = frozenset(("answer", "question", "receipt"))
-_LOOKED_FOR = frozenset(("answer", "question", "offer"))
-"""What carries its key in a button."""
+_BELOW_PROGRESS = frozenset(("answer", "question", "offer"))
+"""What the progress message above is brought up to date for."""
+GENERATIONS = 3
+"""A post whose message somebody deleted before it was recorded is posted anew so often."""
 UNFIT = ".unfit"
 LEFT_OUT = "⚠️ I had something to say here that Discord does not take in any form, so it is left out.{execution}"
 
@@ -41,8 +47,7 @@ class Outbox:
         self._held: dict[str, float] = {}
         self._reasons: dict[str, str] = {}
         self._gone: set[str] = set()
-        self._inherited: set[str] = set()
-        """Keys that an earlier process left undelivered, perhaps after it had posted them."""
+        self._doubts = Doubts()
 
     def poke(self) -> None:
         """There is something to deliver."""
@@ -53,6 +58,14 @@ class Outbox:
         self._held.clear()
         self._board.retry_now()
         self.poke()
+
+    def holds(self, thread: str) -> bool:
+        """What is due there could not be delivered, and is tried again later."""
+        return thread in self._held
+
+    def works(self, thread: str) -> bool:
+        """Something is being delivered there now."""
+        return thread in self._workers
 
     def gone(self, thread: str) -> None:
         """A thread was deleted: what is due there has no place any more."""
@@ -79,7 +92,7 @@ class Outbox:
 
     async def _take_over(self) -> None:
         try:
-            self._inherited = {row.item.key for row in await self._store.undelivered()}
+            self._doubts.inherit(await self._store.undelivered())
         except StoreError as error:
             log.warning("the outbox cannot be read: %s", error)
 
@@ -125,6 +138,8 @@ class Outbox:
 
     async def _deliver(self, row: OutboxRow) -> None:
         item = row.item
+        if not await self._is_due(item):
+            return
         if item.thread in self._gone:
             log.warning("thread %s was deleted: its %s %s is dropped", item.thread, item.sort, item.key)
             await self._store.delivered(item.key, [])
@@ -133,28 +148,27 @@ class Outbox:
             await self._desk.open_thread(item.target, item.thread, item.text)
             await self._store.delivered(item.key, [item.thread])
             return
-        messages = await self._found(item) or await self._posted(item)
+        messages = await self._posted(item)
         await self._store.delivered(item.key, messages)
-        self._inherited.discard(item.key)
+        self._doubts.settle(item)
         if item.sort == "progress" and messages:
             await self._board.posted(item.execution, item.thread, messages[0])
 
-    async def _found(self, item: OutboxItem) -> list[str]:
-        """What an earlier process posted before it could record it."""
-        if item.key not in self._inherited or item.sort not in _LOOKED_FOR:
-            return []
-        return await self._in_thread(item, lambda: self._desk.posted_already(item.thread, item.key))
+    async def _is_due(self, item: OutboxItem) -> bool:
+        """A list of what waits grows old while it is worked through: another process may have delivered it meanwhile."""
+        row = await self._store.outbox_row(item.key)
+        return row is not None and not row.done
 
     async def _posted(self, item: OutboxItem) -> list[str]:
         rendered = await self._composed(item)
-        if item.sort in _LOOKED_FOR and item.execution:
+        if item.sort in _BELOW_PROGRESS and item.execution:
             await self._board.settle(item.execution)
         try:
             return await self._in_thread(item, lambda: self._post_parts(item, rendered))
         except Unfit as unfit:
             log.error("item %s does not fit Discord (%s); it is sent as a file", item.key, unfit)
             plain = self._composer.as_file(item)
-            bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + 1})
+            bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + GENERATIONS})
             try:
                 return await self._post_parts(bare, plain)
             except Unfit as again:
@@ -185,13 +199,13 @@ class Outbox:
             return self._composer.as_file(item)
 
     async def _post_parts(self, item: OutboxItem, rendered: Rendered) -> list[str]:
-        messages: list[str] = []
-        urgency = Urgency.RESULT if item.sort in _FIRST else Urgency.MESSAGE
+        """Post what does not stand there yet."""
+        messages, first = await self._standing(item, rendered)
         last = len(rendered.parts) - 1
-        for index, part in enumerate(rendered.parts):
+        for index in range(first, len(rendered.parts)):
             post = Post(
                 item.thread,
-                part,
+                rendered.parts[index],
                 nonce_of(item.key, index, item.generation),
                 silent=not (item.notify and index == last),
                 files=rendered.files if index == last else (),
@@ -199,8 +213,27 @@ class Outbox:
                 reply_to=_answered(item) if index == 0 else "",
                 undo=rendered.undo,
             )
-            messages.append(await self._desk.post(post, urgency))
+            messages.append(await self._post(item, index, post))
         return messages
+
+    async def _standing(self, item: OutboxItem, rendered: Rendered) -> tuple[list[str], int]:
+        """What of it stands there already, where that is in doubt; from now on it is, until it is recorded."""
+        if not self._doubts.about(item):
+            self._doubts.arise(item)
+            return [], 0
+        seen = await self._desk.unrecorded(item.thread, partial(known, self._store))
+        parts = tuple(self._desk.shown(part) for part in rendered.parts)
+        return await standing(self._store, Wanted(item, parts, len(rendered.files), _answered(item)), seen)
+
+    async def _post(self, item: OutboxItem, index: int, post: Post) -> str:
+        """One message; where it was posted before and somebody deleted it, a new one under a nonce of its own."""
+        urgency = Urgency.RESULT if item.sort in _FIRST else Urgency.MESSAGE
+        for generation in range(item.generation, item.generation + GENERATIONS):
+            try:
+                return await self._desk.post(replace(post, nonce=nonce_of(item.key, index, generation)), urgency)
+            except Gone:
+                log.info("item %s was posted and deleted before it was recorded; it is posted anew", item.key)
+        raise Held("its message is deleted again and again", 60.0)
 
     async def _in_thread(self, item: OutboxItem, act: Callable[[], Awaitable[list[str]]]) -> list[str]:
         """Run ``act``; where the thread does not exist yet, make it from the task's message first."""

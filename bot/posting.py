@@ -26,6 +26,7 @@ from bot.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.discretion import Discretion
 from bot.lookback import may_look_back
 from bot.render import LIMIT, Attached, cut
+from bot.rereading import Seen
 from bot.sending import Crowded, Sender, Urgency
 
 T = TypeVar("T")
@@ -33,8 +34,11 @@ Act: TypeAlias = Callable[[], Awaitable[T]]
 
 PLAIN_TITLE = "A task"
 """For a thread whose title Discord did not take (word filters)."""
-LOOK_BACK = 50
-"""Messages of a thread that are read back for the key of an item whose fate is unknown."""
+LOOK_BACK = 200
+"""Messages of a thread that are read back at most for an item whose fate is unknown."""
+REPEATED_SECONDS = 120.0
+"""So long after it was first sent a post may be sent again with its nonce, which Discord remembers for a few minutes."""
+_POSTED = (discord.MessageType.default, discord.MessageType.reply)
 _UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
 _ARCHIVED, _THREAD_EXISTS, _TOO_OLD = 50083, 160004, 30046
 _REASONS = {
@@ -95,23 +99,26 @@ class Desk:
         self._opening: dict[str, asyncio.Task[None]] = {}
 
     async def post(self, post: Post, urgency: Urgency = Urgency.MESSAGE) -> str:
-        """Post a message and return its id; unarchives the thread where it must.  Raises ``Held`` and ``Unfit``."""
+        """Post a message and return its id; unarchives the thread where it must.
+
+        Raises ``Held``, ``Unfit``, and ``Gone`` where it was posted under this nonce before, and deleted since.
+        """
         opening = self._opening.get(post.channel)
         if opening is not None:
             await asyncio.wait((opening,))
         try:
-            return await self._judged(urgency, lambda: self._create(post), post.channel, "post")
+            return await self._judged(urgency, lambda: self._create(post), post.channel, "post", REPEATED_SECONDS)
         except Held as held:
             if held.code != _ARCHIVED:
                 raise
         await self._unarchive(post.channel)
-        return await self._judged(urgency, lambda: self._create(post), post.channel, "post")
+        return await self._judged(urgency, lambda: self._create(post), post.channel, "post", REPEATED_SECONDS)
 
     async def _create(self, post: Post) -> str:
         reach("discord.post.before")
         channel = self._channel(post.channel)
         view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
-        content = self._shown(post.content)
+        content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
         if post.reply_to:
             message = await channel.send(
@@ -135,7 +142,7 @@ class Desk:
         async def newest() -> str:
             text = content()
             reach("discord.edit.before")
-            await target.edit(content=self._shown(text))
+            await target.edit(content=self.shown(text))
             reach("discord.edit.after")
             return text
 
@@ -163,8 +170,8 @@ class Desk:
         content = self._discretion.content(file.content, made=file.made)
         return discord.File(io.BytesIO(content), self._discretion.text(file.name))
 
-    def _shown(self, text: str) -> str:
-        """What replaces a secret may be longer than it was."""
+    def shown(self, text: str) -> str:
+        """A text as it is posted.  What replaces a secret may be longer than it was."""
         return cut(self._discretion.text(text), LIMIT)
 
     async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
@@ -174,7 +181,7 @@ class Desk:
         """
         target = self._channel(item.thread).get_partial_message(int(message))
         arrange = buttons_of if standing.way == "open" else closed_buttons_of
-        text = MISSING if content is None else self._shown(content)
+        text = MISSING if content is None else self.shown(content)
 
         async def show() -> None:
             await target.edit(content=text, view=arrange(item, standing.answers))
@@ -219,14 +226,21 @@ class Desk:
         except Gone as gone:
             raise Held("the message with the task was deleted before its thread was made", 600.0) from gone
 
-    async def posted_already(self, channel: str, key: str) -> list[str]:
-        """Ids of the bot's latest messages in a thread that carry an outbox key in a button, oldest first."""
+    async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[Seen]:
+        """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""
         target = self._channel(channel)
 
-        async def look() -> list[str]:
-            return [str(m.id) async for m in target.history(limit=LOOK_BACK) if self._own(m) and key in keys_of(m)]
+        async def look() -> list[Seen]:
+            found: list[Seen] = []
+            async for message in target.history(limit=LOOK_BACK):
+                if not self._own(message) or message.type not in _POSTED:
+                    continue
+                if await known(str(message.id)):
+                    break
+                found.append(_seen(message))
+            return found[::-1]
 
-        return (await self._judged(Urgency.MESSAGE, look, channel, "look"))[::-1]
+        return await self._judged(Urgency.MESSAGE, look, channel, "look")
 
     def _channel(self, channel: str) -> discord.TextChannel | discord.Thread | discord.PartialMessageable:
         """The channel as it is known, or by its id alone: threads that were archived are not kept."""
@@ -255,9 +269,11 @@ class Desk:
 
         await self._judged(Urgency.MESSAGE, unarchive)
 
-    async def _judged(self, urgency: Urgency, act: Act[T], channel: str = "", route: str = "") -> T:
+    async def _judged(
+        self, urgency: Urgency, act: Act[T], channel: str = "", route: str = "", within: float | None = None
+    ) -> T:
         try:
-            return await self._sender.send(urgency, act, lane=channel, route=route)
+            return await self._sender.send(urgency, act, lane=channel, route=route, within=within)
         except Crowded as crowded:
             raise Held("too much waits to be sent already", 5.0) from crowded
         except discord.HTTPException as error:
@@ -270,6 +286,13 @@ def _reference(post: Post) -> discord.MessageReference:
     """A reply, which becomes a plain message if what it answers is gone."""
     message, channel = int(post.reply_to), int(post.channel)
     return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)
+
+
+def _seen(message: discord.Message) -> Seen:
+    reference = message.reference
+    answered = str(reference.message_id) if reference is not None and reference.message_id else ""
+    keys = frozenset(keys_of(message))
+    return Seen(str(message.id), message.content, keys, answered, len(message.attachments))
 
 
 def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:

@@ -12,6 +12,7 @@ import asyncio
 import itertools
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
@@ -47,6 +48,8 @@ class Sender:
         self._turns: dict[Job, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._wire = Wire(wire_seconds, self)
+        self.seconds: Callable[[], float] = _seconds_awake_or_asleep
+        """Seconds that also pass while the machine sleeps."""
 
     def trace(self) -> aiohttp.TraceConfig:
         """What the client's HTTP session must carry."""
@@ -57,18 +60,28 @@ class Sender:
         """Seconds between two edits of one message while ``busy`` messages are being edited."""
         return max(EDIT_SECONDS, busy / EDITS_PER_SECOND)
 
-    async def send(self, urgency: Urgency, act: Callable[[], Awaitable[T]], *, lane: str = "", route: str = "") -> T:
-        """Run ``act`` in its turn; it must be safe to repeat (a nonce, an edit, a PUT).
+    async def send(
+        self, urgency: Urgency, act: Callable[[], Awaitable[T]], *, lane: str = "", route: str = "",
+        within: float | None = None,
+    ) -> T:  # fmt: skip
+        """Run ``act`` in its turn; it must be safe to repeat (a nonce, an edit, a PUT), at least ``within`` so many seconds.
 
         ``lane`` is the channel it concerns, ``route`` what Discord's limits of single routes go by.  Raises what
-        Discord refused, the last failure once ``ATTEMPTS`` are used up, or ``Crowded``.
+        Discord refused, the last failure once ``ATTEMPTS`` or the time are used up, or ``Crowded``.
         """
+        failure: Exception | None = None
+        first = 0.0
         for attempt in itertools.count(1):
             job = await self._turn(urgency, lane, route)
             try:
+                first = first or self.seconds()
+                if failure is not None and within is not None and self.seconds() - first > within:
+                    raise failure
                 return await self._carried(job, act)
             except (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError) as error:
-                pause = self._pause(error, attempt)
+                if error is failure:
+                    raise
+                failure, pause = error, self._pause(error, attempt)
                 if pause is None or attempt >= ATTEMPTS:
                     raise
                 log.info("Discord: %s; trying again in %.1f s", error or type(error).__name__, pause)
@@ -178,6 +191,10 @@ class Sender:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _seconds_awake_or_asleep() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _seconds(headers: Mapping[str, str], otherwise: float) -> float:
