@@ -1,4 +1,4 @@
-"""`threadwright setup | run | task | doctor | replay`.
+"""`threadwright setup | run | task | doctor | replay | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 64 a mistake in the command line or the settings.
 Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
@@ -48,6 +48,8 @@ def perform(argv: Sequence[str] | None = None) -> int:
         settings = read_settings()
         honour_provider_variables()
         logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        if wanted.command in ("backup", "export", "import"):
+            return _keep(wanted, settings)
         return asyncio.run(_command(wanted, settings))
     except SettingsMistaken as mistaken:
         note("These settings cannot be used:\n" + "\n".join(f"- {mistake}" for mistake in mistaken.mistakes))
@@ -86,6 +88,29 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     return replay(settings, wanted.execution)
 
 
+def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
+    """What is kept and brought back: files from beginning to end, so Ctrl-C ends it at once."""
+    from bot.app import BUILD
+
+    if wanted.command == "backup":
+        from bot.commandline.backup import backup
+
+        return backup(settings, wanted.place, BUILD)
+    if wanted.command == "import":
+        from bot.commandline.importing import bring_back
+
+        return bring_back(settings, wanted.file, wanted.into)
+    from bot.commandline.exporting import Wanted, export
+
+    names: list[str] = list(wanted.names)
+    execution = "" if wanted.thread or not names else names.pop(0)
+    if len(names) > 1 or not (execution or wanted.thread):
+        note("threadwright export: write EXECUTION or --thread ID, and then at most one FILE")
+        return MISTAKEN
+    file = Path(names[0]) if names else None
+    return export(settings, Wanted(execution, wanted.thread, wanted.files), file, BUILD)
+
+
 def _setup(wanted: argparse.Namespace) -> int:
     from bot.commandline.setup import Order, setup
 
@@ -117,7 +142,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "setup | run | task | doctor | replay"
+    names = "setup | run | task | doctor | replay | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] {names} …",
@@ -125,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
-    from bot.commandline.flags import add_setup
+    from bot.commandline.flags import add_keeping, add_setup
 
     add_setup(commands)
     commands.add_parser(
@@ -146,6 +171,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     replay = commands.add_parser("replay", help="tell an execution's log as a story, and check it")
     replay.add_argument("execution", metavar="EXECUTION", help="its id, as /status shows it")
+    add_keeping(commands)
     return whole
 
 

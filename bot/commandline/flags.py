@@ -33,6 +33,31 @@ def add_setup(commands: Commands) -> None:
     setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
 
 
+def add_keeping(commands: Commands) -> None:
+    """The grammar of `backup`, `export` and `import`."""
+    backup = commands.add_parser(
+        "backup",
+        help="copy everything into one file, also while the bot runs; read back before it counts",
+        description="Databases, workspaces, checkpoints, lessons and settings; no token, no key. Nothing is overwritten.",
+    )
+    backup.add_argument("place", nargs="?", type=Path, metavar="FILE", help="a new file, or a folder (default: here)")
+    export = commands.add_parser(
+        "export",
+        help="write one execution, or all of a thread, as lines of JSON, exactly as they are stored",
+        usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files]",
+    )
+    export.add_argument("names", nargs="*", metavar="EXECUTION [FILE]", help="its id, and a new file (default: output)")
+    export.add_argument("--thread", default="", metavar="ID", help="all executions of this thread")
+    export.add_argument("--files", action="store_true", help="with the checkpoints of its files")
+    bring = commands.add_parser(
+        "import",
+        help="bring a backup back into an empty home, or an exported execution into any, to be read and replayed",
+        description="A backup comes whole or not at all, and nothing that is there is overwritten.",
+    )
+    bring.add_argument("file", type=Path, metavar="FILE", help="what `backup` or `export` wrote")
+    bring.add_argument("--into", type=Path, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")
+
+
 def _key(value: str) -> tuple[str, Path]:
     from bot.key_check import PROVIDERS
 

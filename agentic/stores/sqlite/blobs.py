@@ -35,6 +35,13 @@ def keep(folder: Path, ref: BlobRef, content: bytes) -> Content:
     return bytes.fromhex(ref.sha), None
 
 
+def keep_by_hash(folder: Path, sha: str, content: bytes) -> Content:
+    """The same for content from elsewhere, which must be what its hash says."""
+    if hashlib.sha256(content).hexdigest() != sha:
+        raise StoreCorrupt(f"blob {sha} does not match its hash: take it from where it came once more")
+    return keep(folder, BlobRef(sha=sha, size=len(content)), content)
+
+
 def insert(connection: Connection, contents: Sequence[Content]) -> None:
     """Keep each hash once."""
     for content in contents:

@@ -43,10 +43,11 @@ def pages(path: Path, *, thoroughly: bool = False) -> tuple[Damage, ...]:
         return (Damage(str(corrupt)),)
 
 
-def whole(path: Path) -> tuple[Damage, ...]:
+def whole(path: Path, home: Path | None = None) -> tuple[Damage, ...]:
     """Everything that can be known of a database of ours: its pages, each event, each content.
 
-    Raises ``StoreTooNew`` and ``StoreUnavailable``.  Takes about a minute for a gigabyte.
+    Of a copy, large contents lie in its ``home``.  Raises ``StoreTooNew`` and ``StoreUnavailable``.
+    Takes about a minute for a gigabyte.
     """
     if damage := pages(path, thoroughly=True):
         return damage
@@ -54,7 +55,7 @@ def whole(path: Path) -> tuple[Damage, ...]:
     try:
         with plainly():
             check(connection, path)
-            found = (*_logs(connection), *_contents(connection, path.parent / "blobs"))
+            found = (*_logs(connection), *_contents(connection, (home or path.parent) / "blobs"))
     except StoreTooNew:
         raise
     except StoreCorrupt as corrupt:
