@@ -92,7 +92,7 @@ class Arrivals:
         """Nothing new; but whoever kept it may have ended in that very moment, or be another process: it is looked at."""
         if any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
             session.stop() if item.sort == "stop" and session.activity != "idle" else session.wake()
-        return Receipt(False, session.activity)
+        return Receipt(False, session.activity, again=True)
 
     async def _replace(self, item: InboxItem, session: Session) -> None:
         """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""

@@ -41,6 +41,8 @@ class Receipt:
     accepted: bool
     state: Activity
     text: str = ""
+    again: bool = False
+    """It was kept before: by this process or by one that may have died before it could be acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ class Intake:
         """Looks after a thread that a person let go on."""
 
     async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
-        """Deliver an inbox item and return its receipt; None where nothing was delivered."""
+        """Deliver an inbox item and return its receipt, also where it was kept before; None where it was not kept."""
         match outcome:
             case InboxItem():
                 receipt = await self.deliver(outcome, place.guild)
                 if receipt.text:
                     await self.tell(receipt.text, id, place)
-                return receipt if receipt.accepted else None
+                return receipt if receipt.accepted or receipt.again else None
             case Told(text, key):
                 await self.tell(text, key or id, place)
             case Ignored(reason):

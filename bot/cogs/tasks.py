@@ -59,8 +59,7 @@ class Tasks(commands.Cog):
             if self.bot.watermarks.known(message.id):
                 return
             with self.bot.watermarks.taking(channel, message.id):
-                acknowledgement = await self._take(message)
-            await _done(acknowledgement)
+                await _done(await self._take(message))
             return
         async with self.bot.lanes.lane(channel):
             await self.bot.catching.close(channel)
@@ -110,6 +109,8 @@ class Tasks(commands.Cog):
             return None
         if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
             return self.bot.intake.tell(words, f"{said.id}.noted", place)
+        if receipt.again:  # whoever kept it may have died before 👀; the rest is in the outbox
+            return self._see(outcome, said)
         return self._acknowledge(outcome, said, place)
 
     async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
@@ -125,12 +126,16 @@ class Tasks(commands.Cog):
 
     async def _acknowledge(self, item: InboxItem, said: Said, place: Place) -> None:
         """👀 does not wait for the thread, nor the thread for 👀."""
-        acts = [self.bot.desk.react(said.channel, said.id, EYES)] if item.sort in ("task", "queue", "side") else []
+        acts = [self._see(item, said)]
         if item.channel:
             acts.append(self._open_thread(item, place))
         elif item.sort == "task":
             acts.append(name_once(self.bot, item.thread, item.text))
         await asyncio.gather(*acts)
+
+    async def _see(self, item: InboxItem, said: Said) -> None:
+        if item.sort in ("task", "queue", "side"):
+            await self.bot.desk.react(said.channel, said.id, EYES)
 
     async def _open_thread(self, item: InboxItem, place: Place) -> None:
         try:

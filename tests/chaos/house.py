@@ -1,0 +1,147 @@
+"""A guild and a model that outlive the bot, the bot's home, and its lives, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+from agentic.failpoints import VARIABLE
+from agentic.models.endpoint import ScriptedEndpoint
+from bot.guild.local import LocalGuild
+from bot.guild.records import Message
+from bot.state import DATABASE
+from tests.chaos.mind import CALLS, Mind
+from tests.chaos.nursery import Child, Nursery
+from tests.e2e.processes import MODEL, environment
+
+SECONDS = 60.0
+REST = (
+    "SELECT (SELECT count(*) FROM executions WHERE finished = ''), (SELECT count(*) FROM inbox WHERE item IS NOT NULL),"
+    " (SELECT count(*) FROM outbox WHERE delivered IS NULL)"
+)
+
+
+class NotAtRest(AssertionError):
+    """What was begun does not come to an end."""
+
+
+@dataclass
+class House:
+    """Where a bot lives and dies."""
+
+    home: Path
+    guild: LocalGuild
+    endpoint: ScriptedEndpoint
+    mind: Mind
+    nursery: Nursery
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+    lives: list[Child] = field(default_factory=list[Child])
+
+    @property
+    def general(self) -> int:
+        """The channel in which tasks are given."""
+        return self.guild.channel("general").id
+
+    @property
+    def database(self) -> Path:
+        """The bot's store."""
+        return self.home / DATABASE
+
+    async def live(self, failpoint: str = "") -> Child:
+        """Start the bot again."""
+        env = environment(
+            self.home, self.endpoint.environment(), DISCORD_TOKEN=self.guild.bot_token,
+            THREADWRIGHT_DISCORD_API=self.guild.rest_base, THREADWRIGHT_TIER_2=MODEL, THREADWRIGHT_SANDBOX="bubblewrap",
+            THREADWRIGHT_DEFAULT_LEVEL="operator",
+            **self.settings,
+        )  # fmt: skip
+        if failpoint:
+            env[VARIABLE] = failpoint
+        child = await self.nursery.start(env, self.home, self.home / f"life-{len(self.lives)}.log")
+        self.lives.append(child)
+        return child
+
+    async def give(self, kind: str, job: str) -> int:
+        """Mention the bot with a task; the id of the message and of its thread."""
+        return (await self.guild.post(self.general, f"{self.guild.bot.mention} job {kind} {job}")).id
+
+    def said(self, channel: int) -> list[Message]:
+        """The bot's messages in a channel or thread; none where there is none."""
+        try:
+            messages = self.guild.messages(channel)
+        except LookupError:
+            return []
+        return [
+            message for message in messages if message.author_id == self.guild.bot_user_id and not message.ephemeral
+        ]
+
+    async def says(self, channel: int, words: str, seconds: float = SECONDS) -> Message:
+        """Wait until the bot says it there."""
+
+        def found(_: LocalGuild) -> Message | None:
+            return next((message for message in self.said(channel) if words in message.content), None)
+
+        try:
+            return await self.guild.wait_for(found, seconds)
+        except TimeoutError:
+            raise NotAtRest(f"the bot did not say {words!r} in {channel}; {self.told(channel)}") from None
+
+    def told(self, channel: int) -> str:
+        """What there is to see, for a failure's message."""
+        said = "\n  ".join(message.content.replace("\n", " / ") for message in self.said(channel))
+        return f"it said:\n  {said}\nand its log ends with:\n{self.lives[-1].said[-3000:]}"
+
+    def lines(self, thread: int) -> list[str]:
+        """What the unkeyed calls of a thread left behind."""
+        path = self.home / "workspaces" / str(thread) / CALLS
+        return path.read_text().splitlines() if path.exists() else []
+
+    def waits(self) -> tuple[int, int, int]:
+        """Open executions, inbox items and undelivered messages in the store."""
+        connection = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(5_000)
+            row = connection.execute(REST).fetchone()
+        finally:
+            connection.close()
+        assert row is not None
+        return row[0], row[1], row[2]
+
+    async def rest(self, asking: int = 0, seconds: float = SECONDS) -> None:
+        """Wait until nothing is open, waits or is undelivered; ``asking`` executions may wait for a person."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.waits() != (asking, 0, 0):
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise NotAtRest(
+                f"open executions, inbox, undelivered: {self.waits()}; the log ends with:\n{self.lives[-1].said[-3000:]}"
+            ) from None
+
+    async def until(self, holds: Callable[[], object], seconds: float = SECONDS) -> None:
+        """Wait for something that no change of the guild announces."""
+        async with asyncio.timeout(seconds):
+            while not holds():
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def house(home: Path, nursery: Nursery, mind: Mind | None = None, **settings: str) -> AsyncGenerator[House]:
+    """A new one; every life is over at its end."""
+    home.mkdir(parents=True, exist_ok=True)
+    mind = mind or Mind()
+    async with (
+        ScriptedEndpoint.start(mind, capture_requests=False) as endpoint,
+        await LocalGuild.start() as guild,
+    ):
+        place = House(home, guild, endpoint, mind, nursery, settings)
+        try:
+            yield place
+        finally:
+            for child in place.lives:
+                await child.kill()

@@ -1,0 +1,208 @@
+"""Real processes, killed for real at random moments while they work on many threads, again and again.
+
+People give tasks, guidance, stops, votes and answers all the while, also while the bot is down.  Half of the deaths come
+from outside, at a random time; half at whatever failpoint the process reaches by then.  Nothing is looked at before the
+end: then everything must come to rest, and what is there to see must be what was promised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.guild.records import Message
+from tests.chaos.counts import Counts
+from tests.chaos.house import House, NotAtRest, house
+from tests.chaos.matrix import all_points, matrix
+from tests.chaos.mind import Mind
+from tests.chaos.nursery import Child, Nursery
+from tests.chaos.outside import judged
+
+HOUSES = 2
+"""Bots that live and die beside each other, each at a guild of its own."""
+WHOLE_MATRIX = 200
+"""From so many kills on, each failpoint is one of them; with fewer, the rest of the work is."""
+LIFE_SECONDS = (1.0, 4.5)
+SHARE = 0.0015
+"""How likely a life that is to die at a failpoint dies at the next one it reaches."""
+GIVEN_A_LIFE = 4
+BUSY_AT_MOST = 12
+"""So many threads are worked on at once; what is given waits for them."""
+REST_SECONDS = 180.0
+ASKED = "Which way for "
+LEFT_ALONE = "I leave it alone now"
+KINDS = ("quick",) * 6 + ("work", "asks", "fails")
+
+
+async def kills(seed: int, count: int, sabotage: str = "") -> Counts:
+    """``count`` real SIGKILLs, and what was broken by them; the same seed gives the same orders."""
+    counts = Counts()
+    async with Nursery.open(sabotage) as nursery:
+        with tempfile.TemporaryDirectory(prefix="threadwright-kills-") as folder:
+            orders = list(all_points()) if count >= WHOLE_MATRIX else []
+            if orders:
+                counts += await matrix(orders, Path(folder) / "matrix", nursery, seed)
+            left = count - len(orders)
+            shares = [left // HOUSES + (number < left % HOUSES) for number in range(HOUSES)]
+            towns = [
+                _Town(random.Random(f"{seed}/{number}"), Path(folder) / f"town-{number}", nursery, seed * 10 + number)
+                for number in range(HOUSES)
+            ]
+            for more in await asyncio.gather(*(town.lived(lives) for town, lives in zip(towns, shares, strict=True))):
+                counts += more
+    return counts
+
+
+@dataclass
+class _Town:
+    """One house, the people around it, and its deaths."""
+
+    luck: random.Random
+    folder: Path
+    nursery: Nursery
+    seed: int
+    jobs: dict[int, str] = field(default_factory=dict[int, str])
+    """Threads and the job that was first given there."""
+    answered: set[int] = field(default_factory=set[int])
+    """Questions that got their answer, and quarantines that somebody looked at."""
+    faults: Counter[str] = field(default_factory=Counter[str])
+
+    async def lived(self, lives: int) -> Counts:
+        mind = Mind(delay=lambda kind: self.luck.uniform(0.0, 0.3), pace=0.01)
+        async with house(self.folder, self.nursery, mind) as place:
+            first = await place.live()
+            await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
+            await self._give(place)
+            await asyncio.sleep(
+                1.5
+            )  # until how far the channel was read is written; before that nothing old is answered
+            await self._killed(place, first)
+            for _ in range(lives - 1):
+                await self._life(place)
+            problems = await self._rested(place)
+            counts = await judged(place, self.seed)
+        counts.kills, counts.faults = lives, self.faults
+        counts.problems += problems
+        counts.lost += len(problems)
+        return counts
+
+    async def _life(self, place: House) -> None:
+        """One more, from its start to its death."""
+        if self.luck.random() < 0.5:
+            await self._people_do(place)  # while nobody listens
+        failpoint = f"*:p{SHARE}:{self.luck.random()}" if self.luck.random() < 0.5 else ""
+        child = await place.live(failpoint)
+        seconds = self.luck.uniform(*LIFE_SECONDS)
+        people = asyncio.create_task(self._people_go_on(place), name="people")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await child.ended.wait()
+        people.cancel()
+        await asyncio.gather(people, return_exceptions=True)
+        await self._killed(place, child)
+
+    async def _killed(self, place: House, child: Child) -> None:
+        moment = _moment(place)
+        if not child.ended.is_set():
+            await child.kill()
+        at = child.killed_at
+        if not child.was_killed:
+            self.faults["ended by itself"] += 1
+        self.faults[f"killed {_sort(at) if at else moment}"] += 1
+        await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
+
+    # --- what people do ---------------------------------------------------------------------------------------
+
+    async def _people_go_on(self, place: House) -> None:
+        while True:
+            await self._people_do(place)
+            await asyncio.sleep(self.luck.uniform(0.2, 0.8))
+
+    async def _people_do(self, place: House) -> None:
+        """Something of what people do, wherever there is something to do it to."""
+        await self._look_after(place)
+        for _ in range(self.luck.randint(0, GIVEN_A_LIFE)):
+            if self._busy(place) < BUSY_AT_MOST:
+                await self._give(place)
+        if self.jobs and self.luck.random() < 0.5:
+            thread = self.luck.choice(list(self.jobs)[-8:])
+            with contextlib.suppress(LookupError):  # its thread is not made yet
+                await self._does(place, thread)
+
+    async def _does(self, place: House, thread: int) -> None:
+        said = place.said(thread)
+        match self.luck.choice(("guidance", "guidance", "stop", "vote", "more")):
+            case "guidance" if said:
+                await place.guild.post(thread, f"and mind the {self.luck.choice(('cats', 'dogs', 'birds'))}")
+            case "stop" if said and self.luck.random() < 0.3:
+                await place.guild.react(said[0].id, "🛑")
+            case "vote" if cards := _answers(place, thread):
+                await place.guild.react(cards[-1].id, self.luck.choice(("👍", "👎")))
+            case "more" if _answers(place, thread):
+                await place.guild.post(thread, f"job quick {self.jobs[thread]}x{self.luck.randrange(10**6)}")
+            case _:
+                return
+
+    async def _give(self, place: House) -> None:
+        kind = self.luck.choice(KINDS)
+        job = f"{kind}{len(self.jobs)}"
+        self.jobs[await place.give(kind, job)] = job
+
+    def _busy(self, place: House) -> int:
+        """Threads without an answer."""
+        return sum(not _answers(place, thread) for thread in list(self.jobs)[-40:])
+
+    async def _look_after(self, place: House) -> None:
+        """Answer what the bot asks, and write where it left something alone."""
+        for thread in self.jobs:
+            for message in place.said(thread):
+                if message.id in self.answered:
+                    continue
+                if message.content.startswith(ASKED):
+                    await place.guild.post(thread, "this")
+                elif LEFT_ALONE in message.content:
+                    await place.guild.post(thread, "go on")
+                else:
+                    continue
+                self.answered.add(message.id)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    async def _rested(self, place: House) -> list[str]:
+        """The last life, which is left in peace; what does not come to rest in it."""
+        await place.live()
+        try:
+            async with asyncio.timeout(REST_SECONDS):
+                while place.waits() != (0, 0, 0):
+                    await self._look_after(place)
+                    await asyncio.sleep(0.2)
+                await place.rest()
+        except (TimeoutError, NotAtRest):
+            return [f"seed {self.seed}: at the end there wait {place.waits()}; {place.lives[-1].said[-2000:]}"]
+        finally:
+            await place.lives[-1].end()
+        return []
+
+
+def _moment(place: House) -> str:
+    """What the bot is in the middle of, as far as it can be seen from outside."""
+    if place.mind.streaming:
+        return "while a model answers"
+    opened, inbox, undelivered = place.waits()
+    if undelivered:
+        return "while something is to be delivered"
+    return "between two steps" if opened or inbox else "while idle"
+
+
+def _answers(place: House, thread: int) -> list[Message]:
+    """The final cards: they carry the buttons for votes."""
+    return [m for m in place.said(thread) if any(one.startswith("tw:vote:") for one in m.custom_ids())]
+
+
+def _sort(point: str) -> str:
+    return f"at {point.partition('.')[0]}"

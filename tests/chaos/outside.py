@@ -1,0 +1,209 @@
+"""The invariants, checked from outside when everything is at rest: the guild's messages, files, logs, processes.
+
+Every message of the bot must be the one receipt of one visible effect, and every effect must have its message; what
+people said must have been kept, once; each line that an unkeyed call leaves stands there at most once, and once where
+the log says that the call was done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import apsw
+import orjson
+
+from agentic.core.events import Envelope, InputReceived, OutboxItem, Started, ToolFinished, ToolStarted
+from agentic.ports import ExecutionRow
+from agentic.stores.sqlite import SQLiteStore
+from bot.commandline.verdict import broken_promises
+from bot.guild.records import Message
+from tests.chaos.counts import Counts
+from tests.chaos.house import House
+from tests.chaos.mind import CALLS
+
+UNKNOWN = "outcome is unknown"
+EYES = "👀"
+
+Log = tuple[ExecutionRow, list[Envelope]]
+
+
+async def judged(house: House, seed: int = 0) -> Counts:
+    """What became of everything that was given to the house; the bot must have ended."""
+    counts = Counts()
+    store = SQLiteStore.open(house.database)
+    try:
+        rows = await store.executions()
+        logs = [(row, [envelope async for envelope in store.read(row.execution)]) for row in rows]
+    finally:
+        await store.close()
+    counts.executions = len(logs)
+    visible = _Visible(house, _outbox(house.database))
+    counts.doubled += _noted(counts, seed, "seen twice", visible.doubled())
+    counts.lost += _noted(counts, seed, "lost", (*visible.lost(), *_lost_words(house, logs)))
+    counts.unkeyed_twice += _noted(counts, seed, "done twice", _twice(house, logs))
+    counts.other += _noted(counts, seed, "broken", (*_broken(house, logs), *_left(house)))
+    begun = [e.event for _, log in logs for e in log if isinstance(e.event, ToolStarted)]
+    unkeyed = {event.call for event in begun if event.effect == "unkeyed"}
+    counts.unkeyed = len(unkeyed)
+    counts.unknown = sum(
+        isinstance(e.event, ToolFinished) and e.event.outcome == "unknown" and e.event.call in unkeyed
+        for _, log in logs
+        for e in log
+    )
+    return counts
+
+
+def _noted(counts: Counts, seed: int, what: str, lines: Iterator[str] | tuple[str, ...]) -> int:
+    found = [f"seed {seed}: {what}: {line}" for line in lines]
+    counts.problems += found
+    return len(found)
+
+
+# --- what people see ----------------------------------------------------------------------------------------------
+
+
+class _Visible:
+    """The bot's messages beside the effects that they are the receipts of."""
+
+    def __init__(self, house: House, outbox: list[tuple[OutboxItem, list[str] | None]]) -> None:
+        self._house, self._outbox = house, outbox
+        self._said: dict[str, Message] = {
+            str(message.id): message for channel in house.guild.state.channels for message in house.said(channel)
+        }
+        receipts = [receipt for item, receipt in outbox if item.sort != "thread" and receipt is not None]
+        self._receipts = Counter(message for receipt in receipts for message in receipt)
+
+    def doubled(self) -> Iterator[str]:
+        """Messages that no effect accounts for, and effects that share one."""
+        for id, message in self._said.items():
+            if not self._receipts[id]:
+                yield f"message {id} in {message.channel_id}: {message.content[:120]!r}"
+        for id, times in self._receipts.items():
+            if times > 1:
+                yield f"message {id} is the receipt of {times} effects"
+        for message in self._tasks():
+            eyes = [one for one in message.reactions if one.emoji == EYES]
+            if len(eyes) > 1:
+                yield f"{len(eyes)} x {EYES} on {message.id}"
+
+    def lost(self) -> Iterator[str]:
+        """Effects without their message."""
+        for item, receipt in self._outbox:
+            if receipt is None:
+                yield f"{item.sort} {item.key} was never delivered"
+            elif item.sort != "thread" and not receipt:
+                yield f"{item.sort} {item.key} became no message"
+        for id in self._receipts.keys() - self._said.keys():
+            yield f"message {id}, of which there is a receipt"
+        for message in self._tasks():
+            if not any(one.emoji == EYES for one in message.reactions):
+                yield f"{EYES} on {message.content!r}"
+
+    def _tasks(self) -> Iterator[Message]:
+        house = self._house
+        for message in house.guild.messages(house.general):
+            if message.author_id != house.guild.bot_user_id and " job " in message.content:
+                yield message
+
+
+def _outbox(database: Path) -> list[tuple[OutboxItem, list[str] | None]]:
+    rows = _query(database, "SELECT item, delivered FROM outbox ORDER BY position")
+    return [
+        (OutboxItem.model_validate_json(cast(str, item)), orjson.loads(cast(str, receipt)) if receipt else None)
+        for item, receipt in rows
+    ]
+
+
+def _query(database: Path, sql: str) -> list[tuple[object, ...]]:
+    connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return [tuple(row) for row in connection.execute(sql)]
+    finally:
+        connection.close()
+
+
+# --- what people said ---------------------------------------------------------------------------------------------
+
+
+def _lost_words(house: House, logs: list[Log]) -> Iterator[str]:
+    """Messages of people to the bot that were never kept, or kept and taken in by nothing."""
+    kept = {cast(str, id): item is None for id, item in _query(house.database, "SELECT id, item FROM inbox")}
+    told = {item.key for item, _ in _outbox(house.database)}
+    for message in _of_people(house):
+        id = str(message.id)
+        if id not in kept and f"told.{id}" not in told:
+            yield f"what was said in {message.channel_id}: {message.content[:80]!r}"
+        elif not kept.get(id, True):
+            yield f"still in the inbox of {message.channel_id}: {message.content[:80]!r}"
+    begun = Counter(row.thread for row, _ in logs)
+    for message in house.guild.messages(house.general):
+        if " job " in message.content and not begun[str(message.id)]:
+            yield f"task {message.content!r}: nothing was ever begun"
+
+
+def _of_people(house: House) -> Iterator[Message]:
+    for channel in house.guild.state.channels.values():
+        for message in house.guild.messages(channel.id):
+            addressed = channel.is_thread or house.guild.bot.mention in message.content
+            if addressed and message.author_id != house.guild.bot_user_id and message.content:
+                yield message
+
+
+# --- what was done ------------------------------------------------------------------------------------------------
+
+
+def _twice(house: House, logs: list[Log]) -> Iterator[str]:
+    for thread in {row.thread for row, _ in logs}:
+        for line, times in Counter(house.lines(int(thread))).items():
+            if times > 1:
+                yield f"{line} in {thread}: {times} times"
+
+
+def _broken(house: House, logs: list[Log]) -> Iterator[str]:
+    taken = Counter[str]()
+    for row, log in logs:
+        for problem in broken_promises(log):
+            yield f"{row.execution}: {problem}"
+        if not row.finished:
+            yield f"{row.execution} has no end"
+        for envelope in log:
+            if isinstance(envelope.event, Started | InputReceived):
+                taken[envelope.event.inbox] += 1
+        yield from _misreported(house, row, log)
+    yield from (f"inbox item {id} was taken in {times} times" for id, times in taken.items() if id and times > 1)
+    starts = Counter(e.event.inbox for _, log in logs for e in log if isinstance(e.event, Started))
+    yield from (f"{id} began {times} executions" for id, times in starts.items() if times > 1)
+
+
+def _misreported(house: House, row: ExecutionRow, log: list[Envelope]) -> Iterator[str]:
+    """A call that was done as its result says left its line; one of unknown outcome is told in the thread."""
+    lines = set(house.lines(int(row.thread)))
+    begun = {e.event.call: e.event for e in log if isinstance(e.event, ToolStarted)}
+    unknown = 0
+    for envelope in log:
+        if not isinstance(envelope.event, ToolFinished) or envelope.event.call not in begun:
+            continue
+        intent, outcome = begun[envelope.event.call], envelope.event.outcome
+        command = str(intent.arguments.get("command", ""))
+        unknown += outcome == "unknown"
+        leaves = command.removeprefix("echo ").partition(f" >> {CALLS}")
+        if outcome == "ok" and leaves[1] and leaves[0] not in lines:
+            yield f"{row.execution}: {leaves[0]} is said to be done, and left no line"
+    told = sum(UNKNOWN in message.content for message in house.said(int(row.thread)))
+    if told < min(unknown, 1):
+        yield f"{row.execution}: {unknown} unknown outcomes were not told in the thread"
+
+
+def _left(house: House) -> Iterator[str]:
+    """Processes of sandboxes that go on without their owner."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(house.home) in command:
+                yield f"process {entry.name} is left: {command[:120]}"
