@@ -127,6 +127,10 @@ class EventLog(Protocol):
         """One execution's row."""
         ...
 
+    async def set_aside(self, execution: str, reason: str) -> None:
+        """Take an open one out of those that are gone on with, whose log cannot be read; the log stays as it is."""
+        ...
+
 
 class Blobs(Protocol):
     """Content by hash."""

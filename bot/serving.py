@@ -22,6 +22,7 @@ from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
 from bot.queueing import word_of_waiting
 from bot.session import Session, starts
+from bot.setting_aside import set_aside
 from bot.siding import side_questions
 from bot.tenure import ThreadTaken, take, while_held
 from bot.troubles import in_plain_words
@@ -229,9 +230,10 @@ class _Serving:
         """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
         session = self._session
         session.doorbell.clear()
-        session.left_open = session.execution or session.left_open
+        aside = await set_aside(session, trouble)
+        session.left_open = "" if aside else session.execution or session.left_open
         key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
-        while not await self._told(key, in_plain_words(trouble)):
+        while not await self._told(key, aside or in_plain_words(trouble)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TELL_AGAIN_SECONDS):
                     await session.doorbell.wait()

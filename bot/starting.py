@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,11 +21,13 @@ from agentic.core.events import (
     ToolFinished,
     ToolRef,
 )
+from agentic.errors import StoreCorrupt
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
 
+log = logging.getLogger(__name__)
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 
@@ -95,8 +98,17 @@ class Beginning:
 
     async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:
         rows = [row for row in await self.store.executions(thread) if row.finished]
-        results = [await self._result(row) for row in rows[-EARLIER:]]
+        results = [await self._readable(row) for row in rows[-EARLIER:]]
         return tuple(result for result in results if result is not None)
+
+    async def _readable(self, row: ExecutionRow) -> EarlierResult | None:
+        """A damaged log costs what it said, not the new task."""
+        try:
+            return await self._result(row)
+        except StoreCorrupt as damaged:
+            log.warning("execution %s is left out: %s", row.execution, damaged)
+            lost = "(What was stored of this is damaged, and nothing of it is known.)"
+            return EarlierResult(execution=row.execution, task=row.task, reason="failed", answer=lost)
 
     async def _result(self, row: ExecutionRow) -> EarlierResult | None:
         files: dict[str, None] = {}

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
+from agentic.core.upcasting import READING, Reading
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
 from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
-from agentic.stores.checks import blob_ref, check_append, check_blob
+from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
 from agentic.stores.ledger import MemoryLedger
 
 
@@ -25,8 +26,9 @@ class _Hold:
 class MemoryStore(Store):
     """Keeps all in dictionaries; ``seconds`` is the clock that leases run by."""
 
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic, reading: Reading = READING) -> None:
         self._seconds = seconds
+        self._reading = reading
         self._closed = False
         self._logs: dict[str, list[Envelope]] = {}
         self._outcomes: dict[str, list[Envelope]] = {}
@@ -62,6 +64,9 @@ class MemoryStore(Store):
         head = len(self._logs.get(execution, ()))
         if head != expected_seq:
             raise SequenceConflict(execution, expected_seq, head)
+        needs = self._reading.needs(envelope.event for envelope in events)
+        if needs > 1:
+            self._facts[MIN_READER] = str(max(needs, int(self._facts.get(MIN_READER, "1"))))
         if events:
             self._logs.setdefault(execution, []).extend(events)
             self._update_row(execution, events)
@@ -102,6 +107,13 @@ class MemoryStore(Store):
         self._check_open()
         return self._rows.get(execution)
 
+    async def set_aside(self, execution: str, reason: str) -> None:
+        """Take an open execution out of those that are gone on with."""
+        self._check_open()
+        row = self._rows.get(execution)
+        if row is not None and not row.finished:
+            self._rows[execution] = replace(row, finished=reason)
+
     # --- blobs ---
 
     async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
@@ -121,6 +133,7 @@ class MemoryStore(Store):
     async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
         """Take the thread if it is free, has run out or is already ours."""
         self._check_open()
+        check_reader(self._facts.get(MIN_READER), self._reading.reader)
         held = self._leases.get(thread, _Hold("", 0, 0.0))
         if held.owner not in ("", owner) and held.until > self._seconds():
             return None

@@ -120,6 +120,11 @@ class SQLiteStore(Store):
         """One execution's row."""
         return self._read(lambda connection: log.execution(connection, execution))
 
+    async def set_aside(self, execution: str, reason: str) -> None:
+        """Take an open execution out of those that are gone on with."""
+        aside = "UPDATE executions SET finished = ? WHERE name = ? AND finished = ''"
+        await self._writer.commit(lambda connection: connection.execute(aside, (reason, execution)).fetchone())
+
     # --- blobs ---
 
     async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
