@@ -8,10 +8,8 @@ import aiohttp
 import discord
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright, expect
 
 from bot.guild import LocalGuild, Message
-from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM
 from tests.integration.guild.harness import TIMEOUT, Client, Raw, logged_in
 from tests.integration.guild.wires import Wire, Wires
 
@@ -57,15 +55,6 @@ def said(guild: LocalGuild) -> Callable[[str], Awaitable[Message]]:
 
 
 @pytest_asyncio.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
-        yield one
-        await one.close()
-
-
-@pytest_asyncio.fixture
 async def wires(guild: LocalGuild) -> AsyncIterator[Wires]:
     async with aiohttp.ClientSession() as session:
         yield Wires(session, guild)
@@ -78,17 +67,3 @@ async def wire(wires: Wires) -> Wire:
     await one.identify()
     await one.event("GUILD_CREATE")
     return one
-
-
-@pytest_asyncio.fixture
-async def page(browser: Browser, guild: LocalGuild) -> AsyncIterator[Page]:
-    """The page, open and connected; an error in its scripts fails the test."""
-    one = await browser.new_page()
-    errors: list[str] = []
-    one.on("pageerror", lambda error: errors.append(str(error)))
-    one.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
-    one.set_default_timeout(40_000)
-    await one.goto(guild.url)
-    await expect(one.get_by_text("Connected")).to_be_visible()
-    yield one
-    assert errors == []

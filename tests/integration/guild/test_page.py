@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import discord
-import pytest
 from playwright.async_api import Browser, Page, expect
 
 from bot.guild import LocalGuild
 from bot.guild.cdn import png_square
-from tests.integration.guild.browsers import NEEDS_CHROMIUM
 from tests.integration.guild.harness import Client, logged_in
+from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
-pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+__all__ = ["browser", "chromium", "client", "guild", "page"]
+
+pytestmark = ON_THE_PAGE
 
 
 async def write(page: Page, text: str) -> None:

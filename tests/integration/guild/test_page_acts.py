@@ -9,10 +9,12 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bot.guild import LocalGuild
-from tests.integration.guild.browsers import NEEDS_CHROMIUM
 from tests.integration.guild.harness import Client
+from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
-pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+__all__ = ["browser", "chromium", "client", "guild", "page"]
+
+pytestmark = ON_THE_PAGE
 
 
 @pytest.fixture

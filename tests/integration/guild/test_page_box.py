@@ -8,9 +8,11 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bot.guild import LocalGuild
-from tests.integration.guild.browsers import NEEDS_CHROMIUM
+from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, guild, page
 
-pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+__all__ = ["browser", "chromium", "guild", "page"]
+
+pytestmark = ON_THE_PAGE
 
 
 @pytest.fixture

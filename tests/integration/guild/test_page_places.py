@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import discord
-import pytest
 from discord import ui
 from playwright.async_api import Page, Route, expect
 
 from bot.guild import LocalGuild
-from tests.integration.guild.browsers import NEEDS_CHROMIUM
 from tests.integration.guild.harness import Client, logged_in
+from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
-pytestmark = [pytest.mark.chromium, NEEDS_CHROMIUM]
+__all__ = ["browser", "chromium", "client", "guild", "page"]
+
+pytestmark = ON_THE_PAGE
 
 
 def buttons(*custom_ids: str) -> ui.View:
