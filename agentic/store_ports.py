@@ -151,6 +151,7 @@ class Leases(Protocol):
         """Take the thread; the fence grows.  None if another holds it.
 
         It can be taken when it is free, has run out, is already ours, or its owner is provably dead on this host.
+        Raises ``StoreTooNew`` where a newer version wrote what this one would misread.
         """
         ...
 

@@ -6,8 +6,20 @@ import hashlib
 from collections.abc import Sequence
 
 from agentic.core.events import BlobRef, Envelope, Started
-from agentic.errors import LogInvalid
+from agentic.errors import LogInvalid, StoreTooNew
 from agentic.ports import Lease
+
+MIN_READER = "min_reader"
+"""The fact that says from which reader on (``upcasting.READER``) a version may take leases."""
+
+
+def check_reader(needed: str | None, reader: int) -> None:
+    """Raise ``StoreTooNew`` if what is stored needs a later reader."""
+    if int(needed or 1) > reader:
+        raise StoreTooNew(
+            f"a newer Threadwright has written here what this one would misread (it needs reader {needed}, this is"
+            f" {reader}): stop this process and update it; nothing was taken up"
+        )
 
 
 def check_append(execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> None:

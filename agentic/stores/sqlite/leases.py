@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from agentic.core.upcasting import READER
 from agentic.ports import Lease
+from agentic.stores.sqlite import readers
 from agentic.stores.sqlite.connection import Connection
 
 
@@ -20,8 +22,10 @@ def acquire(
     now: float,
     process: str,
     dead: Callable[[str], bool],
+    reader: int = READER,
 ) -> Lease | None:
-    """Take (thread, owner) until then, if nobody alive holds it."""
+    """Take (thread, owner) until then, if nobody alive holds it.  Raises ``StoreTooNew`` for a reader that is too old."""
+    readers.check(connection, reader)
     thread, owner = lease
     row = connection.execute("SELECT fence, owner, until, process FROM leases WHERE thread = ?", (thread,)).fetchone()
     held = cast(tuple[int, str, float, str], row or (0, "", 0.0, ""))

@@ -10,7 +10,7 @@ from typing import cast
 from agentic.core.events import Envelope, Finished, OutboxItem, Started
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreCorrupt
 from agentic.ports import ExecutionRow, Lease
-from agentic.stores.sqlite import blobs, inbox, outbox
+from agentic.stores.sqlite import blobs, inbox, outbox, readers
 from agentic.stores.sqlite.connection import Connection, Value
 from agentic.stores.sqlite.rows import COLUMNS, EventRow, moment, to_envelope, to_row
 
@@ -49,6 +49,8 @@ class Append:
     outbox: tuple[OutboxItem, ...]
     inbox_acks: tuple[str, ...]
     blobs: tuple[blobs.Content, ...]
+    reader: int = 1
+    """The oldest reader that does not misread these events."""
 
     def __call__(self, connection: Connection) -> None:
         """Write it all."""
@@ -64,6 +66,8 @@ class Append:
         blobs.insert(connection, self.blobs)
         outbox.insert(connection, self.outbox)
         inbox.acknowledge(connection, self.inbox_acks)
+        if self.reader > 1:
+            readers.require(connection, self.reader)
 
     def _check(self, connection: Connection) -> int | None:
         place = connection.execute(_PLACE, (self.execution, self.lease.thread)).fetchone()
@@ -100,6 +104,7 @@ def prepare(
     outbox_items: Sequence[OutboxItem],
     inbox_acks: Sequence[str],
     contents: Sequence[blobs.Content],
+    reader: int = 1,
 ) -> Append:
     """An append that was checked, ready for its transaction."""
     first = events[0].event if events else None
@@ -114,6 +119,7 @@ def prepare(
         tuple(outbox_items),
         tuple(inbox_acks),
         tuple(contents),
+        reader,
     )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from pydantic import ValidationError
-
-from agentic.core.events import EVENT, SCHEMA, Envelope
+from agentic.core.events import Envelope
+from agentic.core.upcasting import ShapeUnknown, read_event
 from agentic.errors import StoreCorrupt, StoreTooNew
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,26 +48,20 @@ def to_row(envelope: Envelope) -> EventRow:
 
 
 def to_envelope(execution: str, row: Sequence[object]) -> Envelope:
-    """A row as the envelope it was; ``StoreCorrupt`` if it is not what was written."""
+    """A row as an envelope of today's shapes.
+
+    Raises ``StoreCorrupt`` if it is not what was written, and ``StoreTooNew`` if it holds what only newer versions know.
+    """
     seq, at, fence, version, checksum, cause, build, event = cast(EventRow, row)
     place = f"event {execution}/{seq}"
     if _checksum(execution, seq, at, fence, version, cause, build, event) != checksum:
         raise StoreCorrupt(f"{place} does not match its checksum: restore the database from a backup")
-    if version > SCHEMA:
-        raise StoreTooNew(f"{place} (version {version}) was written by a newer Threadwright: update Threadwright")
     try:
-        return Envelope(
-            execution=execution,
-            seq=seq,
-            at=moment(at),
-            fence=fence,
-            event=EVENT.validate_json(event),
-            cause=cause,
-            build=build,
-            schema_version=version,
-        )
-    except ValidationError as error:
-        raise StoreCorrupt(f"{place} cannot be read: {error}") from error
+        read = read_event(event, version)
+    except ShapeUnknown as unknown:
+        # It is just what was written, so it is not damaged: another version wrote it.
+        raise StoreTooNew(f"{place} was written by a newer Threadwright ({unknown}): update Threadwright") from unknown
+    return Envelope(execution=execution, seq=seq, at=moment(at), fence=fence, event=read, cause=cause, build=build)
 
 
 def micros(at: datetime) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.core.upcasting import READING, Reading
 from agentic.errors import StoreUnavailable
 from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
@@ -31,11 +32,14 @@ PAGE_EVENTS = 200
 class SQLiteStore(Store):
     """Keeps all in one file; several processes may open it, and each thread still has one owner."""
 
-    def __init__(self, writer: Writer, reader: Connection, folder: Path, seconds: Callable[[], float]) -> None:
+    def __init__(
+        self, writer: Writer, reader: Connection, folder: Path, seconds: Callable[[], float], reading: Reading = READING
+    ) -> None:
         self._writer = writer
         self._reader = reader
         self._folder = folder
         self._seconds = seconds
+        self._reading = reading
         self._process = this_process()
         self._closed = False
 
@@ -45,10 +49,12 @@ class SQLiteStore(Store):
         path: Path | str,
         seconds: Callable[[], float] = seconds_since_boot,
         busy_milliseconds: int = BUSY_MILLISECONDS,
+        reading: Reading = READING,
     ) -> SQLiteStore:
         """Open or create the file.
 
-        ``seconds`` is the clock that leases run by; another process that writes is waited for ``busy_milliseconds``.
+        ``seconds`` is the clock that leases run by; another process that writes is waited for ``busy_milliseconds``;
+        ``reading`` is what this version understands.
         Raises ``StoreTooNew``, ``StoreCorrupt`` or ``StoreUnavailable``, each saying what to do.
         """
         path = Path(path)
@@ -57,7 +63,7 @@ class SQLiteStore(Store):
             reader = open_reader(path)
             mark_open(path)
             writer = Writer(connection, busy_milliseconds, lambda: mark_closed(path))
-        return cls(writer, reader, path.parent / "blobs", seconds)
+        return cls(writer, reader, path.parent / "blobs", seconds, reading)
 
     @property
     def counters(self) -> Counters:
@@ -88,7 +94,8 @@ class SQLiteStore(Store):
         check_append(execution, expected_seq, lease, events)
         kept = [await self._keep(ref, content) for ref, content in blobs]
         reach("store.append.before")
-        await self._writer.commit(log.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept))
+        needs = self._reading.needs(envelope.event for envelope in events)
+        await self._writer.commit(log.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept, needs))
         reach("store.append.after")
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -145,7 +152,13 @@ class SQLiteStore(Store):
         reach("lease.acquire.before")
         lease = await self._writer.commit(
             lambda connection: leases.acquire(
-                connection, (thread, owner), self._seconds() + seconds, self._seconds(), self._process, provably_dead
+                connection,
+                (thread, owner),
+                self._seconds() + seconds,
+                self._seconds(),
+                self._process,
+                provably_dead,
+                self._reading.reader,
             )
         )
         reach("lease.acquire.after")
