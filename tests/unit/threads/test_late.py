@@ -210,7 +210,10 @@ async def test_a_damaged_log_concerns_its_own_thread_only() -> None:
         await home.threads.idle("200")
         await home.threads.idle("100")
         assert await home.reasons("200") == ["done"]
-        assert any("damaged" in text and "new thread" in text for text in await home.texts("100"))
+        assert sum("damaged" in text and "new task" in text for text in await home.texts("100")) == 1
+        await home.say("c", thread="100")
+        await home.threads.idle("100")
+        assert await home.reasons("100") == ["damaged", "done"], "it is put aside, and the thread works on"
 
 
 async def test_a_bug_in_the_evaluation_is_no_word_about_an_answer_that_was_given() -> None:
