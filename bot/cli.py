@@ -1,6 +1,7 @@
 """`threadwright setup | run | task | doctor | replay | backup | export | import`.
 
-Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 64 a mistake in the command line or the settings.
+Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
+mistake in the command line or the settings.
 Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
 promise (1.5 s), and `--help` should not wait for a web server.
 """
@@ -40,7 +41,7 @@ def perform(argv: Sequence[str] | None = None) -> int:
     wanted = parser().parse_args(argv)
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
-    from agentic.errors import AgenticError
+    from agentic.errors import AgenticError, StoreCorrupt
     from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
     from bot.state import HomeUnusable
 
@@ -56,6 +57,8 @@ def perform(argv: Sequence[str] | None = None) -> int:
         return MISTAKEN
     except HomeUnusable as unusable:
         return fail(str(unusable))
+    except StoreCorrupt as error:
+        return fail(f"{error}. `threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made.")
     except AgenticError as error:
         return fail(f"Threadwright cannot work like this: {error}. `threadwright doctor` shows every part.")
     except BrokenPipeError:
@@ -83,9 +86,11 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.doctor import doctor
 
         return doctor(settings, as_json=wanted.json)
-    from bot.commandline.replay import replay
+    from bot.commandline.replay import newest, replay
 
-    return replay(settings, wanted.execution)
+    if not wanted.execution:
+        return newest(settings, deciding_again=wanted.verify)
+    return replay(settings, wanted.execution, deciding_again=wanted.verify)
 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
@@ -170,7 +175,14 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     replay = commands.add_parser("replay", help="tell an execution's log as a story, and check it")
-    replay.add_argument("execution", metavar="EXECUTION", help="its id, as /status shows it")
+    replay.add_argument(
+        "execution", nargs="?", default="", metavar="EXECUTION", help="its id, as /status shows it (default: list them)"
+    )
+    replay.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the rules again and show the first decision that is not theirs; exit 4 where other rules decided",
+    )
     add_keeping(commands)
     return whole
 

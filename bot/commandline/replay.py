@@ -1,32 +1,75 @@
-"""`threadwright replay EXECUTION`: reads a log, folds it, tells it as a story and says whether it holds."""
+"""`threadwright replay [EXECUTION] [--verify]`: reads a log, folds it, tells it as a story and says whether it holds.
+
+Without an execution it lists the newest ones.  With ``--verify`` the rules are run again over the decisions in the log.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from agentic.core.events import Envelope
 from agentic.core.evolving import fold
+from agentic.core.verifying import verify
 from agentic.errors import LogInvalid, StoreError
-from agentic.ports import Store
-from bot.commandline.output import fail, say
+from agentic.ports import ExecutionRow, Store
+from bot.commandline.deciding import verdict_of
+from bot.commandline.output import fail, note, say
 from bot.commandline.story import line_of
 from bot.commandline.verdict import broken_promises
 from bot.settings import Settings
 from bot.state import databases, open_store
 
+NEWEST = 20
+UNVERIFIED = 4
+"""The exit code where the log holds, and other rules decided it or a part of it."""
+_BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
-async def replay(settings: Settings, execution: str) -> int:
-    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is not there."""
+
+async def replay(settings: Settings, execution: str, *, deciding_again: bool = False) -> int:
+    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is not there, 4 if it is not verified."""
     for database in databases(settings.home):
         store = open_store(database)
         try:
             if await store.execution(execution) is not None:
-                return await _replay(store, execution, database)
+                return await _replay(store, execution, database, deciding_again)
         finally:
             await store.close()
-    return fail(f"There is no execution {execution!r} below {settings.home}. `/status` in its thread shows its id.")
+    known = "`threadwright replay` lists the newest ones, and `/status` in a thread shows its id."
+    return fail(f"There is no execution {execution!r} below {settings.home}. {known}")
 
 
-async def _replay(store: Store, execution: str, database: Path) -> int:
+async def newest(settings: Settings, *, deciding_again: bool = False) -> int:
+    """List the newest executions; 1 where there is none, or one should be verified and is not named."""
+    if deciding_again:
+        return fail("threadwright replay --verify: name the EXECUTION to verify. Without --verify they are listed.")
+    rows = [row async for row in _rows(settings.home)]
+    rows.sort(key=lambda row: row.started_at or _BEGINNING, reverse=True)
+    if not rows:
+        return fail(f"There is no execution below {settings.home} yet. Begin one: threadwright task 'say hello'")
+    for row in rows[:NEWEST]:
+        began = f"{row.started_at:%Y-%m-%d %H:%M}" if row.started_at else ""
+        say(f"{row.execution}  {began:<16}  {row.finished or 'open':<9}  {_line(row.task)}")
+    more = f", the newest {NEWEST} of {len(rows)}" if len(rows) > NEWEST else ""
+    note(f"\nTimes are UTC{more}. `threadwright replay EXECUTION` tells one as a story; --verify runs the rules again.")
+    return 0
+
+
+async def _rows(home: Path) -> AsyncIterator[ExecutionRow]:
+    for database in databases(home)[: NEWEST + 1]:
+        try:
+            store = open_store(database)
+            try:
+                for row in await store.executions():
+                    yield row
+            finally:
+                await store.close()
+        except StoreError as error:
+            note(f"{database} cannot be read: {error}")
+
+
+async def _replay(store: Store, execution: str, database: Path, deciding_again: bool) -> int:
     try:
         log = [envelope async for envelope in store.read(execution)]
         outcome = await store.read_outcome(execution)
@@ -37,9 +80,23 @@ async def _replay(store: Store, execution: str, database: Path) -> int:
     for envelope in (*log, *outcome):
         if line := line_of(envelope):
             say(f"{envelope.at:%H:%M:%S} {envelope.seq:>4}  {line}")
-    broken = broken_promises(log)
     end = folded.finished.reason if folded.finished else "still open"
     turns = "1 turn" if folded.turn.number == 1 else f"{folded.turn.number} turns"
     say(f"\nFolded: {end}, {turns}, tier {folded.tier}, {folded.spent.tokens} tokens, {folded.spent.usd:.4f} USD.")
+    broken = broken_promises(log, outcome)
     say("The log holds." if not broken else "The log does not hold:\n" + "\n".join(f"- {one}" for one in broken))
-    return 1 if broken else 0
+    verified = _verify(log) if deciding_again else 0
+    return 1 if broken else verified
+
+
+def _verify(log: Sequence[Envelope]) -> int:
+    verification = verify(log)
+    say(verdict_of(verification))
+    if verification.divergence is not None:
+        return 1
+    return UNVERIFIED if verification.others else 0
+
+
+def _line(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else f"{flat[:79]}…"

@@ -5,24 +5,36 @@ from __future__ import annotations
 from agentic.core.events import (
     Asked,
     CallBlock,
+    CancelRequested,
+    CheckpointSaved,
+    CommitCreated,
+    DeadlinePassed,
     Decided,
     Envelope,
     Escalated,
     Evaluated,
+    Event,
     FeedbackGiven,
     Finished,
+    Gated,
     InputReceived,
     Intervened,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
     OwnerChanged,
+    PolicyChanged,
+    Quarantined,
     Reflected,
+    Reported,
+    RulesChanged,
     Started,
     TextBlock,
     ToolFinished,
     ToolStarted,
+    Triaged,
     TurnEnded,
+    WorkspaceRestored,
 )
 
 WIDTH = 160
@@ -30,7 +42,12 @@ WIDTH = 160
 
 def line_of(envelope: Envelope) -> str:
     """One event as a person would tell it, '' for what is of no interest here."""
-    match envelope.event:
+    return told(envelope.event)
+
+
+def told(event: Event) -> str:
+    """An event as a person would tell it, '' for what is of no interest here."""
+    match event:
         case Started() as event:
             return f"{event.requester.name} asked: {_short(event.task)}"
         case InputReceived() as event:
@@ -47,15 +64,15 @@ def line_of(envelope: Envelope) -> str:
             code = "" if event.exit_code is None else f" (exit {event.exit_code})"
             return f"  {event.outcome}{code}: {_short(event.preview)}"
         case _:
-            return _judged(envelope)
+            return _judged(event)
 
 
-def _judged(envelope: Envelope) -> str:
-    match envelope.event:
+def _judged(event: Event) -> str:
+    match event:
         case TurnEnded() as event:
             return f"turn {event.turn} ended, confidence {event.confidence.shown}"
         case Asked() as event:
-            return f"asked the person: {_short(event.text)}"
+            return f"asked the person ({event.sort}): {_short(event.text)}".rstrip()
         case Decided() as event:
             return f"{event.by.name} chose: {_short(event.choice or event.text)}"
         case Intervened() as event:
@@ -63,7 +80,7 @@ def _judged(envelope: Envelope) -> str:
         case Escalated() as event:
             return f"moved from tier {event.from_tier} to {event.to_tier}: {event.trigger}"
         case OwnerChanged() as event:
-            return f"another process went on with it: {event.reason}"
+            return "another process went on with it" + (f": {event.reason}" if event.reason else "")
         case Finished() as event:
             return f"{event.reason}: {_short(event.answer)}"
         case Evaluated() as event:
@@ -73,7 +90,48 @@ def _judged(envelope: Envelope) -> str:
         case Reflected() as event:
             return f"reflection {event.reflection or event.problem}"
         case _:
+            return _kept(event)
+
+
+def _kept(event: Event) -> str:
+    """What happens beside the turns."""
+    match event:
+        case Triaged():
+            return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
+        case Gated():
+            return f"held back {event.call}, because it {event.reason}: {_level(event.who_may)} must allow it"
+        case CancelRequested():
+            return f"ending what runs: {event.reason}"
+        case DeadlinePassed():
+            return f"time is over ({event.ref})"
+        case PolicyChanged():
+            return f"allowed more: {_more(event)}"
+        case Reported():
+            return f"it says: {event.status}, {event.confidence} % sure {_short(event.note)}".rstrip()
+        case CheckpointSaved():
+            why = event.why.replace("_", " ")
+            return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
+        case WorkspaceRestored():
+            return f"files were put back{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
+        case CommitCreated():
+            return f"offered branch {event.branch}: {_short(event.message)}"
+        case RulesChanged():
+            return f"from here on rules of version {event.rules} decide"
+        case Quarantined():
+            return f"left alone: {event.reason}"
+        case _:
             return ""
+
+
+def _more(event: PolicyChanged) -> str:
+    more = (
+        (event.add_turns, "turns"), (event.add_tokens, "tokens"), (event.add_usd, "USD"), (event.add_minutes, "minutes")
+    )  # fmt: skip
+    return ", ".join(f"{number:g} {what}" for number, what in more if number)
+
+
+def _level(level: str) -> str:
+    return f"an {level}" if level[0] in "aeiou" else f"a {level}"
 
 
 def _answered(event: ModelAnswered) -> str:

@@ -84,6 +84,8 @@ def _order(log: Sequence[Envelope]) -> Iterator[str]:
         fence = envelope.fence
         if isinstance(envelope.event, Started) and place > 1:
             yield f"it begins again at {envelope.seq}"
+        if isinstance(envelope.event, WorkspaceRestored):
+            finished = 0  # it was gone on with from there
         if finished:
             yield f"event {envelope.seq} ({envelope.event.kind}) follows the end at {finished}"
         if isinstance(envelope.event, Finished):

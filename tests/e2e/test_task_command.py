@@ -134,13 +134,19 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
         async with started("task", "say hello", "--json", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 0, running.output
         execution = Envelope.model_validate_json(running.said[0]).execution
-        async with started("replay", execution, env=env, cwd=tmp_path) as running:
+        async with started("replay", execution, "--verify", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 0, running.output
         said = "".join(running.said)
         assert "say hello" in said
         assert "hello-from-inside" in said
         assert "The log holds." in said
         assert re.search(r"Folded: done, 2 turns", said), said
+        assert re.search(r"Verified: the rules \(version \d+\) decide again all \d+ decisions in it\.", said), said
+        async with started("replay", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 0, running.output
+        assert re.search(
+            rf"^{execution}  \d{{4}}-\d\d-\d\d \d\d:\d\d  done +say hello$", "".join(running.said), re.MULTILINE
+        )
         async with started("replay", "xnothing", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1
         assert "no execution" in running.output
