@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,28 +16,14 @@ from agentic.world.ladder import chooser
 from bot.clock import SystemClock
 from bot.crowding import ROOM
 from bot.download import download
-from bot.guild.local import LocalGuild
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from tests.faults.staging import guild, scenery
-from tests.faults.whole import Mind, Whole, whole
+from tests.faults.whole import Whole, here, running
 from tests.integration.bot.talking import Scenery
 from tests.unit.threads.house import ANN, Bench, house
 
-__all__ = ["guild", "scenery"]
-
-
-@pytest.fixture
-async def here(guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
-    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
-        yield here
-
-
-async def running(here: Whole, text: str = "hold it") -> int:
-    thread = await here.mention(text)
-    await here.until(lambda: here.mind.asked, "the model is asked")
-    await here.says(thread, "Thinking")
-    return thread
+__all__ = ["guild", "here", "scenery"]
 
 
 # --- 17: edits ----------------------------------------------------------------------------------------------------

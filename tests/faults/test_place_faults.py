@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,23 +12,9 @@ from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
 from bot.progress import MACHINE
 from tests.faults.staging import guild
-from tests.faults.whole import Mind, Whole, whole
+from tests.faults.whole import Mind, Whole, here, running, whole
 
-__all__ = ["guild"]
-
-
-@pytest.fixture
-async def here(guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
-    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
-        yield here
-
-
-async def running(here: Whole, text: str = "hold it") -> int:
-    """A task whose model is thinking."""
-    thread = await here.mention(text)
-    await here.until(lambda: here.mind.asked, "the model is asked")
-    await here.says(thread, "Thinking")
-    return thread
+__all__ = ["guild", "here"]
 
 
 async def test_f13_an_archived_thread_is_unarchived_and_answered(here: Whole) -> None:

@@ -7,7 +7,7 @@ What a task's text says decides what the model does: ``hold`` waits until the te
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,3 +128,18 @@ async def whole(
             await app.online()
             yield Whole(app, guild, mind)
             mind.go.set()
+
+
+@pytest.fixture
+async def here(guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
+    """The whole bot in the test's guild."""
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as one:
+        yield one
+
+
+async def running(here: Whole, text: str = "hold it") -> int:
+    """A task whose model is thinking."""
+    thread = await here.mention(text)
+    await here.until(lambda: here.mind.asked, "the model is asked")
+    await here.says(thread, "Thinking")
+    return thread

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from bot.guild.local import LocalGuild
-from tests.faults.whole import Mind, Whole, whole
+from tests.faults.whole import Mind, Whole, here, running, whole
 
-
-@pytest.fixture
-async def here(guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
-    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
-        yield here
-
-
-async def running(here: Whole, text: str = "hold it") -> int:
-    thread = await here.mention(text)
-    await here.until(lambda: here.mind.asked, "the model is asked")
-    await here.says(thread, "Thinking")
-    return thread
+__all__ = ["here"]
 
 
 async def test_a_direct_message_is_a_session_of_its_own_without_mention_or_thread(here: Whole) -> None:
