@@ -231,10 +231,17 @@ async def test_f65_memory_has_a_limit_and_the_supervisor_outlives_it(ground: Gro
 )
 async def test_f65_growth_of_the_files_is_bounded(ground: Ground, fill: str, word: str) -> None:
     """By bytes and by number, in the workspace and in the home; afterwards a command can clean up."""
-    async with ground.open(workspace=64 * MB, inodes=3000) as sandbox:
+    size, number, slack = (
+        64 * MB,
+        3000,
+        20,
+    )  # left to itself it writes some hundred times as much until its time is over
+    async with ground.open(workspace=size, inodes=number) as sandbox:
         result = await sandbox.exec(fill, timeout=30)
         assert word in result.killed_reason
-        assert result.duration < 30
+        left = [path for top in (ground.workspace, ground.home) for path in top.rglob("*") if path.is_file()]
+        assert sum(path.stat().st_size for path in left) < size * slack
+        assert len(left) < number * slack
         assert (await sandbox.exec("rm -rf /workspace/* ~/f*; echo clean", timeout=20)).text == "clean\n"
 
 
