@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot.commandline.output import say
 from bot.settings import Settings
+from bot.soundness import troubles
 from bot.state import DATABASE, why_unusable
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 async def examine(settings: Settings) -> tuple[Component, ...]:
     """All components, probed beside each other."""
     kept, walls, tiers, places = await asyncio.gather(
-        asyncio.to_thread(store, settings), sandbox(settings), models(settings), discord(settings)
+        asyncio.to_thread(store, settings, thoroughly=True), sandbox(settings), models(settings), discord(settings)
     )
     return (python(), guild(settings), *places, kept, walls, *tiers)
 
@@ -182,8 +183,8 @@ async def discord(settings: Settings) -> tuple[Component, ...]:
     return tuple(rows)
 
 
-def store(settings: Settings) -> Component:
-    """Where events are kept."""
+def store(settings: Settings, *, thoroughly: bool = False) -> Component:
+    """Where events are kept; thoroughly, each row is held against its checksum."""
     if settings.store == "memory":
         return Component("store", "memory", "limited", "THREADWRIGHT_STORE=memory", "everything is lost at the end")
     path = settings.home / DATABASE
@@ -197,26 +198,10 @@ def store(settings: Settings) -> Component:
     if not writable:
         todo = "make it writable, or set THREADWRIGHT_HOME to another folder"
         return Component("store", f"SQLite, {path}", "missing", "the folder cannot be written to", todo)
-    trouble = _database_trouble(path)
-    if trouble:
-        return Component("store", f"SQLite, {path}", "missing", trouble, "restore a copy, or move the file away")
+    for trouble in troubles(settings.home, thoroughly=thoroughly):
+        state: State = "missing" if trouble.stops else "limited"
+        return Component("store", f"SQLite, {settings.home / trouble.file}", state, trouble.what, trouble.todo)
     if free < LEAST_FREE:
-        state: State = "missing" if free < LEAST_TO_START else "limited"
+        state = "missing" if free < LEAST_TO_START else "limited"
         return Component("store", f"SQLite, {path}", state, f"{free // 1_000_000} MB are free", "make room")
     return Component("store", f"SQLite, {path}", "ok", f"durable; {free // 1_000_000_000} GB are free")
-
-
-def _database_trouble(path: Path) -> str:
-    if not path.is_file():
-        return ""
-    from agentic.errors import StoreError
-    from agentic.stores.sqlite import SQLiteStore
-
-    async def look() -> None:
-        await SQLiteStore.open(path).close()
-
-    try:
-        asyncio.run(look())
-    except StoreError as error:
-        return str(error)
-    return ""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from agentic.core.events import OutboxItem
-from agentic.errors import StoreError
+from agentic.errors import StoreCorrupt, StoreError
 from agentic.ports import OutboxRow, Store
 from bot.board import Board
 from bot.composing import Composer
@@ -192,6 +192,9 @@ class Outbox:
         """A fault of ours in the rendering must not keep an answer back: it is shown plainly then."""
         try:
             return await self._composer.compose(item)
+        except StoreCorrupt as damaged:  # the log behind it; what is to be said is whole
+            log.error("item %s is sent as a file: %s", item.key, damaged)
+            return self._composer.as_file(item)
         except StoreError:
             raise
         except Exception:

@@ -63,13 +63,17 @@ async def _run(settings: Settings) -> int:
                     return fail(_not_opened(settings, error))
                 guild = await stack.enter_async_context(opened)
             app = await stack.enter_async_context(App.open(settings, Place(settings.home), guild=guild))
+            unsound: list[str] = []
             try:
                 await app.online()
                 _greet(app)
+                app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
                 app.beside("table", _show_components(app))
                 await app.until(stopped)
             except CannotConnect as error:
                 return fail(str(error))
+            if unsound:
+                return fail(f"{unsound[0]}. It ends here, so that nothing gets worse.")
             note("Ending; what is running goes on after the next start.")
     return 0
 
@@ -98,6 +102,18 @@ def _not_opened(settings: Settings, error: OSError) -> str:
     return (
         f"Port {settings.guild_port} {why}. Set THREADWRIGHT_GUILD_PORT to another one, or to 0 for any that is free."
     )
+
+
+async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: asyncio.Event) -> None:
+    """A database whose pages are broken is not written to any longer than it takes to find out."""
+    from bot.soundness import troubles
+
+    if settings.store != "sqlite":
+        return
+    found = await asyncio.to_thread(troubles, settings.home, thoroughly=False)
+    if stopping := [trouble for trouble in found if trouble.stops]:
+        unsound.append(f"{settings.home / stopping[0].file} is damaged: {stopping[0].what}. {stopping[0].todo}")
+        stopped.set()
 
 
 async def _show_components(app: App) -> None:

@@ -49,8 +49,11 @@ def whole(path: Path, home: Path | None = None) -> tuple[Damage, ...]:
     Of a copy, large contents lie in its ``home``.  Raises ``StoreTooNew`` and ``StoreUnavailable``.
     Takes about a minute for a gigabyte.
     """
-    if damage := pages(path, thoroughly=True):
-        return damage
+    return pages(path, thoroughly=True) or rows(path, home)
+
+
+def rows(path: Path, home: Path | None = None) -> tuple[Damage, ...]:
+    """What of its rows and contents is not what was written, where its pages are good."""
     connection = open_quietly(path)
     try:
         with plainly():
