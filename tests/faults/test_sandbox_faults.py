@@ -231,11 +231,8 @@ async def test_f65_memory_has_a_limit_and_the_supervisor_outlives_it(ground: Gro
 )
 async def test_f65_growth_of_the_files_is_bounded(ground: Ground, fill: str, word: str) -> None:
     """By bytes and by number, in the workspace and in the home; afterwards a command can clean up."""
-    size, number, slack = (
-        64 * MB,
-        3000,
-        20,
-    )  # left to itself it writes some hundred times as much until its time is over
+    size, number = 64 * MB, 3000
+    slack = 20  # left to itself it writes some hundred times as much until its time is over
     async with ground.open(workspace=size, inodes=number) as sandbox:
         result = await sandbox.exec(fill, timeout=30)
         assert word in result.killed_reason
