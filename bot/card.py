@@ -12,7 +12,7 @@ from agentic.core.events import Claim
 from bot.differences import Difference, change_line, inline_diff
 from bot.progress import Progress
 from bot.render import inline, one_line, plain
-from bot.wording import ENDS
+from bot.wording import ENDS, names
 
 WITHOUT_FINISH = "This answer was given without calling finish."
 """What the core notes of an answer that claims nothing; for people it is said differently."""
@@ -22,6 +22,7 @@ LEARNED = "-# learned: "
 FILES_SHOWN = 8
 CLAIMS_SHOWN = 8
 LESSONS_SHOWN = 3
+UNCLEAR_SHOWN = 3
 _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
 
 
@@ -89,8 +90,14 @@ def _claim(claim: Claim) -> str:
 
 def _small(progress: Progress) -> list[str]:
     lines: list[str] = []
+    if progress.unclear:
+        shown = ", ".join(inline(call, 100) for call in progress.unclear[:UNCLEAR_SHOWN])
+        more = f" and {len(progress.unclear) - UNCLEAR_SHOWN} more" if len(progress.unclear) > UNCLEAR_SHOWN else ""
+        lines.append(f"-# ❔ Outcome unknown: {shown}{more}. I was interrupted there and did not repeat it.")
     if progress.changed and progress.checkpoint_problem:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
+    if progress.cut_off:
+        lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
     if progress.lessons:
         shown = " · ".join(plain(one_line(lesson.text, 80), 100) for lesson in progress.lessons[:LESSONS_SHOWN])
         lines.append(f"-# used: {shown}")

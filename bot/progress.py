@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from pydantic import JsonValue
-
 from agentic.core.events import (
     Asked,
     CheckpointSaved,
@@ -26,11 +24,14 @@ from agentic.core.events import (
     FileChange,
     FileRef,
     Finished,
+    HandedOver,
     InputReceived,
     Intervened,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    OwnerChanged,
+    Quarantined,
     Started,
     TextBlock,
     Todo,
@@ -39,16 +40,15 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WorkspaceFound,
 )
+from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
 
 UpdateKind = Literal[
     "turn_start", "turn_complete", "tool_execution", "checkpoint", "escalation", "clarification_request"
 ]  # fmt: skip
 STEPS_KEPT = 40
 FILES_KEPT = 200
-LOOKED_THROUGH = 4_000
-"""Characters of a long text, of which far fewer are shown."""
-_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
 _UPDATES: dict[str, UpdateKind] = {
     "model_requested": "turn_start",
     "turn_ended": "turn_complete",
@@ -62,6 +62,7 @@ _UPDATES: dict[str, UpdateKind] = {
     "model_failed": "escalation",
     "asked": "clarification_request",
     "decided": "clarification_request",
+    "quarantined": "clarification_request",
 }
 MACHINE = "0"
 """Who pauses a thread that is locked, or in which the bot may not speak: no person."""
@@ -69,44 +70,6 @@ MACHINE = "0"
 
 def _as_it_is(text: str) -> str:
     return text
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A tool call: what it does, on what, and what came of it ('' while it runs)."""
-
-    call: str
-    tool: str
-    subject: str
-    outcome: str = ""
-    exit_code: int | None = None
-    seconds: float = 0.0
-    began: datetime | None = None
-    expected: str = ""
-    """What the agent expected of it."""
-    came: str = ""
-    """The last line of what came back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Something between the calls that only a detailed account shows."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What became of one file in all: ``before`` and ``after`` are hashes, '' where it did not exist."""
-
-    path: str
-    before: str
-    after: str
-
-    @property
-    def kind(self) -> Literal["added", "modified", "deleted"]:
-        """What a person would call it."""
-        return "added" if not self.before else "modified" if self.after else "deleted"
 
 
 @dataclass(slots=True)
@@ -140,12 +103,22 @@ class Progress:
     """What is asked is whether something may be done."""
     paused: str | None = None
     """Why it is paused; None while it is not."""
+    crashes: int = 0
+    """How often its process ended in the middle of it, where it is left alone for that."""
+    owners: int = 0
+    cut_off: tuple[str, ...] = ()
+    """Files that were changed by what was cut off with an earlier process."""
+    stop_given: datetime | None = None
+    stopped_in: float | None = None
+    """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
     usd: float = 0.0
     confidence: int | None = None
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
+    unclear: tuple[str, ...] = ()
+    """Calls that were interrupted: nobody knows what came of them."""
     offered: bool = False
     """Some of its work stands on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -185,6 +158,8 @@ class Progress:
         if envelope.seq <= self.seq:
             return
         self.seq, self.latest = envelope.seq, envelope.at
+        if isinstance(envelope.event, InputReceived):
+            self._heard(envelope.event)
         match envelope.event:
             case ModelRequested() | ModelAnswered() | ModelFailed() as event:
                 self._think(event)
@@ -195,6 +170,8 @@ class Progress:
                 self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
             case CommitCreated() as event:
                 self._offer(event)
+            case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
+                self._owned(event)
             case event:
                 self._turn_to(event)
 
@@ -217,7 +194,7 @@ class Progress:
                 Step(
                     event.call,
                     event.tool,
-                    self.hide(_subject(event.arguments))[:300],
+                    self.hide(subject(event.arguments))[:300],
                     began=self.latest,
                     expected=self.hide(event.expectation[:LOOKED_THROUGH])[:200],
                 ),
@@ -230,16 +207,18 @@ class Progress:
                 outcome=event.outcome,
                 exit_code=event.exit_code,
                 seconds=event.seconds,
-                came=self.hide(_last(event.preview))[:200],
+                came=self.hide(last(event.preview))[:200],
             )
+        if event.outcome == "unknown" and isinstance(step, Step):
+            self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
         for change in event.changes:
             self._change(change)
 
     def _change(self, change: FileChange) -> None:
         first = self.touched.get(change.path)
         if first is not None or len(self.touched) < FILES_KEPT:
-            before = first.before if first is not None else _before(change)
-            self.touched[change.path] = Changed(change.path, before, _after(change))
+            before = first.before if first is not None else before(change)
+            self.touched[change.path] = Changed(change.path, before, after(change))
 
     def _enter(self, name: str, what: Step | Remark) -> None:
         self.account[name] = what
@@ -283,6 +262,26 @@ class Progress:
             case _:
                 pass
 
+    def _heard(self, event: InputReceived) -> None:
+        if event.author.id != MACHINE and event.sort != "feedback":
+            self.crashes = self.owners = 0
+        if event.sort == "stop" and self.stop_given is None:
+            self.stop_given = self.latest
+
+    def _owned(self, event: OwnerChanged | HandedOver | Quarantined | WorkspaceFound) -> None:
+        """Its process ended, in order or not; another has it, or nobody."""
+        if isinstance(event, Quarantined):
+            self.crashes, self.thinking = max(self.owners, 1), False
+        elif not isinstance(event, WorkspaceFound):
+            self.owners += 1 if isinstance(event, OwnerChanged) else -1
+        else:
+            self._find(event)
+
+    def _find(self, event: WorkspaceFound) -> None:
+        for change in event.changes:
+            self._change(change)
+        self.cut_off = tuple(dict.fromkeys((*self.cut_off, *(change.path for change in event.changes))))
+
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
         self.started, self.tier = self.latest, event.policy.starting_tier
@@ -290,6 +289,8 @@ class Progress:
         self.lessons = event.lessons
 
     def _ended(self, event: Finished) -> Finished:
+        if self.stop_given is not None and self.latest is not None:
+            self.stopped_in = max((self.latest - self.stop_given).total_seconds(), 0.0)
         fields = ("text", "command", "file", "note")
         claims = tuple(
             claim.model_copy(update={name: self.hide(getattr(claim, name)) for name in fields})
@@ -316,25 +317,3 @@ def update_of(event: Event) -> UpdateKind | None:
     if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
         return "clarification_request"
     return _UPDATES.get(event.kind)
-
-
-def _subject(arguments: dict[str, JsonValue]) -> str:
-    for name in _SUBJECTS:
-        value = arguments.get(name)
-        if isinstance(value, str) and value.strip():
-            return value[:LOOKED_THROUGH]
-    return ""
-
-
-def _last(preview: str) -> str:
-    lines = preview[-LOOKED_THROUGH:].split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def _before(change: FileChange) -> str:
-    """A hash, or what stands for one where nobody knows it: only an added file was not there before."""
-    return "" if change.kind == "added" else change.sha_before or "?"
-
-
-def _after(change: FileChange) -> str:
-    return "" if change.kind == "deleted" else change.sha_after or "??"

@@ -28,7 +28,7 @@ async def until(path: Path) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_killed_process_goes_on_without_running_the_command_twice(tmp_path: Path) -> None:
+async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tmp_path: Path) -> None:
     command = "echo once >> runs.txt; sleep 120"
 
     def script(request: CapturedRequest) -> Reply:
@@ -47,8 +47,35 @@ async def test_a_killed_process_goes_on_without_running_the_command_twice(tmp_pa
             assert len(endpoint.requests) == 2
             assert "unknown" in endpoint.requests[1].answers[0].text
             said = [message.text for message in await bot.person.reads(thread)]
-            assert sum("It is done." in text for text in said) == 1
+            answers = [text for text in said if "It is done." in text]
+            assert len(answers) == 1
+            assert re.search(r"Outcome unknown: .*once >> runs\.txt", answers[0])
             assert await bot.running.end() == 0
+
+
+async def test_f74_a_read_whose_result_was_lost_runs_again_and_a_command_does_not(tmp_path: Path) -> None:
+    """Killed when the call has had its effect, and before its result is noted."""
+
+    def script(request: CapturedRequest) -> Reply:
+        if not request.answers:
+            return Reply(calls=(("shell", {"command": "echo seven | tee -a kept.txt"}),))
+        return Reply(calls=(("read", {"path": "kept.txt"}),)) if len(request.messages) < 4 else FINISH
+
+    async with asyncio.timeout(150), ScriptedEndpoint.start(script) as endpoint:
+        dies = {"THREADWRIGHT_FAILPOINT": "tool.effect.after"}
+        async with living(tmp_path, endpoint, **dies) as bot:
+            thread = await bot.person.mention("count")
+            assert await bot.running.ended() == -9
+        async with living(tmp_path, endpoint, **dies) as bot:
+            assert await bot.running.ended() == -9
+        async with living(tmp_path, endpoint) as bot:
+            await bot.person.sees(thread, r"It is done\.")
+            said = [message.text for message in await bot.person.reads(thread)]
+            assert sum("outcome is unknown" in text for text in said) == 1
+            assert (bot.workspace(thread) / "kept.txt").read_text() == "seven\n"
+            read, wrote = endpoint.requests[-1].answers[-1].text, endpoint.requests[-1].answers[0].text
+            assert "seven" in read
+            assert "unknown" in wrote
 
 
 async def test_what_a_failing_command_said_reaches_the_next_attempt_of_its_thread_and_no_other(tmp_path: Path) -> None:

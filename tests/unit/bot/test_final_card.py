@@ -124,3 +124,12 @@ def test_an_answer_without_evidence_says_so_in_plain_words() -> None:
     text = card("42.", after(STARTED, Finished(reason="done", answer="42.", claims=(claim,))))
     assert text.endswith("◻ I gave no evidence for this answer.")
     assert "finish" not in text
+
+
+def test_what_nobody_knows_the_outcome_of_is_said_in_the_answer_too() -> None:
+    calls = [event for number in range(1, 6) for event in (called(number), ended(number, outcome="unknown"))]
+    progress = after(STARTED, *calls, called(6), ended(6), Finished(reason="done", answer=""))
+    line = card("Done.", progress).splitlines()[-1]
+    assert line.startswith("-# ❔ Outcome unknown: `")
+    assert line.count("`") == 6
+    assert "and 2 more. I was interrupted there and did not repeat it." in line
