@@ -59,7 +59,8 @@ class Tasks(commands.Cog):
             if self.bot.watermarks.known(message.id):
                 return
             with self.bot.watermarks.taking(channel, message.id):
-                await _done(await self._take(message))
+                acknowledgement = await self._take(message)
+            await _done(acknowledgement)
             return
         async with self.bot.lanes.lane(channel):
             await self.bot.catching.close(channel)
