@@ -55,7 +55,12 @@ async def learn(learning: Learning, execution: str) -> None:
 
 async def catch_up(store: Store, learning: Learning) -> None:
     """Evaluate what had ended, but was not evaluated, when the process did."""
-    for row in (await store.executions())[-RECENT:]:
+    try:
+        rows = await store.executions()
+    except AgenticError as error:
+        log.error("what had ended cannot be read: %s", error)
+        return
+    for row in rows[-RECENT:]:
         elsewhere = await store.fact(f"imported: {row.execution}")
         if row.finished and not elsewhere and not await _evaluated(store, row):
             await learn(learning, row.execution)

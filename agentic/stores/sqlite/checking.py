@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import cast
 
 import apsw
+from pydantic import ValidationError
 
+from agentic.core.events import InboxItem, OutboxItem
 from agentic.errors import StoreCorrupt, StoreError, StoreTooNew
 from agentic.stores.sqlite import blobs
 from agentic.stores.sqlite.connection import Connection
@@ -58,7 +60,7 @@ def rows(path: Path, home: Path | None = None) -> tuple[Damage, ...]:
     try:
         with plainly():
             check(connection, path)
-            found = (*_logs(connection), *_contents(connection, (home or path.parent) / "blobs"))
+            found = (*_logs(connection), *_items(connection), *_contents(connection, (home or path.parent) / "blobs"))
     except StoreTooNew:
         raise
     except StoreCorrupt as corrupt:
@@ -85,6 +87,19 @@ def _logs(connection: Connection) -> Iterator[Damage]:
                 continue
             if seqs != list(range(1, len(seqs) + 1)):
                 yield Damage(f"{table} are missing from the log of {name}", cast(str, name))
+
+
+def _items(connection: Connection) -> Iterator[Damage]:
+    kinds: tuple[tuple[str, str, type[InboxItem | OutboxItem]], ...] = (
+        ("inbox", "SELECT id, thread, item FROM inbox WHERE item IS NOT NULL", InboxItem),
+        ("outbox", "SELECT key, thread, item FROM outbox WHERE delivered IS NULL", OutboxItem),
+    )
+    for box, select, kind in kinds:
+        for name, thread, item in list(connection.execute(select)):
+            try:
+                kind.model_validate_json(cast(str, item))
+            except ValidationError:
+                yield Damage(f"{box} item {name} of thread {thread} cannot be read and is lost")
 
 
 def _contents(connection: Connection, folder: Path) -> Iterator[Damage]:

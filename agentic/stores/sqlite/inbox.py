@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import cast
+
+from pydantic import ValidationError
 
 from agentic.core.events import InboxItem
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.rows import micros
+
+log = logging.getLogger(__name__)
 
 
 def put(connection: Connection, item: InboxItem) -> bool:
@@ -27,10 +32,18 @@ def acknowledge(connection: Connection, ids: Sequence[str]) -> None:
 
 def pending(connection: Connection, thread: str) -> list[InboxItem]:
     """What waits for this thread, oldest first."""
-    rows = connection.execute(
-        "SELECT item FROM inbox WHERE thread = ? AND item IS NOT NULL ORDER BY at, position", (thread,)
-    )
-    return [InboxItem.model_validate_json(cast(str, row[0])) for row in rows]
+    waiting = "SELECT id, item FROM inbox WHERE thread = ? AND item IS NOT NULL ORDER BY at, position"
+    rows = list(connection.execute(waiting, (thread,)))
+    return [item for id, text in rows if (item := _read(cast(str, id), cast(str, text))) is not None]
+
+
+def _read(id: str, text: str) -> InboxItem | None:
+    """None for one that is damaged: it stays, ``threadwright doctor`` names it, and the others are taken in."""
+    try:
+        return InboxItem.model_validate_json(text)
+    except ValidationError:
+        log.error("inbox item %s is damaged and is not taken in: `threadwright doctor` shows more", id)
+        return None
 
 
 def pending_threads(connection: Connection) -> list[str]:

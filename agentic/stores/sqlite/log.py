@@ -140,7 +140,8 @@ def append_outcome(connection: Connection, execution: str, events: Sequence[Enve
 
 def read(connection: Connection, execution: str, after: int, limit: int) -> list[Envelope]:
     """Up to ``limit`` events of the log after ``after``."""
-    rows = connection.execute(f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (execution, after, limit))
+    # All rows first: a row that cannot be read must not leave the statement open, and with it an old state to be read.
+    rows = list(connection.execute(f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (execution, after, limit)))
     envelopes = [to_envelope(execution, row) for row in rows]
     if envelopes and envelopes[-1].seq != max(after, 0) + len(envelopes):
         raise StoreCorrupt(f"events are missing from the log of {execution}: restore the database from a backup")
@@ -149,7 +150,7 @@ def read(connection: Connection, execution: str, after: int, limit: int) -> list
 
 def read_outcome(connection: Connection, execution: str) -> list[Envelope]:
     """The whole outcome stream."""
-    rows = connection.execute(f"{_OUTCOMES} ORDER BY seq", (execution,))
+    rows = list(connection.execute(f"{_OUTCOMES} ORDER BY seq", (execution,)))
     return [to_envelope(execution, row) for row in rows]
 
 
@@ -158,7 +159,7 @@ def executions(connection: Connection, thread: str | None, open_only: bool) -> l
     where = [*(["thread = :thread"] if thread is not None else []), *(["finished = ''"] if open_only else [])]
     condition = f"WHERE {' AND '.join(where)}" if where else ""
     bindings = {"thread": thread} if thread is not None else {}
-    return [_row(row) for row in connection.execute(f"{_EXECUTION} {condition} ORDER BY id", bindings)]
+    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} {condition} ORDER BY id", bindings))]
 
 
 def execution(connection: Connection, name: str) -> ExecutionRow | None:

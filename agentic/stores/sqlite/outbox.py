@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import cast
 
 import orjson
+from pydantic import ValidationError
 
 from agentic.core.events import OutboxItem
 from agentic.errors import StoreError
 from agentic.ports import OutboxRow
-from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.connection import Connection, Value
+
+log = logging.getLogger(__name__)
+
+LOST = (
+    "⚠️ Something that I had to say here was damaged on the disk before I could say it, and is lost. Ask me again; whoever "
+    "runs the bot: `threadwright doctor` shows more."
+)
 
 _ROW = "SELECT position, item, delivered FROM outbox"
 _BY_MESSAGE = f"{_ROW} WHERE position = (SELECT item FROM receipts WHERE message = ?)"
@@ -45,7 +54,7 @@ def waiting(connection: Connection, thread: str | None) -> list[OutboxRow]:
         rows = connection.execute(f"{_ROW} WHERE delivered IS NULL ORDER BY position")
     else:
         rows = connection.execute(f"{_ROW} WHERE delivered IS NULL AND thread = ? ORDER BY position", (thread,))
-    return [_row(row) for row in rows]
+    return [_readable(connection, row) for row in list(rows)]
 
 
 def by_key(connection: Connection, key: str) -> OutboxRow | None:
@@ -58,6 +67,21 @@ def by_message(connection: Connection, message: str) -> OutboxRow | None:
     """The item that became this message."""
     row = connection.execute(_BY_MESSAGE, (message,)).fetchone()
     return None if row is None else _row(row)
+
+
+def _readable(connection: Connection, values: tuple[Value, ...]) -> OutboxRow:
+    """The row; in the place of one that is damaged, a word that something is lost, so that what follows it goes on."""
+    try:
+        return _row(values)
+    except ValidationError:
+        key, thread = connection.execute(
+            "SELECT key, thread FROM outbox WHERE position = ?", values[:1]
+        ).fetchone() or ("", "")
+        log.error("outbox item %s is damaged; its thread is told that something is lost", key)
+        lost = OutboxItem(
+            key=cast(str, key), thread=cast(str, thread), execution="", sort="notice", text=LOST, notify=True
+        )
+        return OutboxRow(lost, cast(int, values[0]))
 
 
 def _row(values: object) -> OutboxRow:

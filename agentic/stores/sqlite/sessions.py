@@ -40,7 +40,7 @@ def one(connection: Connection, thread: str) -> SessionRow | None:
 
 def every(connection: Connection) -> list[SessionRow]:
     """All of them, last accessed first."""
-    return [_row(row) for row in connection.execute(f"{_ROW} ORDER BY accessed DESC NULLS LAST, thread")]
+    return [_row(row) for row in list(connection.execute(f"{_ROW} ORDER BY accessed DESC NULLS LAST, thread"))]
 
 
 def set_fact(connection: Connection, key: str, value: str) -> None:

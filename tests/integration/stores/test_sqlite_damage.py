@@ -12,10 +12,11 @@ import pytest
 from agentic.core.events import Envelope
 from agentic.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.checking import whole
 from agentic.stores.sqlite.opening import version_problem
 from agentic.stores.sqlite.schema import MIGRATIONS, prepare
 from tests.integration.stores.processes import acknowledged, process
-from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite
+from tests.integration.stores.samples import begin, envelopes, inbox_item, log_of, notes, outbox_item, sqlite
 
 
 async def written(folder: Path) -> list[Envelope]:
@@ -124,6 +125,48 @@ async def test_f83_a_damaged_blob_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreCorrupt, match="missing"):
             await store.get_blob(large.sha)
         assert await store.get_blob(small.sha) == b"small" * 100
+
+
+async def test_f83_what_waits_behind_a_damaged_row_goes_on_and_reads_stay_fresh(tmp_path: Path) -> None:
+    async with sqlite(tmp_path) as store:
+        lease = await begin(store)
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(30)))
+        await store.put_outbox([outbox_item("k1"), outbox_item("k2")])
+        await store.put(inbox_item("1"))
+        await store.put(inbox_item("2", minute=1))
+        other = apsw.Connection(str(tmp_path / "threadwright.db"))
+        other.execute("UPDATE outbox SET item = replace(item, 'key', 'k\"y') WHERE key = 'k1'")
+        other.execute("UPDATE inbox SET item = replace(item, '{', '[') WHERE id = '1'")
+        other.execute("UPDATE events SET fence = 9 WHERE seq = 5")
+        other.close()
+        first, second = await store.undelivered("thread")
+        assert (first.item.key, "is lost" in first.item.text, second.item.text) == ("k1", True, "hello")
+        assert [item.id for item in await store.pending("thread")] == ["2"]
+        with pytest.raises(StoreCorrupt) as refused:
+            await log_of(store, "x1")
+        await store.delivered("k1", ["m1"])
+        assert [row.item.key for row in await store.undelivered()] == ["k2"], f"a read after {refused.value!r} is fresh"
+        said = [each.what for each in whole(tmp_path / "threadwright.db")]
+        assert len(said) == 2
+        assert "x1/5" in said[0]
+        assert "inbox item 1 of thread thread" in said[1]
+
+
+def test_f86_before_a_migration_a_copy_is_kept_and_only_the_newest_stay(tmp_path: Path) -> None:
+    path = tmp_path / "threadwright.db"
+    for version in range(1, 5):
+        connection = apsw.Connection(str(path))
+        prepare(connection, path, (*MIGRATIONS, *[f"CREATE TABLE more{n} (a)" for n in range(1, version)]))
+        connection.execute("INSERT INTO facts VALUES (?, 'kept')", (str(version),))
+        connection.close()
+    newest = len(MIGRATIONS) + 3
+    assert sorted(each.name for each in tmp_path.glob("*.before-*")) == [
+        f"threadwright.db.before-{newest - 1}", f"threadwright.db.before-{newest}",
+    ]  # fmt: skip
+    copy = apsw.Connection(str(tmp_path / f"threadwright.db.before-{newest}"))
+    assert [row[0] for row in copy.execute("SELECT key FROM facts ORDER BY key")] == ["1", "2", "3"]
+    assert copy.pragma("user_version") == newest - 1
+    copy.close()
 
 
 async def test_f86_a_schema_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
