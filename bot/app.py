@@ -159,7 +159,7 @@ class App:
         policy = policy_from(settings, models.tiers, attended=place.attended)
 
         async def missed(thread: str) -> None:
-            await bot.catching.before_going_on()
+            await bot.catching.before_going_on(thread)
 
         courtesy = Courtesy()
         ground = Ground(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SECONDS = 15.0
 """So long what comes live in a channel waits until its gap is closed."""
 FIRST_SECONDS = 20.0
-"""So long what was running waits for what was said meanwhile; then it goes on."""
+"""So long what was running waits for what was said meanwhile while nothing can be read; then it goes on."""
 AGAIN = (5.0, 20.0, 60.0)
 """A channel that could not be read is tried again after so many seconds."""
 AT_ONCE = 8
@@ -60,7 +60,10 @@ class CatchingUp:
         self.stops: Stops | None = None
         self.caught_up = asyncio.Event()
         """No gap is open."""
-        self._first = asyncio.Event()
+        self._listed = asyncio.Event()
+        """It is known what has to be read before what was running goes on."""
+        self._unread: dict[str, asyncio.Event] = {}
+        """Threads in which something runs; set once what was said there meanwhile was read."""
         self._sweep: asyncio.Task[None] | None = None
 
     def connected(self) -> None:
@@ -78,11 +81,19 @@ class CatchingUp:
         if self._sweep is not None:
             self._sweep.cancel()
 
-    async def before_going_on(self) -> None:
-        """Wait until what was said in threads where something runs has been read; not for ever."""
+    async def before_going_on(self, thread: str) -> None:
+        """Wait until what was said in a thread has been read; where nothing at all can be read, not for ever."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_SECONDS):
-                await self._first.wait()
+                await self._listed.wait()
+        waiting = self._unread.get(thread)
+        while waiting is not None and not waiting.is_set():
+            left = len(self._unread)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_SECONDS):
+                    await waiting.wait()
+            if len(self._unread) == left:
+                return
 
     async def close(self, channel: str) -> bool:
         """Close the gap of one channel, whose lane is held; False where it could not be read."""
@@ -164,8 +175,7 @@ class CatchingUp:
             await self._close_running()
         except AgenticError as error:
             log.warning("what was missed cannot be read: %s", error)
-        finally:
-            self._first.set()
+        self._now_unread(())
         left = await self._close_each(await self._channels())
         for pause in AGAIN:
             if not left:
@@ -176,13 +186,40 @@ class CatchingUp:
         self.caught_up.set()
 
     async def _close_running(self) -> None:
-        store = self._bot.store
-        for row in await store.executions(open_only=True):
-            await self._in_lane(row.thread)
-            session = await store.session(row.thread)
-            if self.stops is not None and session is not None:
-                await self.stops(row, session, await self._message_of(row))
+        rows = await self._bot.store.executions(open_only=True)
+        self._now_unread([row.thread for row in rows])
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def one(row: ExecutionRow) -> None:
+            async with room:
+                try:
+                    await self._close_running_in(row)
+                except AgenticError as error:
+                    log.warning("thread %s: what was missed there cannot be read: %s", row.thread, error)
+                self._was_read(row.thread)
+
+        async with asyncio.TaskGroup() as group:
+            for row in rows:
+                group.create_task(one(row))
         await self._bot.tending.look_all()
+
+    async def _close_running_in(self, row: ExecutionRow) -> None:
+        """One thread in which something runs: what was said, and the 🛑 that was given."""
+        await self._in_lane(row.thread)
+        session = await self._bot.store.session(row.thread)
+        if self.stops is not None and session is not None:
+            await self.stops(row, session, await self._message_of(row))
+
+    def _now_unread(self, threads: Sequence[str]) -> None:
+        """These have to be read, and no others; whoever waits for one since an earlier session goes on waiting."""
+        for thread in self._unread.keys() - set(threads):
+            self._was_read(thread)
+        self._unread = {thread: self._unread.get(thread) or asyncio.Event() for thread in threads}
+        self._listed.set()
+
+    def _was_read(self, thread: str) -> None:
+        if (waiting := self._unread.pop(thread, None)) is not None:
+            waiting.set()
 
     async def _message_of(self, row: ExecutionRow) -> str:
         """The task's own message: the inbox item that an execution's id is made from."""

@@ -199,6 +199,26 @@ async def test_f23_a_stop_given_while_the_bot_is_down_is_read_before_anything_go
         assert mind.asked == []
 
 
+async def test_f23_what_was_running_waits_for_its_own_thread_to_be_read_and_for_no_other(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        quick, slow = await here.mention("hold it quick"), await here.mention("hold it slow")
+        await here.says(quick, "Thinking")
+        await here.says(slow, "Thinking")
+        await here.app.threads.close()
+    await guild.post(slow, "stop")
+    guild.misbehave(Rule(f"GET */channels/{slow}/messages*", Delayed(6.0), times=2))
+    mind = Mind()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        await here.until(lambda: mind.asked, "the thread that was read goes on")
+        assert not here.app.bot.catching.caught_up.is_set(), "the other thread was read before"
+        assert await here.ended(quick) == ["done"]
+        assert await here.ended(slow) == ["stopped"]
+        assert len(mind.asked) == 1
+
+
 async def test_f2_a_task_that_was_deleted_while_the_bot_was_down_is_cancelled(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
