@@ -80,8 +80,11 @@ async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGe
         yield
     finally:
         watcher.cancel()
-        await asyncio.wait((watcher,))
-        await sides.end()
+        try:
+            await asyncio.wait((watcher,))
+            await sides.end()
+        finally:
+            session.siding = False
 
 
 class _Sides:
@@ -100,20 +103,16 @@ class _Sides:
                     self._asked[item.id] = (item, asyncio.Event())
                     task = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
                     self._begun[item.id] = task
+                    session.siding = True  # a stop that comes between the execution's end and `end` holds for these
             await session.aside.wait()
 
     async def end(self) -> None:
         """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next."""
         running = {id: task for id, task in self._begun.items() if not task.done()}
-        if not running:
-            return
-        self._session.siding = True
-        try:
+        if running:
             await self._answered([*running.values()])
-            if self._session.halt.is_set():
-                await self._stop([id for id, task in running.items() if not task.done()])
-        finally:
-            self._session.siding = False
+        if self._session.halt.is_set():
+            await self._stop([id for id, task in running.items() if not task.done()])
         left = [task for task in running.values() if not task.done()]
         for task in left:
             task.cancel()
