@@ -17,6 +17,6 @@ def taken_up(execution: Execution, started: Started | None, lease: Lease) -> tup
         return (started.model_copy(update={"rules": RULES_VERSION}),)
     if execution.finished is not None:
         return ()
-    owner = (OwnerChanged(worker=lease.owner),) if execution.fence != lease.fence else ()
+    owner = (OwnerChanged(worker=lease.owner, lost=execution.beside),) if execution.fence != lease.fence else ()
     rules = (RulesChanged(rules=RULES_VERSION),) if execution.rules != RULES_VERSION else ()
     return (*owner, *rules)

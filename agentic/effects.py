@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from agentic.core.actions import Think
+from agentic.core.actions import Checkpoint, Inspect, Think
 from agentic.core.conversation import Prompt
 from agentic.core.events import (
     Asked,
@@ -25,12 +25,17 @@ from agentic.core.events import (
     Part,
     ToolFinished,
     ToolStarted,
+    WorkspaceFound,
 )
 from agentic.core.execution import Call, Execution
+from agentic.core.owning import base
 from agentic.errors import AgenticError, ModelError, SandboxUnavailable
-from agentic.ports import Answer, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
+from agentic.ports import Answer, Found, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
 
 Blob = tuple[BlobRef, bytes]
+FOUND = 200
+"""So many files are named."""
+INTERRUPTED = "It was ended in the middle, because the bot was restarted. What it had done by then is done."
 
 
 def answered(request: str, answer: Answer) -> ModelAnswered:
@@ -70,6 +75,14 @@ def cancelled(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
     return ToolFinished(call=ref, outcome="cancelled", preview="Cancelled while it ran.")
 
 
+def interrupted(execution: Execution, ref: str) -> ToolFinished | None:
+    """The result of an effect that ends with its process; None for what its next owner begins again, or counts as lost."""
+    call = next((known for known in execution.calls_in_flight if known.id == ref), None)
+    if call is None or call.intent is None or call.intent.effect != "unkeyed":
+        return None
+    return ToolFinished(call=ref, outcome="cancelled", preview=INTERRUPTED)
+
+
 def unacknowledged(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
     """The result of an effect that was cancelled and did not say that it ended."""
     ended = cancelled(execution, ref)
@@ -104,6 +117,31 @@ def saved(execution: Execution, moment: Moment, came_to: Saved) -> CheckpointSav
         why=moment,
         not_kept=came_to.not_kept,
     )
+
+
+async def surveyed(
+    action: Checkpoint | Inspect, toolbox: Toolbox, execution: Execution, seconds: float
+) -> Callable[[Execution], CheckpointSaved | WorkspaceFound]:
+    """What the workspace is saved as, or is found to be."""
+    if isinstance(action, Checkpoint):
+        return await checkpointed(toolbox, action.moment, seconds)
+    return await inspected(toolbox, execution, seconds)
+
+
+async def checkpointed(toolbox: Toolbox, moment: Moment, seconds: float) -> Callable[[Execution], CheckpointSaved]:
+    """The same as the log keeps it."""
+    came_to = await checkpoint(toolbox, moment, seconds)
+    return lambda execution: saved(execution, *came_to)
+
+
+async def inspected(toolbox: Toolbox, execution: Execution, seconds: float) -> Callable[[object], WorkspaceFound]:
+    """What an earlier owner left in the workspace without a result that says so."""
+    try:
+        async with asyncio.timeout(seconds):
+            found = await toolbox.inspect(base(execution), execution.unsaved)
+    except TimeoutError:
+        found = Found(problem=f"looking at the workspace took longer than {seconds:g} s")
+    return lambda _: WorkspaceFound(changes=found.changes[:FOUND], problem=found.problem)
 
 
 def gated(call: Call, prepared: Prepared, state: str) -> Gated:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, assert_never
 
 from agentic import effects
 from agentic.beginning import taken_up
-from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think, Timer, UseTools, Wait
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, Timer, UseTools, Wait
 from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
@@ -23,9 +24,9 @@ from agentic.core.events import (
     CancelRequested,
     DeadlinePassed,
     Finished,
+    HandedOver,
     ModelFailed,
     ModelRequested,
-    Moment,
     Perceived,
     Started,
     ToolFinished,
@@ -36,14 +37,18 @@ from agentic.core.prompt import build_prompt
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
 from agentic.errors import SandboxUnavailable
-from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Saved, Sink, Store, Toolbox
+from agentic.leaving import Leaving
+from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.recording import Recorder
 from agentic.segments import SegmentKeeper
+from agentic.surveying import Survey
 
 PERCEIVE_SECONDS = 5.0
-CHECKPOINT_SECONDS = 120.0
-"""So long saving the workspace may take; then the work begins without a way back, which is told."""
+LEAVE_SECONDS = 3.0
+"""So long a copy of the workspace may take where the process ends."""
+SURVEY_SECONDS = 120.0
+"""So long saving the workspace may take, or looking at it; then work goes on without, which is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,10 @@ class Loop:
     sinks: tuple[Sink, ...] = ()
     build: str = ""
     caps: DailyCaps = NO_CAPS
+    leaving: Leaving = field(default_factory=Leaving)
 
     async def run(
-        self,
-        lease: Lease,
-        execution: str,
-        toolbox: Toolbox,
-        doorbell: asyncio.Event,
-        started: Started | None = None,
+        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
     ) -> Execution:
         """Run an execution to its end: a new one (``started``) or one from its log.
 
@@ -90,7 +91,7 @@ class _Running:
         self._bell: asyncio.Task[bool] | None = None
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
-        self._saving: asyncio.Task[tuple[Moment, Saved]] | None = None
+        self._survey = Survey(recorder, self._surveyed)
         self._looks: set[asyncio.Task[str]] = set()
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
@@ -107,31 +108,38 @@ class _Running:
                 await self._drain()
             await self._raise_bug()
             action = decide(self._execution)
-            match action:
-                case Record(events):
-                    self._recorder.note(*events)
-                case Ask(asked):
-                    self._recorder.note(asked)
-                case Think():
-                    await self._think(action)
-                case UseTools(calls):
-                    await self._use_tools(calls)
-                case Checkpoint():
-                    await self._checkpoint(action)
-                case Cancel():
-                    await self._cancel(action)
-                case Wait(timers):
-                    await self._wait(timers)
-                case Finish(finished):
-                    await self._finish(finished)
-                case _:
-                    assert_never(action)
+            if self._loop.leaving.from_here(action, self._loop.clock.monotonic(), running=bool(self._effects)):
+                await self._leave()
+                break
+            await self._perform(action)
         await self._recorder.commit()
         return self._execution
 
+    async def _perform(self, action: Action) -> None:
+        match action:
+            case Record(events):
+                self._recorder.note(*events)
+            case Ask(asked):
+                self._recorder.note(asked)
+            case Think():
+                await self._think(action)
+            case UseTools(calls):
+                await self._use_tools(calls)
+            case Checkpoint() | Inspect():
+                self._survey.begin(partial(effects.surveyed, action, self._toolbox, self._execution, SURVEY_SECONDS))
+                await self._wait(action.timers)
+            case Cancel():
+                await self._cancel(action)
+            case Wait(timers):
+                await self._wait(timers)
+            case Finish(finished):
+                await self._finish(finished)
+            case _:
+                assert_never(action)
+
     async def end_effects(self) -> None:
         """Nothing that this run began goes on after it."""
-        own = (self._bell, self._looking, self._insisting, self._saving)
+        own = (self._bell, self._looking, self._insisting, self._survey.task)
         if await late_to_end((*own, *self._looks, *self._effects.values())):
             await settled(self._toolbox)
 
@@ -235,22 +243,9 @@ class _Running:
             return None
         return look.result()
 
-    async def _checkpoint(self, action: Checkpoint) -> None:
-        """Saving runs beside the loop, so that a stop, a pause and the cap on time take hold meanwhile."""
-        if self._saving is None:
-            self._saving = asyncio.create_task(effects.checkpoint(self._toolbox, action.moment, CHECKPOINT_SECONDS))
-            self._saving.add_done_callback(self._saved)
-        await self._wait(action.timers)
-
-    def _saved(self, saving: asyncio.Task[tuple[Moment, Saved]]) -> None:
-        """Noted as soon as it ends, whatever the loop waits for by then."""
-        self._saving = None
+    def _surveyed(self, bug: BaseException | None) -> None:
         self._ended_since = True
-        if saving.cancelled():
-            return
-        self._bug = saving.exception() or self._bug
-        if saving.exception() is None:
-            self._recorder.note(effects.saved(self._execution, *saving.result()))
+        self._bug = bug or self._bug
 
     async def _cancel(self, action: Cancel) -> None:
         self._recorder.note(CancelRequested(refs=action.refs, reason=action.reason))
@@ -276,11 +271,12 @@ class _Running:
     async def _wait(self, timers: tuple[Timer, ...]) -> None:
         await self._recorder.commit()
         if not self._ended_since and not self._doorbell.is_set():
-            due = min(timers, key=lambda timer: timer.at, default=None)
+            due = self._seconds_to(min(timers, key=lambda timer: timer.at, default=None))
+            due = self._loop.leaving.patience(due, self._loop.clock.monotonic())
             waiting: list[asyncio.Task[Any]] = [self._listen(), *self._effects.values()]
-            waiting += [self._saving] if self._saving is not None else []  # done, it is not noted yet: soon it will be
+            waiting += [self._survey.task] if self._survey.task is not None else []  # done: soon it will be noted
             waiting += [self._insisting] if self._insisting is not None and not self._insisting.done() else []
-            await asyncio.wait(waiting, timeout=self._seconds_to(due), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=due, return_when=asyncio.FIRST_COMPLETED)
             self._note_passed(timers)
         self._ended_since = False
 
@@ -294,9 +290,17 @@ class _Running:
             return None
         return max(0.0, (timer.at - self._loop.clock.now()).total_seconds())
 
+    async def _leave(self) -> None:
+        """What did not end in time is ended; the files are kept as they are, and the log says that it was in order."""
+        await self.end_effects()
+        if self._execution.touched:
+            saved = await effects.checkpointed(self._toolbox, "leaving", LEAVE_SECONDS)
+            self._recorder.note(saved(self._execution))
+        self._recorder.note(HandedOver(worker=self._lease.owner))
+
     async def _finish(self, finished: Finished) -> None:
         """Where the task is not done, nothing that was left in the background goes on either."""
-        await late_to_end((self._saving,))
+        await late_to_end((self._survey.task,))
         if finished.reason != "done":
             await settled(self._toolbox)
         self._recorder.note(finished)
@@ -313,7 +317,10 @@ class _Running:
             return  # it was given up, and has its result
         self._ended_since = True
         if task.cancelled():
-            self._recorder.note(effects.cancelled(self._execution, ref))
+            leaves = self._loop.leaving.until is not None and ref not in self._execution.cancelled
+            ended = effects.interrupted if leaves else effects.cancelled
+            if (result := ended(self._execution, ref)) is not None:
+                self._recorder.note(result)
         elif task.exception() is not None:
             self._bug = task.exception()
             if isinstance(self._bug, SandboxUnavailable):

@@ -190,6 +190,14 @@ class Saved:
     """What stands or runs beside the workspace and is not in it, in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files that differ from what the log says of them, or the ``problem`` that kept them from being looked at."""
+
+    changes: tuple[FileChange, ...] = ()
+    problem: str = ""
+
+
 class Toolbox(Protocol):
     """The tools of one agent, bound to its world."""
 
@@ -219,6 +227,10 @@ class Toolbox(Protocol):
 
         Cancelling it leaves nothing half-saved behind.
         """
+        ...
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """What in the workspace is neither as in this checkpoint nor as these later changes left it; never raises."""
         ...
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from agentic.core.conversation import ToolSpec
-from agentic.core.events import BlobRef, Envelope, Person, Policy, Started, Tier, ToolRef
+from agentic.core.events import BlobRef, Envelope, FileChange, Person, Policy, Started, Tier, ToolRef
 from agentic.loop import Loop
 from agentic.models.scripted import ScriptedModel, answer
-from agentic.ports import Answer, Completion, Observation, Perception, Prepared, Refused, Saved
+from agentic.ports import Answer, Completion, Found, Observation, Perception, Prepared, Refused, Saved
 from agentic.stores.memory import MemoryStore
 
 THREAD = "1200000000000000001"
@@ -63,6 +63,9 @@ class InProcess:
 
     async def checkpoint(self) -> Saved:
         return Saved("before")
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        return Found()
 
     async def perceive(self) -> Perception:
         return Perception()

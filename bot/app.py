@@ -12,10 +12,9 @@ background, so that the first 👀 waits for neither.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,17 +25,19 @@ from pydantic import SecretStr
 
 from agentic.core.events import OutboxItem
 from agentic.errors import AgenticError, PathRefused
+from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
 from agentic.ports import Sink, Store
 from agentic.stores.owners import this_process
-from agentic.world import Choice, Sandboxes
+from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.acts import ThreadActs
 from bot.announcing import Announcing
 from bot.backstage import Backstage
 from bot.branches import Branches
+from bot.choosing import chooser
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
@@ -45,12 +46,15 @@ from bot.courtesy import Courteous, Courtesy
 from bot.discretion import secrets_of
 from bot.download import download
 from bot.feed import Feed
+from bot.forking import Forking
 from bot.ground import Ground
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.quoting import Quoting
 from bot.reading import Options
 from bot.refetching import Refetching
+from bot.restoring import Restoring
+from bot.rewinding import Rewinding
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
@@ -141,7 +145,7 @@ class App:
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
         stack.push_async_callback(router.close)
         state = place.home / "sandboxes"
-        sandboxes = Sandboxes(state, _chooser(settings, state), count=settings.max_sandboxes)
+        sandboxes = Sandboxes(state, chooser(settings, state), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home)
         workshop = Workshop(
@@ -161,29 +165,38 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
-        courtesy = Courtesy()
+        courtesy, leaving = Courtesy(), Leaving()
+        begin = Beginning(
+            store=store,
+            lessons=reflexion,
+            policy=policy,
+            receive=workshop.receive,
+            tell=tell,
+            quotes=quotes,
+            place=workshop.place,
+        )
+        restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
             store=store,
             clock=clock,
             courtesy=courtesy,
-            runner=Loop(store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings)),
+            runner=Loop(
+                store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
+            ),
             workshop=workshop,
             learning=learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
-            begin=Beginning(
-                store=store,
-                lessons=reflexion,
-                policy=policy,
-                receive=workshop.receive,
-                tell=tell,
-                quotes=quotes,
-                place=workshop.place,
-            ),
+            leaving=leaving,
+            drain_seconds=settings.drain_seconds,
+            begin=begin,
             tell=tell,
             acts=ThreadActs(
-                Undoing(store, clock, workshop, snapshots, BUILD), Branches(store, clock, workshop, offers, BUILD)
+                Undoing(store, workshop, restoring),
+                Branches(store, clock, workshop, offers, BUILD),
+                Rewinding(store, clock, workshop, restoring, begin, BUILD),
             ),
+            forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
@@ -320,17 +333,6 @@ def options_from(settings: Settings, *, local: bool) -> Options:
 def _held_by(settings: Settings) -> frozenset[str]:
     held = (getattr(settings, name) for name in type(settings).model_fields)
     return frozenset(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr))
-
-
-def _chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:
-    async def choice() -> Choice:
-        if settings.sandbox in ("auto", "docker"):  # its library is slow to import: the event loop goes on meanwhile
-            await asyncio.to_thread(importlib.import_module, "agentic.world.docker")
-        from agentic.world.ladder import choose
-
-        return await choose(settings.sandbox, state, image=settings.sandbox_image)
-
-    return choice
 
 
 def _fetcher(workshop: Workshop) -> FetchFile:

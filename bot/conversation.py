@@ -12,7 +12,11 @@ side                     ``. btw …``: a question beside the running execution
 edited, deleted          the task's own message was
 undo                     put back what an execution changed; ``target`` is the execution
 merge, reject            👍 and 👎 on an offered branch; ``target`` is the offer's id
-retry, fork, escalate    are answered plainly in this version
+redo                     take an undo back; ``target`` is the execution
+retry                    🔄: an execution once more, from the turn in ``text`` or from its beginning
+rewind                   go on with an execution that ended, from the checkpoint ``target``
+fork                     a new thread that goes on from the checkpoint ``target``, with ``text``; ``channel`` is its parent
+escalate                 is answered plainly in this version
 feedback                 ``text`` is the vote: 'up', 'down', or 'none' where it was taken back
 correction               ❌ or "that was wrong"
 
@@ -60,6 +64,10 @@ class StatusView:
     """The open question itself."""
     paused: str = ""
     """Id of who paused it, '' where it is not."""
+    crashes: int = 0
+    """How often its process ended in the middle of it, where it is left alone for that; else 0."""
+    stopped_in: float | None = None
+    """Seconds from the stop to its end, after which nothing of it ran; None where nobody stopped it."""
     step: str = ""
     turn: int = 0
     tier: int = 0

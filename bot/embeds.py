@@ -6,7 +6,7 @@ import discord
 
 from bot.conversation import StatusView
 from bot.render import cut, plain
-from bot.wording import duration, money
+from bot.wording import briefly, duration, money
 
 _STATES = {
     "unknown": "This is no thread of mine yet. Mention me with a task.",
@@ -15,6 +15,10 @@ _STATES = {
     "asking": "Waiting for an answer.",
     "paused": "Paused. ▶ or `resume` lets it go on.",
 }
+_ALONE = (
+    "Left alone: the bot ended {times} times in the middle of it. Write anything here, or use ▶ or `resume`, to try once "
+    "more; `stop` ends it."
+)
 _HELP = (
     ("Start", "Mention me in a channel with a task: I open a thread. In that thread every message reaches me."),
     (
@@ -41,13 +45,15 @@ _HELP = (
 
 def status_embed(view: StatusView) -> discord.Embed:
     """What a thread is doing, and what it cost so far."""
-    embed = discord.Embed(title="Status", description=_STATES[view.state])
+    state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
+    embed = discord.Embed(title="Status", description=state)
     if view.task:
         embed.add_field(name="Task", value=cut(plain(view.task, 300), 1_000), inline=False)
     if view.step:
         embed.add_field(name="Now", value=plain(view.step))
     if view.execution:
-        ended = f" · {view.finished}" if view.finished else ""
+        within = f" in {briefly(view.stopped_in)}" if view.stopped_in is not None else ""
+        ended = f" · {view.finished}{within}" if view.finished else ""
         embed.add_field(name="Turn", value=f"{view.turn}{ended}")
         embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
         embed.set_footer(text=f"Execution {view.execution}")

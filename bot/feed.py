@@ -19,15 +19,19 @@ from agentic.core.events import (
     ModelAnswered,
     ModelRequested,
     OwnerChanged,
+    Quarantined,
     Started,
     ToolFinished,
+    WorkspaceFound,
 )
 from agentic.ports import EventLog
 from bot.discretion import Discretion
 from bot.progress import Progress, update_of
 
 TAIL_KEPT = 600
-_VISIBLE = Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Finished
+_VISIBLE = (
+    Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
+)
 """Events that the core makes outbox items of."""
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentic.core.events import InboxItem, OutboxItem, Started
 from agentic.core.execution import Execution
+from agentic.leaving import Leaving
 from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
 from bot.courtesy import Courtesy
 from bot.learning import Learning
 from bot.slots import Slots
+
+if TYPE_CHECKING:
+    from bot.forking import Forking
 
 
 class Runner(Protocol):
@@ -33,11 +37,22 @@ class Workshop(Protocol):
         ...
 
 
-class Acts(Protocol):
-    """What people do to what an execution left behind: undo, merge, reject."""
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What somebody did to what an execution left behind came to: the receipt's words.
 
-    async def act(self, item: InboxItem, session: SessionRow) -> str:
-        """Do it, at most once in effect; returns the receipt's words.  Raises ``AgenticError``."""
+    ``redo``: the execution that was undone, where that can be taken back.
+    """
+
+    text: str
+    redo: str = ""
+
+
+class Acts(Protocol):
+    """What people do to what an execution left behind: undo it, take it up again, merge its branch."""
+
+    async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
+        """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
         ...
 
     async def ended(self, execution: Execution) -> None:
@@ -59,6 +74,11 @@ class Ground:
     begin: Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
     tell: Callable[[OutboxItem], Awaitable[None]]
     acts: Acts | None = None
+    forking: Forking | None = None
+    leaving: Leaving = field(default_factory=Leaving)
+    """Shared with the runner."""
+    drain_seconds: float = 0.0
+    """So long what is in the middle of something may take to end when the process does."""
     courtesy: Courtesy = field(default_factory=Courtesy)
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until what was said in a thread while nobody listened has been read; then what ran there may go on."""

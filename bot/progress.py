@@ -217,8 +217,8 @@ class Progress:
     def _change(self, change: FileChange) -> None:
         first = self.touched.get(change.path)
         if first is not None or len(self.touched) < FILES_KEPT:
-            before = first.before if first is not None else before(change)
-            self.touched[change.path] = Changed(change.path, before, after(change))
+            was = first.before if first is not None else before(change)
+            self.touched[change.path] = Changed(change.path, was, after(change))
 
     def _enter(self, name: str, what: Step | Remark) -> None:
         self.account[name] = what

@@ -17,6 +17,7 @@ from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, LeaseLost, SandboxLost
 from agentic.failpoints import reach
 from agentic.ports import Lease, Toolbox
+from bot.ground import Acted
 from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
@@ -29,8 +30,10 @@ from bot.troubles import in_plain_words
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
-ACTS: tuple[Sort, ...] = ("undo", "merge", "reject")
+ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject")
 """What people do to what an execution left behind, between two executions."""
+AGAIN: tuple[Sort, ...] = ("retry", "rewind")
+"""What begins a further execution; what was learned from the one before is known to it."""
 NOT_DONE = "That could not be done: {error}"
 SETTLE_SECONDS = 5.0
 TELL_AGAIN_SECONDS = 5.0
@@ -68,6 +71,8 @@ class _Serving:
         """One execution; False where there is none to do."""
         session = self._session
         session.doorbell.clear()
+        if session.ended:
+            return False
         work = await self._next()
         if work is None:
             return session.doorbell.is_set()
@@ -91,6 +96,7 @@ class _Serving:
         session.halt.clear()
         opened = await store.executions(session.thread, open_only=True)
         waiting = [one for one in await store.pending(session.thread) if one.id not in session.fetching]
+        waiting = [one for one in waiting if one.sort != "fork"]  # that is done beside, whatever runs here
         pending = await without_doubles(session, waiting)
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
         first = starting[0] if starting and not opened else None
@@ -106,6 +112,8 @@ class _Serving:
     async def _perform(self, work: InboxItem | str) -> None:
         session = self._session
         if not isinstance(work, str) and work.sort in ACTS:
+            if work.sort in AGAIN:
+                await self._learned()
             await self._act(work)
             return
         session.execution = work if isinstance(work, str) else execution_id(session.thread, work.id)
@@ -127,29 +135,30 @@ class _Serving:
         session.acting = True
         try:
             reach("act.before")
-            words = await self._acted(item)
+            acted = await self._acted(item)
             reach("act.after")
         finally:
             session.acting = False
         receipt = OutboxItem(
-            key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=words, target=item.message
-        )
+            key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=acted.text,
+            target=item.message, redo=acted.redo,
+        )  # fmt: skip
         await ground.tell(receipt)
         reach("act.told")
         await ground.store.discard([item.id])
 
-    async def _acted(self, item: InboxItem) -> str:
+    async def _acted(self, item: InboxItem) -> Acted:
         session, ground = self._session, self._ground
         if ground.acts is None:
-            return NOT_DONE.format(error="there is nothing here that it could be done to")
+            return Acted(NOT_DONE.format(error="there is nothing here that it could be done to"))
         lease = await take(ground.store, ground.clock, session.thread, ground.owner)
         try:
-            return await while_held(ground.store, ground.clock, lease, ground.acts.act(item, session.row))
+            return await while_held(ground.store, ground.clock, lease, ground.acts.act(item, session.row, lease))
         except LeaseLost:
             raise
         except AgenticError as error:
             log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
-            return NOT_DONE.format(error=error)
+            return Acted(NOT_DONE.format(error=error))
         finally:
             await ground.store.release(lease)
 
@@ -197,6 +206,7 @@ class _Serving:
         if folded.question is not None:
             session.asked(folded.question.question)
         session.paused = folded.paused.author.id if folded.paused is not None else ""
+        session.left_alone = folded.quarantined is not None
         if self._ground.missed is not None:
             with contextlib.suppress(Halted):
                 await unless(session.halt, self._ground.missed(session.thread))
@@ -210,11 +220,13 @@ class _Serving:
                 started = await unless(session.halt, ground.begin(work, session.row, toolbox))
                 reach("task.begin")
             async with side_questions(session, lease, execution):
+                session.at_work = True
                 ended = await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
             reach("task.ended")
         finally:
+            session.at_work = False
             await self._settle(toolbox)
-        if ground.acts is not None:
+        if ground.acts is not None and ended.finished is not None:
             await ground.acts.ended(ended)
         return ended
 

@@ -11,7 +11,17 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Self
 
-from agentic.core.events import Asked, Decided, Envelope, Finished, InboxItem, InputReceived, ModelRequested, OutboxItem
+from agentic.core.events import (
+    Asked,
+    Decided,
+    Envelope,
+    Finished,
+    InboxItem,
+    InputReceived,
+    ModelRequested,
+    OutboxItem,
+    Quarantined,
+)
 from agentic.ports import SessionRow
 from bot.conversation import Activity
 from bot.crowding import Crowd
@@ -58,6 +68,10 @@ class Session:
     asking: asyncio.Event = field(default_factory=asyncio.Event)
     paused: str = ""
     """Who paused the running execution, '' while it is not."""
+    left_alone: bool = False
+    """It ended its process again and again; it waits until a person says something."""
+    at_work: bool = False
+    """The rules are at work on the running execution."""
     acting: bool = False
     """What people do to what an execution left behind is being done."""
     siding: bool = False
@@ -74,7 +88,7 @@ class Session:
     @property
     def activity(self) -> Activity:
         """What people see of it."""
-        if self.paused:
+        if self.paused or self.left_alone:
             return "paused"
         if self.question:
             return "asking"
@@ -124,6 +138,12 @@ class Session:
         elif self.question and isinstance(event, Decided | Finished):
             self.answered()
             self._goes_on()
+        if isinstance(event, Quarantined):
+            self.left_alone = True
+            self.ground.slots.set_aside(self.thread)
+        elif self.left_alone and isinstance(event, InputReceived) and event.author.id != MACHINE:
+            self.left_alone = event.sort == "feedback"
+            self._goes_on()
         if isinstance(event, InputReceived) and event.sort == "pause":
             self.paused_by(event.author.id)
         elif isinstance(event, InputReceived) and event.sort == "resume":
@@ -131,6 +151,7 @@ class Session:
         if isinstance(event, Finished):
             self.execution = ""
             self.paused = ""
+            self.left_alone = False
 
     async def idle(self) -> None:
         """Wait until nothing runs in the thread, and nothing is being learned from it."""
@@ -175,7 +196,7 @@ class Session:
 
     def _goes_on(self) -> None:
         """It needs its slot again, unless it still waits for somebody."""
-        if not self.paused and not self.question:
+        if not self.paused and not self.question and not self.left_alone:
             self.ground.slots.take_back(self.thread)
 
     def rests(self) -> None:

@@ -123,6 +123,12 @@ class Settings(BaseSettings):
     max_executions: int = Field(
         default=64, ge=1, le=10_000, description="Executions at once; further threads wait their turn, in order."
     )
+    drain_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        le=600,
+        description="When it is told to end, so long a request or command that runs may take to end by itself.",
+    )
     max_turns_simple: int = Field(default=10, ge=1, le=1000, description="Turns a simple task may take.")
     max_turns_medium: int = Field(default=20, ge=1, le=1000, description="Turns a medium task may take.")
     max_turns_complex: int = Field(default=35, ge=1, le=1000, description="Turns a complex task may take.")

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from agentic.core.events import (
     Envelope,
+    FileChange,
     InboxItem,
     InputReceived,
     ModelAnswered,
@@ -25,7 +26,7 @@ from agentic.core.events import (
 )
 from agentic.core.identity import execution_id, side_target
 from agentic.errors import AgenticError
-from agentic.ports import Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
+from agentic.ports import Found, Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
 from bot.session import Session
 
 SECONDS = 90.0
@@ -62,6 +63,10 @@ class NoTools:
     async def checkpoint(self) -> Saved:
         """Nothing is changed."""
         return Saved("", "")
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """Nothing is changed."""
+        return Found()
 
     async def perceive(self) -> Perception:
         """Nothing is seen."""

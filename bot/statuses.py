@@ -10,6 +10,7 @@ from agentic.core.execution import Execution
 from agentic.ports import ExecutionRow, Store
 from bot.conversation import StatusView
 from bot.session import Session
+from bot.views import stopped_in
 
 
 async def status_of(session: Session, store: Store, now: datetime) -> StatusView:
@@ -40,6 +41,8 @@ def _view(
         question=session.question,
         asked=execution.question,
         paused=session.paused,
+        crashes=execution.crashes if execution.quarantined is not None else 0,
+        stopped_in=stopped_in(log),
         step=", ".join(call.block.tool for call in execution.calls_in_flight),
         turn=execution.turn.number,
         tier=execution.tier,

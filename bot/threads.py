@@ -7,7 +7,10 @@ Nothing here decides what an execution does; it decides only which thread works 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from dataclasses import replace
+from datetime import timedelta
 
 from agentic.core.events import InboxItem
 from agentic.errors import StoreError
@@ -15,9 +18,10 @@ from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, SessionRow
 from bot.arrivals import Arrivals
 from bot.conversation import Receipt, StatusView, ThreadState
+from bot.forking import Forks
 from bot.ground import Ground
 from bot.learning import Feedback, Opinions, catch_up
-from bot.recovery import hand_over, is_quarantined, quarantine_notice
+from bot.recovery import is_left_alone
 from bot.roster import Roster
 from bot.serving import serve
 from bot.session import Session
@@ -25,6 +29,8 @@ from bot.starting import Receive
 from bot.statuses import status_of
 
 CLOSE_SECONDS = 8.0
+ACCESSED = timedelta(minutes=1)
+"""How exactly it is kept when a thread was used last."""
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +41,8 @@ class Threads:
     def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
         self._ground = ground
         self._opinions = Opinions(ground.store, feedback)
-        self._arrivals = Arrivals(ground, self._opinions, receive)
+        self._forks = Forks(ground.forking, self._adopt)
+        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks)
         self._sessions = roster.sessions
         self._closed = False
 
@@ -82,6 +89,7 @@ class Threads:
                 waiting.add(row.thread)
         for thread in sorted(waiting):
             self._known(SessionRow(thread, "", "")).wake()
+            await self._take_up_forks(self._sessions[thread])
         self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
         reach("recover.after")
         return len(waiting)
@@ -89,14 +97,24 @@ class Threads:
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether it ended its process too often; of a damaged log the session tells its thread."""
         try:
-            if not await is_quarantined(self._ground.store, row.execution):
+            if not await is_left_alone(self._ground.store, row.execution):
                 return False
         except StoreError as damaged:
             log.error("execution %s: %s", row.execution, damaged)
             return False
-        self._known(SessionRow(row.thread, "", "")).left_open = row.execution
-        await self._ground.tell(quarantine_notice(row))
+        session = self._known(SessionRow(row.thread, "", ""))
+        session.left_open, session.left_alone = row.execution, True
         return True
+
+    def _adopt(self, row: SessionRow) -> None:
+        """A fork is complete: what is to be done there begins."""
+        self._known(row).wake()
+
+    async def _take_up_forks(self, session: Session) -> None:
+        """An earlier process may have ended in the middle of one."""
+        for item in await self._ground.store.pending(session.thread):
+            if item.sort == "fork":
+                self._forks.take(item, session.row)
 
     def _known(self, row: SessionRow) -> Session:
         if row.thread not in self._sessions:
@@ -124,11 +142,14 @@ class Threads:
             await session.settled()
 
     async def close(self) -> None:
-        """End our asyncio tasks within ``CLOSE_SECONDS``; what was running goes on after the next start."""
+        """Leave what runs in order: what is in the middle may end, the rest goes on after the next start.
+
+        Within ``Ground.drain_seconds`` and ``CLOSE_SECONDS``.
+        """
         self._closed = True
         for session in self._sessions.values():
             session.ended = True
-        running = [session.execution for session in self._sessions.values() if session.execution]
+        await self._leave()
         tasks = [session.task for session in self._sessions.values() if session.task is not None]
         tasks += [task for session in self._sessions.values() for task in session.learning]
         tasks += [*self._opinions.tasks, *self._arrivals.tasks]
@@ -138,12 +159,17 @@ class Threads:
             _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
             for task in late:
                 log.warning("%s did not end in %.0f s", task.get_name(), CLOSE_SECONDS)
-        try:
-            for execution in running:
-                await hand_over(self._ground.store, execution)
-                reach("close.handed.over")
-        except StoreError as error:
-            log.warning("what was running could not be handed over in order: %s", error)
+
+    async def _leave(self) -> None:
+        """Nothing new begins; each execution notes in its log that it was left in order."""
+        ground = self._ground
+        ground.leaving.until = ground.clock.monotonic() + ground.drain_seconds
+        at_work = [s for s in self._sessions.values() if s.task is not None and s.at_work]
+        for session in at_work:
+            session.doorbell.set()
+        tasks = [session.task for session in at_work if session.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=ground.drain_seconds + CLOSE_SECONDS)
 
     async def _session(self, item: InboxItem, guild: str, title: str) -> Session:
         now = self._ground.clock.now()
@@ -152,4 +178,8 @@ class Threads:
             row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
             await self._ground.store.save_session(row)
             session = self._known(row)
+        elif session.row.accessed is None or now - session.row.accessed > ACCESSED:
+            session.row = replace(session.row, accessed=now)
+            with contextlib.suppress(StoreError):  # nothing that is said waits for this
+                await self._ground.store.save_session(session.row)
         return session

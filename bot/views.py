@@ -1,4 +1,4 @@
-"""What the logs say, for people: costs, confidence, escalations, checkpoints, notes, the log itself; pure."""
+"""What the logs say, for people: costs, confidence, escalations, notes, the log itself; pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.events import (
-    CheckpointSaved,
     CommitCreated,
     Envelope,
     Escalated,
     Evaluated,
     FeedbackGiven,
     Finished,
+    InputReceived,
     ModelAnswered,
     ModelRequested,
     Noted,
@@ -22,7 +22,6 @@ from agentic.core.events import (
     Started,
     TodoChanged,
     TurnEnded,
-    WorkspaceRestored,
 )
 from agentic.core.evolving import fold
 
@@ -55,18 +54,6 @@ class Rise:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The workspace as it was kept at a point of the log; ``problem`` says why it was not."""
-
-    execution: str
-    at: datetime
-    turn: int
-    through_seq: int
-    manifest: str
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Trend:
     """How sure one execution was: the score after each turn, then what it said at its end."""
 
@@ -83,20 +70,26 @@ class Trend:
 
 
 def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
-    """What an execution cost; None for a log without a beginning."""
+    """What an execution cost; None for a log without a beginning.
+
+    What it was copied with was paid for where it was copied from.
+    """
     first = envelopes[0].event if envelopes else None
     if not isinstance(first, Started):
         return None
     execution = fold(list(envelopes))
+    copied = first.forked_from[1] if first.forked_from is not None else 0
+    before = fold(envelopes[:copied]).spent
     asked = {e.event.request: e.event.model for e in envelopes if isinstance(e.event, ModelRequested)}
     spent: dict[str, float] = {}
-    for each in (e.event for e in envelopes):
+    for each in (e.event for e in envelopes[copied:]):
         if isinstance(each, ModelAnswered):
             model = asked.get(each.request) or each.served_by or "unknown"
             spent[model] = spent.get(model, 0.0) + each.usd
     return Cost(
-        envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at, execution.spent.usd,
-        execution.spent.tokens, execution.turn.number, tuple(sorted(spent.items(), key=lambda pair: -pair[1])),
+        envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at,
+        execution.spent.usd - before.usd, execution.spent.tokens - before.tokens, execution.turn.number,
+        tuple(sorted(spent.items(), key=lambda pair: -pair[1])),
         execution.finished.reason if execution.finished else "",
     )  # fmt: skip
 
@@ -128,20 +121,6 @@ def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
         if isinstance(each.event, Escalated):
             event = each.event
             found.append(Rise(each.at, turn, event.from_tier, event.to_tier, event.trigger))
-    return found
-
-
-def checkpoints(envelopes: Iterable[Envelope]) -> list[Checkpoint]:
-    """What was kept of the workspace, in order."""
-    found: list[Checkpoint] = []
-    turn = 0
-    for each in envelopes:
-        turn = _turn(each, turn)
-        if isinstance(each.event, CheckpointSaved):
-            event = each.event
-            found.append(
-                Checkpoint(each.execution, each.at, turn, event.through_seq, event.manifest, problem=event.problem)
-            )
     return found
 
 
@@ -199,14 +178,20 @@ def extensions(envelopes: Iterable[Envelope]) -> list[PolicyChanged]:
     return [e.event for e in envelopes if isinstance(e.event, PolicyChanged)]
 
 
-def restorations(envelopes: Iterable[Envelope]) -> list[tuple[datetime, WorkspaceRestored]]:
-    """When files of the workspace were put back."""
-    return [(e.at, e.event) for e in envelopes if isinstance(e.event, WorkspaceRestored)]
-
-
 def offers(envelopes: Iterable[Envelope]) -> list[CommitCreated]:
     """Branches that were offered."""
     return [e.event for e in envelopes if isinstance(e.event, CommitCreated)]
+
+
+def stopped_in(log: Iterable[Envelope]) -> float | None:
+    """Seconds from a person's stop to the end, after which nothing of it ran; None where nobody stopped it."""
+    since: datetime | None = None
+    for each in log:
+        if since is None and isinstance(each.event, InputReceived) and each.event.sort == "stop":
+            since = each.at
+        if since is not None and isinstance(each.event, Finished):
+            return max((each.at - since).total_seconds(), 0.0)
+    return None
 
 
 def _turn(envelope: Envelope, before: int) -> int:

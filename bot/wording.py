@@ -113,6 +113,8 @@ def _now(progress: Progress, now: datetime | None) -> str:
     if progress.paused is not None:
         why = f": {plain(progress.paused)}" if progress.paused else ""
         return f"⏸ **{'Pausing after this step' if running else 'Paused'}**{why} · ▶ goes on"
+    if progress.crashes:
+        return f"⚠ **Left alone** after {progress.crashes} crashes of the bot · write anything, or ▶, to try once more"
     if progress.asked:
         return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
     for step in running:
@@ -172,6 +174,8 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
         parts.append(f"tier {progress.tier} {plain(progress.model, 60)}")
     if whole:
         parts += [turns(progress.turn), duration(progress.seconds)]
+    if whole and progress.stopped_in is not None:
+        parts.append(f"stopped in {briefly(progress.stopped_in)}")
     parts.append(money(progress.usd))
     if confidence := _confidence(progress):
         parts.append(f"confidence {confidence}")
@@ -200,6 +204,11 @@ def money(usd: float) -> str:
     if usd <= 0:
         return "$0"
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
+
+
+def briefly(seconds: float) -> str:
+    """A time that is meant to be short: 0.09 s."""
+    return f"{seconds:.2f} s" if seconds < 1 else duration(seconds)
 
 
 def duration(seconds: float) -> str:

@@ -7,12 +7,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agentic.core.events import FileRef, InboxItem
+from agentic.core.events import FileChange, FileRef, InboxItem
 from agentic.errors import AgenticError
-from agentic.ports import Saved
+from agentic.ports import Found, Saved
 from agentic.tools import COMMIT_TOOL, STANDARD, StandardToolbox, repositories_in
 from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.snapshots import Snapshots
+from agentic.world.snapshots import SnapshotLost, Snapshots, unexplained
 from bot.workspaces import Workspaces
 
 MB = 1024 * 1024
@@ -85,6 +85,11 @@ class Workshop:
         if self._trying is not None:
             await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
 
+    async def end_sandbox(self, thread: str) -> None:
+        """What lives beside the workspace (an interpreter, commands in the background, /tmp) ends; the files stay."""
+        if thread in self._worlds:
+            await self._worlds[thread].close()
+
     async def forget(self, thread: str) -> None:
         """The thread is no more: its sandbox ends, and no copies of its workspace are kept."""
         world = self._worlds.pop(thread, None)
@@ -103,7 +108,11 @@ class Workshop:
             return await self.save(thread)
 
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
-        return StandardToolbox(world, (*STANDARD, *commits), save=save)
+
+        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
+            return await self.inspect(thread, manifest, since)
+
+        return StandardToolbox(world, (*STANDARD, *commits), save=save, inspect=inspect)
 
     async def save(self, thread: str) -> Saved:
         """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""
@@ -115,6 +124,18 @@ class Workshop:
         except OSError as error:
             return Saved(problem=f"what .aiignore hides could not be noted ({error.strerror or type(error).__name__})")
         return await self.snapshots.save(thread, world.workspace, hidden)
+
+    async def inspect(self, thread: str, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """What in the thread's workspace is neither as in this copy nor as these later changes left it."""
+        saved = await self.save(thread)
+        if self.snapshots is None or saved.problem:
+            return Found(problem=saved.problem)
+        try:
+            before = await self.snapshots.load(thread, manifest)
+            now = await self.snapshots.load(thread, saved.manifest)
+        except SnapshotLost as lost:
+            return Found(problem=str(lost))
+        return Found(unexplained(before, now, since))
 
     async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
         """Put a person's files into the workspace, within bounds; each that was left out says why."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from agentic.core.events import Asked, Event, Finished, Moment
 from agentic.core.execution import Call
 
-__all__ = ["Action", "Ask", "Cancel", "Checkpoint", "Finish", "Record", "Think", "Timer", "UseTools", "Wait"]
+__all__ = ["Action", "Ask", "Cancel", "Checkpoint", "Finish", "Inspect", "Record", "Think", "Timer", "UseTools", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspect:
+    """Look what in the workspace differs from what the log says of it; where that already runs, wait for its end."""
+
+    timers: tuple[Timer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Put a question to the person."""
 
@@ -85,4 +92,4 @@ class Finish:
     finished: Finished
 
 
-Action = Think | UseTools | Checkpoint | Ask | Cancel | Record | Wait | Finish
+Action = Think | UseTools | Checkpoint | Inspect | Ask | Cancel | Record | Wait | Finish

@@ -46,7 +46,8 @@ def _before_call(execution: Execution, call: Call) -> Moment | None:
 
 
 def _ends(execution: Execution) -> bool:
-    return not execution.told.unseen and closing.completed(execution) is not None
+    told = execution.told
+    return not told.unseen and not told.put_back and closing.completed(execution) is not None
 
 
 def _asks_next(execution: Execution) -> bool:

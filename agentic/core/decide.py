@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentic.core import approvals as approving
-from agentic.core import asking, checkpoints, closing, completion, confidence, escalation, failing
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
-from agentic.core.events import Escalated, Finished, Intervened, ModelFailed, ToolFinished, TurnEnded
+from agentic.core import asking, checkpoints, closing, completion, confidence, escalation, failing, owning
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
+from agentic.core.events import Escalated, Finished, Intervened, ModelFailed, Quarantined, ToolFinished, TurnEnded
 from agentic.core.execution import Call, Execution
 from agentic.core.interventions import INTERVENTIONS
 from agentic.core.triage import triage
@@ -55,6 +55,20 @@ def out_of_time(execution: Execution) -> Action | None:
     if not execution.spent.minutes_passed:
         return None
     return _close(execution, closing.out_of_minutes(execution), "the time is used up")
+
+
+def quarantine(execution: Execution) -> Action | None:
+    """What ended its owners again and again is left alone until a person says something."""
+    if execution.quarantined is not None:
+        return Wait()
+    if not owning.is_crashing(execution):
+        return None
+    return Record((Quarantined(reason=f"its process ended {execution.crashes} times in the middle of it"),))
+
+
+def inspect(execution: Execution) -> Action | None:
+    """An owner ended while files might have been changing: what became of them comes before anything else."""
+    return Inspect(failing.standing_timers(execution)) if execution.suspect else None
 
 
 def older_fence(execution: Execution) -> Action | None:
@@ -181,8 +195,8 @@ def model_failed(execution: Execution) -> Action | None:
 
 
 def completed(execution: Execution) -> Action | None:
-    """Done, unless a person said something the model has not seen."""
-    if not execution.turn.answered or execution.told.unseen:
+    """Done, unless a person said something the model has not seen, or had it go on from there."""
+    if not execution.turn.answered or execution.told.unseen or execution.told.put_back:
         return None
     ended = closing.completed(execution)
     return Finish(ended) if ended is not None else None
@@ -241,6 +255,8 @@ RULES: tuple[Rule, ...] = (
     stopping,
     withdrawn,
     out_of_time,
+    quarantine,
+    inspect,
     older_fence,
     paused,
     deadlines,

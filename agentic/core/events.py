@@ -51,6 +51,15 @@ class OwnerChanged(Frozen):
     kind: Literal["owner_changed"] = "owner_changed"
     worker: str
     reason: str = ""
+    lost: tuple[str, ...] = ()
+    """What went with the earlier owner, in words: an interpreter's variables, commands in the background, /tmp."""
+
+
+class HandedOver(Frozen):
+    """Its owner ended in order in the middle of it; whoever takes it up next succeeds no crash."""
+
+    kind: Literal["handed_over"] = "handed_over"
+    worker: str = ""
 
 
 class RulesChanged(Frozen):
@@ -180,7 +189,8 @@ class Reflected(Frozen):
 
 
 Event = Annotated[
-    Started | OwnerChanged | RulesChanged | Quarantined | InputReceived | PolicyChanged | Triaged | Perceived | ModelRequested
+    Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
+    | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
@@ -206,7 +216,7 @@ class Envelope(Frozen):
     schema_version: int = SCHEMA
 
 
-OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer"]
+OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork"]
 
 
 class OutboxItem(Frozen):
@@ -229,6 +239,8 @@ class OutboxItem(Frozen):
     expires: datetime | None = None
     question: str = ""
     """The question's id, or an offer's."""
+    redo: str = ""
+    """The execution whose undo it tells of, and which can be taken back."""
     target: str = ""
     generation: int = 0
     notify: bool = False

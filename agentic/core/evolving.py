@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from agentic.core.conversation import Message
-from agentic.core.counting import change_call, count_error, may_change, take_report, tool_of, with_deeds
+from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
 from agentic.core.events import (
     BudgetRefused,
     CancelRequested,
@@ -25,7 +25,6 @@ from agentic.core.events import (
     Finished,
     Intervened,
     Noted,
-    OwnerChanged,
     Perceived,
     Reported,
     RulesChanged,
@@ -35,12 +34,14 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WorkspaceRestored,
 )
 from agentic.core.execution import Execution, Failure, Told
 from agentic.core.frozen import changed
+from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested
-from agentic.core.telling import first_message
+from agentic.core.telling import first_message, put_back
 
 MINUTES = "minutes"
 """The deadline of the whole execution."""
@@ -85,16 +86,6 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
     )
 
 
-def _owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope) -> Execution:
-    """The time between two owners is nobody's work: no cap counts it.  An approval not used yet is asked for anew."""
-    calls = tuple(changed(call, approval="") for call in execution.turn.calls)
-    execution = changed(execution, turn=changed(execution.turn, calls=calls))
-    if execution.at is None or execution.resting_since is not None:
-        return execution
-    gone = max((envelope.at - execution.at).total_seconds(), 0.0)
-    return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + gone))
-
-
 def _rules_changed(execution: Execution, event: RulesChanged, envelope: Envelope) -> Execution:
     return changed(execution, rules=event.rules)
 
@@ -117,12 +108,12 @@ def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Ex
 
 def _tool_started(execution: Execution, event: ToolStarted, envelope: Envelope) -> Execution:
     execution = change_call(execution, event.call, intent=event, fence=envelope.fence)
-    return changed(execution, touched=True) if may_change(execution, event.tool) else execution
+    return may_touch(execution, event)
 
 
 def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope) -> Execution:
     execution = change_call(execution, event.call, result=event)
-    execution = changed(execution, deeds=with_deeds(execution, event))
+    execution = changed(execution, deeds=with_deeds(execution, event), unsaved=unsaved_with(execution, event.changes))
     judged, turn = execution.judged, execution.turn
     ran = event.outcome in ("ok", "failed")
     ok = event.outcome == "ok"
@@ -222,7 +213,19 @@ def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) 
 
 
 def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: Envelope) -> Execution:
-    return changed(execution, checkpoint=execution.checkpoint or event, saved=event, touched=False)
+    execution = changed(execution, checkpoint=execution.checkpoint or event, saved=event, touched=False)
+    return changed(execution, unsaved=(), beside=event.not_kept) if event.manifest else execution
+
+
+def _workspace_restored(execution: Execution, event: WorkspaceRestored, envelope: Envelope) -> Execution:
+    """It goes on from here: what had ended or held it is over, and the time between is nobody's work."""
+    gone = (envelope.at - execution.at).total_seconds() if execution.at and execution.resting_since is None else 0.0
+    spent = changed(execution.spent, minutes_passed=False, waiting=execution.spent.waiting + max(gone, 0.0))
+    told = changed(execution.told, texts=(*execution.told.texts, put_back(event)), put_back=True)
+    execution = changed(execution, stopping=None, withdrawn=None, paused=None, refused=None, told=told, spent=spent)
+    execution = changed(execution, question=None, partial={}, answer=None, expired=False, decided=None)
+    execution = changed(execution, crashes=0, handed_over=True, quarantined=None, suspect=False, beside=(), unsaved=())
+    return changed(execution, failure=Failure(), mind=changed(execution.mind, perceived=None), touched=False)
 
 
 def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelope) -> Execution:
@@ -246,7 +249,10 @@ _STEPS = cast(
     "dict[str, _Step]",
     {
         "started": _started,
-        "owner_changed": _owner_changed,
+        "owner_changed": owner_changed,
+        "handed_over": handed_over,
+        "quarantined": quarantined,
+        "workspace_found": workspace_found,
         "rules_changed": _rules_changed,
         "triaged": _triaged,
         "input_received": input_received,
@@ -270,6 +276,7 @@ _STEPS = cast(
         "todo_changed": _todo_changed,
         "gated": gated,
         "checkpoint_saved": _checkpoint_saved,
+        "workspace_restored": _workspace_restored,
         "commit_created": _commit_created,
         "budget_refused": _budget_refused,
         "finished": _finished,

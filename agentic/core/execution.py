@@ -27,6 +27,7 @@ from agentic.core.events import (
     Perceived,
     Person,
     Policy,
+    Quarantined,
     Reported,
     Started,
     StopReason,
@@ -180,6 +181,8 @@ class Told:
 
     texts: tuple[str, ...] = ()
     unseen: int = 0
+    put_back: bool = False
+    """That the workspace was put back and it goes on from here is among them."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +227,18 @@ class Execution:
     """The newest checkpoint."""
     touched: bool = False
     """Something that may change the world was begun since the newest checkpoint."""
+    unsaved: tuple[FileChange, ...] = ()
+    """What results say of files since the newest copy of the workspace."""
+    suspect: bool = False
+    """An owner ended when something might have been changing files: they are to be looked at."""
+    beside: tuple[str, ...] = ()
+    """What lives in the sandbox beside the workspace and goes with its owner, in words."""
+    crashes: int = 0
+    """Owners that ended in the middle of it without a word, since a person last said something."""
+    handed_over: bool = False
+    """Its owner ended in order, and nobody has taken it up since."""
+    quarantined: Quarantined | None = None
+    """It ended its process too often: left alone until a person says something."""
     cancelled: frozenset[str] = frozenset()
     spent: Spent = Spent()
     caps: Caps = Caps()

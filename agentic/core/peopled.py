@@ -7,8 +7,9 @@ from datetime import datetime
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
-from agentic.core.execution import Execution, Told
+from agentic.core.execution import Execution
 from agentic.core.frozen import changed
+from agentic.core.owning import heard_from
 from agentic.core.telling import guidance
 
 ALLOW = "allow"
@@ -20,6 +21,7 @@ MACHINE = Person(id="0", name="Threadwright", level="operator")
 
 def input_received(execution: Execution, event: InputReceived, envelope: Envelope) -> Execution:
     """A stop, a pause, an answer, a correction or guidance of a person."""
+    execution = heard_from(execution, event, machine=MACHINE.id)
     if event.sort == "stop":
         return changed(execution, stopping=execution.stopping or event)
     if event.sort in ("pause", "resume"):
@@ -65,7 +67,7 @@ def _told(execution: Execution, event: InputReceived) -> Execution:
     if not text:
         return execution
     told = execution.told
-    return changed(execution, told=Told(texts=(*told.texts, text), unseen=told.unseen + 1))
+    return changed(execution, told=changed(told, texts=(*told.texts, text), unseen=told.unseen + 1))
 
 
 def _held(execution: Execution, event: InputReceived) -> Execution:
@@ -92,7 +94,8 @@ def _deleted(execution: Execution, event: InputReceived) -> Execution:
 
 def rested(execution: Execution, at: datetime) -> Execution:
     """The time in which a person is asked, or holds it, is nobody's work: no cap counts it."""
-    rests, since = execution.question is not None or execution.paused is not None, execution.resting_since
+    rests = execution.question is not None or execution.paused is not None or execution.quarantined is not None
+    since = execution.resting_since
     if rests == (since is not None):
         return execution
     if since is None:

@@ -7,7 +7,7 @@ instructs, and it never widens a right.
 from __future__ import annotations
 
 from agentic.core.conversation import Message, ToolAnswer
-from agentic.core.events import EarlierResult, InputReceived, QuotedMessage, Started
+from agentic.core.events import EarlierResult, InputReceived, QuotedMessage, Started, WorkspaceRestored
 from agentic.core.execution import Execution, Turn
 
 NOTE = "[Note from Threadwright]"
@@ -44,6 +44,17 @@ def guidance(event: InputReceived) -> str:
     if event.sort == "correction":
         return f"[User correction from {name}: that was wrong]\n{event.text}{attached}".rstrip()
     return ""
+
+
+def put_back(event: WorkspaceRestored) -> str:
+    """What the next request says where the workspace was put back and the work goes on from there."""
+    who = event.by.name if event.by else "A person"
+    since = f"they were after turn {event.turn}" if event.turn else "they were before the first turn"
+    lost = f" Not as it was then, so do not rely on it: {event.lost}." if event.lost else ""
+    return (
+        f"{NOTE} {who} lets this go on from here. The files of the workspace are as {since}; whatever came later is not "
+        f"in them.{lost} Look before you change something."
+    )
 
 
 def pending_message(execution: Execution) -> Message | None:

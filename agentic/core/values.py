@@ -24,15 +24,16 @@ Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown", "refused"]
 Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled"]
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
-    "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject",
+    "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject", "redo", "rewind",
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
     "content_filtered", "bad_request", "cancelled", "lost",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
-Moment = Literal["first_change", "turns", "question", "end"]
-"""Why a checkpoint is taken: before the first change, so many turns after the last, before a person is asked, at the end."""
+Moment = Literal["first_change", "turns", "question", "end", "restore", "leaving"]
+"""Why a checkpoint is taken: before the first change, so many turns after the last, before a person is asked, at the end,
+before people had files put back, where its process ends in order."""
 
 
 class Frozen(BaseModel):
@@ -114,6 +115,8 @@ class Policy(Frozen):
     approval_minutes: float = 15.0
     checkpoint_turns: int = 5
     checkpoint_turns_simple: int = 3
+    crashes: int = 3
+    """Owners that may end in the middle of it before it is left alone."""
     history: Literal["append", "seed", "replay_all"] = "append"
     lesson_tokens: int = 300
     reflections_kept: int = 3

@@ -9,9 +9,12 @@ before it.  Three things stand between a decision and its event in the loop, and
   results between (``_window``).  Facts, questions and cancellations are noted at once and get no such room.
 - Calls that begin together are noted one after another from one decision (``_batch``); when somebody speaks meanwhile the
   rest is left.  The facts of one ``Record`` are noted together, with nothing between (``_due``).
-- A checkpoint begins when the rules want one and is noted when it ends, whatever was decided meanwhile (``_wanted``).
+- A checkpoint begins when the rules want one and is noted when it ends, whatever was decided meanwhile (``_wanted``); so
+  is a look at what an owner that died left in the workspace (``_inspects``).  Who leaves in order keeps a copy unasked.
 
-A fork's log begins with a copy: its events carry the fork's fence and the ids of the execution they were copied from.
+A fork's log begins with a copy.  What was decided there was decided in another thread, of another requester: it is folded
+here, and verified in the log that it was copied from.  What people grant where it is gone on with follows on
+``WorkspaceRestored``, and is from outside.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
 from agentic.core.decide import RULES_VERSION, decide
 from agentic.core.events import (
     Asked,
@@ -45,6 +48,7 @@ from agentic.core.events import (
     PlanEntered,
     PlanExited,
     PolicyChanged,
+    Quarantined,
     Reported,
     Started,
     TodoChanged,
@@ -52,6 +56,8 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WorkspaceFound,
+    WorkspaceRestored,
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Call, Execution
@@ -62,7 +68,7 @@ _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
     CommitCreated, Perceived,
 )  # fmt: skip
-_RECORDED = Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated
+_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +90,19 @@ class Verification:
     """Where the decisions stand that the rules give again."""
     divergence: Divergence | None = None
     """The first one; what follows it was not looked at."""
+    copied: int = 0
+    """Through which event it is a copy of another log, which was not looked at."""
     others: tuple[tuple[int, int, int], ...] = ()
     """(first, last, version): parts of the log that other rules decided, and these cannot judge."""
 
 
 def verify(log: Sequence[Envelope], version: int = RULES_VERSION) -> Verification:
     """Walk a log, deciding again; ``version`` is that of the rules at hand."""
-    walk = _Walk(version)
-    for envelope in as_written(log):
-        divergence = walk.step(envelope)
-        if divergence is not None:
-            return Verification(tuple(walk.decisions), divergence, _spans(walk.others))
-    return Verification(tuple(walk.decisions), None, _spans(walk.others))
+    copied = copied_through(log)
+    walk = _Walk(version, copied)
+    found = (walk.step(envelope) for envelope in log)
+    divergence = next((one for one in found if one is not None), None)
+    return Verification(tuple(walk.decisions), divergence, copied, _spans(walk.others))
 
 
 def as_written(log: Sequence[Envelope]) -> list[Envelope]:
@@ -127,46 +134,51 @@ def _spans(others: Iterable[tuple[int, int]]) -> tuple[tuple[int, int, int], ...
 
 
 class _Walk:
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, copied: int) -> None:
         self.decisions: list[int] = []
         self.others: list[tuple[int, int]] = []
         self._version = version
         self._execution = Execution()
-        self._copied = 0
+        self._copied = copied
         self._window: list[Action] = []
         self._due: tuple[Event, ...] = ()
         self._batch: tuple[Call, ...] = ()
         self._wanted: set[Moment] = set()
+        self._inspects = False
+        self._put_back = False
 
     def step(self, envelope: Envelope) -> Divergence | None:
         """One event further; how it differs from what the rules say."""
         before, event = self._execution, envelope.event
-        kind = self._kind(event) if before.rules == self._version else "turn"
+        own = envelope.seq > self._copied
+        kind = self._kind(event) if own and before.rules == self._version else "turn"
         if kind == "other":
             return self._divergence(envelope)
         if kind == "decision":
             self.decisions.append(envelope.seq)
         self._execution = evolve(before, envelope)
-        if self._execution.rules != self._version:
+        if own and self._execution.rules != self._version:
             self.others.append((envelope.seq, self._execution.rules))
         self._go_on(event, kind)
         return None
 
     def _go_on(self, event: Event, kind: _Kind) -> None:
         """What may follow."""
-        if isinstance(event, Started) and event.forked_from is not None:
-            self._copied = event.forked_from[1]
+        self._put_back = isinstance(event, WorkspaceRestored) or (self._put_back and isinstance(event, PolicyChanged))
         if isinstance(event, OwnerChanged | CheckpointSaved):
             self._wanted.clear()
+        if isinstance(event, OwnerChanged | WorkspaceFound):
+            self._inspects = False
         if self._due:
             return
-        if kind != "result" and not isinstance(event, CheckpointSaved):
+        if kind != "result" and not isinstance(event, CheckpointSaved | WorkspaceFound):
             self._window.clear()
             self._batch = self._batch if isinstance(event, ToolStarted | Gated | ToolFinished) else ()
         action = decide(self._execution)
         self._window.append(action)
         if isinstance(action, Checkpoint):
             self._wanted.add(action.moment)
+        self._inspects = self._inspects or isinstance(action, Inspect)
 
     def _kind(self, event: Event) -> _Kind:
         if self._due:
@@ -178,8 +190,12 @@ class _Walk:
                 return _decided(Finish(event) in self._window)
             case DeadlinePassed():
                 return _decided(any(event.ref in _waited_for(action) for action in self._window))
+            case CheckpointSaved(why="leaving"):
+                return "turn"
             case CheckpointSaved():
                 return _decided(event.why in self._wanted)
+            case WorkspaceFound():
+                return _decided(self._inspects)
             case CancelRequested():
                 return _decided(self._now == Cancel(event.refs, event.reason))
             case ToolStarted() | Gated():
@@ -195,7 +211,9 @@ class _Walk:
             case ToolFinished(outcome="refused") if self._begins(event):
                 return "decision"
             case Asked():
-                return _decided(isinstance(self._now, Ask) and self._same_question(self._now.asked, event))
+                return _decided(self._now == Ask(event))
+            case PolicyChanged() if self._put_back:
+                return "turn"
             case ToolFinished() | ModelFailed():
                 return self._recorded(event)
             case _:
@@ -234,11 +252,6 @@ class _Walk:
         self._batch = calls[1:]
         return True
 
-    def _same_question(self, ruled: Asked, logged: Asked) -> bool:
-        if self._execution.seq < self._copied:
-            ruled = ruled.model_copy(update={"question": logged.question})
-        return ruled == logged
-
     def _divergence(self, envelope: Envelope) -> Divergence:
         expected: Event | None = None
         match self._now:
@@ -263,7 +276,7 @@ def _asks(action: Action, event: ModelRequested) -> bool:
 
 
 def _waited_for(action: Action) -> tuple[str, ...]:
-    return tuple(timer.ref for timer in action.timers) if isinstance(action, Wait | Checkpoint) else ()
+    return tuple(timer.ref for timer in action.timers) if isinstance(action, Wait | Checkpoint | Inspect) else ()
 
 
 def _intends(event: ToolStarted, call: Call) -> bool:

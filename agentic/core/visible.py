@@ -20,10 +20,13 @@ from agentic.core.events import (
     OutboxItem,
     OutboxSort,
     OwnerChanged,
+    Quarantined,
     Started,
     ToolFinished,
+    WorkspaceFound,
 )
 from agentic.core.execution import Execution
+from agentic.core.owning import found_in, gone_with, is_crashing, owner_changed
 from agentic.core.peopled import DENY, MACHINE, input_received
 
 _RECEIPTS = {
@@ -38,6 +41,10 @@ _ENDS = "Thank you, ending here."
 _DENIED = "Denied: I will not do that."
 _GOES_ON = " ▶ goes on."
 _KEPT = "I will take that in when this goes on; it is paused."
+_ASIDE = (
+    "⚠️ The bot ended {times} times in the middle of this. I leave it alone now, in case it is the reason. Write anything "
+    "here, or ▶, to try once more; 🛑 ends it."
+)
 _DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
 
 _DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
@@ -72,8 +79,9 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
         return made("offer", event.message, question=event.offer)
     if isinstance(event, Escalated):
         return made("notice", f"Handing over to a stronger model (tier {event.to_tier}), because {event.trigger}.")
-    if isinstance(event, OwnerChanged):
-        return made("notice", f"I was interrupted in the middle of this{_after_a_break(before)}")
+    if isinstance(event, OwnerChanged | Quarantined | WorkspaceFound):
+        text = "" if before.told.put_back else _of_owners(before, event, envelope)
+        return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):
@@ -97,13 +105,25 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
     return _RECEIPTS.get(event.sort, "")
 
 
+def _of_owners(before: Execution, event: OwnerChanged | Quarantined | WorkspaceFound, envelope: Envelope) -> str:
+    """What is said where a process takes it up, or leaves it alone."""
+    if isinstance(event, Quarantined):
+        return _ASIDE.format(times=before.crashes)
+    if isinstance(event, WorkspaceFound):
+        return found_in(event) if event.changes else ""
+    if before.quarantined is not None or is_crashing(owner_changed(before, event, envelope)):
+        return ""
+    return f"I was interrupted in the middle of this{_after_a_break(before)}{gone_with(event)}"
+
+
 def _after_a_break(execution: Execution) -> str:
     """What a new process does with it."""
     if execution.question is not None:
         return ". My question above is still open."
     if execution.paused is not None:
         return " while it was paused, and it still is." + (_GOES_ON if execution.paused.author.id != MACHINE.id else "")
-    return " and go on where I was."
+    turn = execution.turn.number
+    return f" and go on from turn {turn}." if turn else " and go on where I was."
 
 
 def _of_pause(before: Execution, event: InputReceived) -> str:

@@ -57,6 +57,7 @@ __all__ = [
     "ToolStarted",
     "TurnEnded",
     "Whose",
+    "WorkspaceFound",
     "WorkspaceRestored",
 ]
 
@@ -201,8 +202,19 @@ class CheckpointSaved(Frozen):
     """What stood or ran beside the workspace then and is in no checkpoint, in words: an interpreter, servers, /tmp."""
 
 
+class WorkspaceFound(Frozen):
+    """What a new owner found in the workspace that no result of a call speaks of; ``problem``: why it could not look."""
+
+    kind: Literal["workspace_found"] = "workspace_found"
+    changes: tuple[FileChange, ...] = ()
+    problem: str = ""
+
+
 class WorkspaceRestored(Frozen):
-    """Files of the workspace were put back; ``lost`` says what could not be, or was left as it is."""
+    """Files of the workspace were put back; ``lost`` says what could not be, or was left as it is.
+
+    In a log it is where an execution goes on that was copied up to there; whatever had ended or held it is over.
+    """
 
     kind: Literal["workspace_restored"] = "workspace_restored"
     manifest: str
@@ -211,6 +223,12 @@ class WorkspaceRestored(Frozen):
     by: Person | None = None
     kept: str = ""
     """A checkpoint of the state before it was done."""
+    after: str = ""
+    """A checkpoint of the state after it."""
+    way: Literal["undo", "redo", "rewind"] = "undo"
+    """An execution was undone, its undo was, or it is gone on with from an earlier position."""
+    turn: int = 0
+    """The turn that the workspace is as of; 0 before the first, or where it is no position of a log."""
 
 
 class Gated(Frozen):

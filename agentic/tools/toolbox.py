@@ -14,10 +14,10 @@ from functools import cache
 
 from pydantic import JsonValue
 
-from agentic.core.events import StaleFile
+from agentic.core.events import FileChange, StaleFile
 from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.failpoints import reach
-from agentic.ports import Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
+from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.cleaning import visible
 from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
@@ -43,6 +43,8 @@ WorldSource = Callable[[], Awaitable[RealWorld]]
 
 SaveWorkspace = Callable[[], Awaitable[Saved]]
 """Keeps the workspace as it is."""
+InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
+"""What in it is neither as in a checkpoint nor as these later changes left it."""
 
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
@@ -69,9 +71,11 @@ class StandardToolbox(Toolbox):
         tools: Sequence[AnyTool] = STANDARD,
         agent: str = "agent",
         save: SaveWorkspace | None = None,
+        inspect: InspectWorkspace | None = None,
     ) -> None:
         self._source = world
         self._save = save
+        self._inspect = inspect
         self._tools = {tool.name: tool for tool in tools}
         self._specs = _specs_of(tuple(tools))
         self._agent = agent
@@ -126,6 +130,12 @@ class StandardToolbox(Toolbox):
             return Saved(problem="no copies of this workspace are kept")
         beside = await self._world.real.beside() if self._world is not None else ()
         return replace(await self._save(), not_kept=beside)
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """What differs from this checkpoint and these later changes; needs no sandbox."""
+        if self._inspect is None:
+            return Found(problem="no copies of this workspace are kept")
+        return await self._inspect(manifest, since)
 
     async def perceive(self) -> Perception:
         """What changed in the world since the last call of this method; nothing while no world was opened."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentic.core.owning import INTERPRETER, TEMPORARY, in_background
 from agentic.errors import SandboxError
 from agentic.world.results import BackgroundState
 
-INTERPRETER = "the variables of the Python interpreter"
-TEMPORARY = "what lies in /tmp"
 END = 1 << 62
 """An offset behind every output: only the state is asked for."""
-SHOWN = 80
 
 
 class Polled(Protocol):
@@ -42,7 +40,7 @@ class Beside:
         except SandboxError:
             return ()
         parts = [INTERPRETER] if self.interpreter else []
-        parts += [f"`{_short(command)}`, which runs in the background" for command in running]
+        parts += [in_background(command) for command in running]
         return (*parts, TEMPORARY)
 
     async def _runs(self, sandbox: Polled, job: str) -> bool:
@@ -50,8 +48,3 @@ class Beside:
             return True
         self.jobs.pop(job, None)
         return False
-
-
-def _short(command: str) -> str:
-    line = " ".join(command.replace("`", "'").split())
-    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

@@ -30,7 +30,9 @@ class Living:
 @asynccontextmanager
 async def living(home: Path, endpoint: ScriptedEndpoint, **settings: str) -> AsyncGenerator[Living]:
     """Start it, open its page; killed at the end if the test has not ended it."""
-    defaults = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"}
+    defaults = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"} | {
+        "THREADWRIGHT_DRAIN_SECONDS": "0.2"
+    }
     env = environment(home, endpoint.environment(), **{**defaults, **settings})
     home.mkdir(parents=True, exist_ok=True)
     async with started("run", env=env, cwd=home) as running:

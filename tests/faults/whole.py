@@ -123,7 +123,12 @@ async def whole(
     async with ScriptedEndpoint.start(mind) as endpoint:
         for name, value in endpoint.environment().items():
             monkeypatch.setenv(name, value)
-        chosen = {"sandbox": "bubblewrap", "tier_2": ("anthropic/claude-haiku-4-5",), **settings}
+        chosen = {
+            "sandbox": "bubblewrap",
+            "tier_2": ("anthropic/claude-haiku-4-5",),
+            "drain_seconds": 0.1,
+            **settings,
+        }
         async with App.open(Settings(home=home, **chosen), Place(home), guild=guild) as app:  # type: ignore[arg-type]
             await app.online()
             yield Whole(app, guild, mind)

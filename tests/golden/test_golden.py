@@ -11,10 +11,15 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from agentic.core import events, values
+from agentic.core.decide import RULES_VERSION
 from agentic.core.events import Envelope
 from agentic.core.evolving import fold
+from agentic.core.upcasting import read_envelope
+from agentic.core.verifying import verify
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite import SQLiteStore
+from bot.commandline.deciding import verdict_of
+from bot.commandline.verdict import broken_promises
 from reflexion.lessons import Lesson, Reflection
 from reflexion.trajectory import read_trajectory
 from tests.golden.writing import required_fields, version
@@ -31,7 +36,12 @@ releases = pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.na
 
 
 def envelopes(path: Path) -> list[Envelope]:
-    return [Envelope.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [read_envelope(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def runs(release: Path) -> list[Path]:
+    """The logs of executions that the real loop ran."""
+    return sorted((release / "runs").glob("*.jsonl"))
 
 
 def shapes(value: object) -> Iterator[type[BaseModel]]:
@@ -89,6 +99,32 @@ def test_a_log_is_read_folded_and_judged(release: Path) -> None:
     trajectory = read_trajectory(log, envelopes(release / "outcome.jsonl"))
     assert (trajectory.verifier, trajectory.turns_used, trajectory.turns_max) == ("fail", 2, 46)
     assert trajectory.votes == (("100000000000000001", "down"),)
+
+
+@releases
+def test_a_log_holds(release: Path) -> None:
+    assert broken_promises(envelopes(release / "log.jsonl"), envelopes(release / "outcome.jsonl")) == ()
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, id=f"{release.name}-{run.stem}") for release in RELEASES for run in runs(release)]
+)
+def test_the_rules_decide_again_what_they_decided_in_each_run(run: Path) -> None:
+    """Where they do not, they have changed: see tests/golden/running.py for what to do then."""
+    log = envelopes(run)
+    assert broken_promises(log) == ()
+    again = verify(log)
+    assert again.divergence is None, verdict_of(again)
+    assert again.decisions or rules_of(log) != {RULES_VERSION}
+
+
+def rules_of(log: list[Envelope]) -> set[int]:
+    return {e.event.rules for e in log if isinstance(e.event, events.Started | events.RulesChanged)}
+
+
+def test_the_rules_as_they_are_have_runs_of_this_version() -> None:
+    found = [rules_of(envelopes(run)) for run in runs(FOLDER / version())]
+    assert {RULES_VERSION} in found, "python -m tests.golden.running writes them"
 
 
 @releases

@@ -51,7 +51,7 @@ def started() -> e.Started:
         earlier=(e.EarlierResult(execution="xearlier0000", task="Set it up.", reason="done", answer="Ready.", files=("a",)),),
         quoted=(e.QuotedMessage(author="ben", text="It broke yesterday."),),
         lessons=(e.ChosenLesson(id="r00000000001", kind="reflection", text="Run the tests first.", why="this thread"),),
-        workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900",
+        workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
     )  # fmt: skip
 
 
@@ -87,7 +87,12 @@ def first_turn() -> Iterable[e.Event]:
         request="req00002", blocks=blocks, stop="tool_use", usage=usage, usd=0.012, served_by="small-2026"
     )
     yield e.BudgetSettled(scope="execution", usd=0.012)
-    yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
+    yield e.Gated(call="req00002.0", args_sha="33" * 32, reason="deletes src", who_may="operator", state_sha="55" * 32)
+    yield e.Asked(
+        question="q00000000001", sort="approval", text="May I?", options=(OPTION,), call="req00002.0",
+        args_sha="33" * 32, who_may="operator", expires=LATER,
+    )  # fmt: skip
+    yield e.Decided(question="q00000000001", by=ANN, choice="allow", text="yes")
     yield e.ToolStarted(
         call="req00002.0", provider_id="p1", tool="shell", effect="unkeyed",
         arguments={"command": "pytest -q", "timeout": 60, "more": [1, None, {"deep": True}]}, args_sha="33" * 32,
@@ -109,15 +114,12 @@ def middle() -> Iterable[e.Event]:
         target="x/turn:1",
     )  # fmt: skip
     yield e.PolicyChanged(by=ANN.id, add_turns=10, add_tokens=5000, add_usd=1.5, add_minutes=15)
-    yield e.OwnerChanged(worker="host-2", reason="the other one ended")
+    yield e.HandedOver(worker="host-1")
+    yield e.OwnerChanged(worker="host-2", reason="the other one ended", lost=("what lies in /tmp",))
+    yield e.WorkspaceFound(changes=(CHANGE,), problem="not all of it could be read")
+    yield e.RulesChanged(rules=1)
     yield e.Quarantined(worker="host-2", reason="three crashes")
     yield e.CancelRequested(refs=("req00002.0",), reason="a person stopped it")
-    yield e.Asked(
-        question="q00000000001", sort="approval", text="May I?", options=(OPTION,), call="req00002.0",
-        args_sha="33" * 32, who_may="operator", expires=LATER,
-    )  # fmt: skip
-    yield e.Gated(call="req00002.0", args_sha="33" * 32, reason="deletes src", who_may="operator", state_sha="55" * 32)
-    yield e.Decided(question="q00000000001", by=ANN, choice="allow", text="yes")
     yield e.Asked(
         question="q00000000002", text="Two things:", call="req00002.0",
         parts=(e.Part(id="1", text="Which?", options=(OPTION,)), e.Part(id="2", text="When?")),
@@ -143,6 +145,7 @@ def middle() -> Iterable[e.Event]:
         message="Fix the end of range", files=("src/range.py",), insertions=2, deletions=1,
         diffstat=" src/range.py | 3 ++-", repository="lib", diff=BLOB,
     )  # fmt: skip
+    yield e.CommitCreated(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, base="main")
     yield e.SubagentStarted(child="xchild000000", call="req00002.0", grant_usd=0.5)
     yield e.SubagentFinished(child="xchild000000", spent_usd=0.1, result="Nothing found.")
 
@@ -162,6 +165,7 @@ def ending() -> Iterable[e.Event]:
         text="the tests pass", command="pytest -q", exit_code=0, file="src/range.py", sha="22" * 32, verdict="proven",
         note="turn 2",
     )  # fmt: skip
+    yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
     yield e.Finished(reason="done", answer="Fixed.", claims=(claim,), files=("report.md",), confidence=71)
 
 

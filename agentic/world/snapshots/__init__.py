@@ -9,7 +9,7 @@ no question that one thread could ask about another, and a thread's snapshots ca
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.restoring import Restored
 from agentic.world.snapshots.store import SnapshotLimits, SnapshotLost, Snapshots
-from agentic.world.snapshots.undoing import Plan, changed_units, plan_undo, unit_of
+from agentic.world.snapshots.undoing import Plan, changed_units, plan_undo, unexplained, unit_of
 
 __all__ = [
     "Entry",
@@ -21,5 +21,6 @@ __all__ = [
     "Snapshots",
     "changed_units",
     "plan_undo",
+    "unexplained",
     "unit_of",
 ]

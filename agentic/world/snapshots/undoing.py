@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from agentic.core.events import FileChange
 from agentic.world.snapshots.entries import Entry, Manifest
 
 _PASSING = frozenset({"index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log"})
@@ -69,6 +70,27 @@ def plan_undo(before: Manifest, after: Manifest, now: Manifest, disputed: Iterab
         else:
             wanted[path] = target
     return Plan(wanted, left, len({unit_of(path) for path in mine if not _is_folder(path, before, after)}))
+
+
+def unexplained(before: Manifest, now: Manifest, since: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """Files that are now neither as they were before nor as these later changes left them; sorted."""
+    left = {change.path: change for change in since}
+    found: list[FileChange] = []
+    for path in sorted({*changed_paths(before, now), *left}):
+        if _passing(path) or _is_folder(path, before, now) or not (before.covers(path) and now.covers(path)):
+            continue
+        change = left.get(path)
+        if change is not None and change.kind != "deleted" and not change.sha_after:
+            continue  # how it was left is not known
+        was = _sha(before.entries.get(path)) if change is None else change.sha_after
+        if was != (present := _sha(now.entries.get(path))):
+            kind = "deleted" if not present else "modified" if was else "added"
+            found.append(FileChange(path=path, kind=kind, sha_before=was, sha_after=present))
+    return tuple(found)
+
+
+def _sha(entry: Entry | None) -> str:
+    return entry.sha if entry is not None and entry.kind == "file" else ""
 
 
 def _differ(one: Manifest, other: Manifest, path: str) -> bool:

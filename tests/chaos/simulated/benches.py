@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from agentic.core.events import FileChange
 from agentic.errors import SandboxLost, SandboxUnavailable
-from agentic.ports import Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
+from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.mind import REPORT_TOOL
@@ -71,8 +72,10 @@ class Bench:
 class Benches:
     """All of them, and what was done in them."""
 
-    def __init__(self, town: Town) -> None:
-        self.town = town
+    def __init__(self, town: Town, holder: Callable[[str], str]) -> None:
+        self.town, self.holder = town, holder
+        self.strangers: list[str] = []
+        """Effects for those who no longer owned the thread."""
         self.effects: list[Effect] = []
         self.times: Counter[str] = Counter()
         """How often each wish for an effect without a key came true."""
@@ -126,6 +129,9 @@ class Benches:
     def _acts(self, bench: Bench, token: str) -> None:
         self.effects.append(Effect(now(), bench.thread, token, bench.owner.name))
         self.times[token] += 1
+        holder = self.holder(bench.thread)
+        if holder not in ("", bench.owner.name):
+            self.strangers.append(f"{token!r} was done for {bench.owner.name} while {holder} owned {bench.thread}")
         self.town.tell(f"EFFECT of {token} in {bench.thread} (of {bench.owner.name})")
 
     def _ended(self, bench: Bench, call: str) -> None:
@@ -201,6 +207,9 @@ class Tools(Toolbox):
         await self._process.cross(f"after {tool} ran")
         failed = self._dice.random() < 0.1
         return Observation("failed" if failed else "ok", f"{token}: done", exit_code=int(failed), error="no" * failed)
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        return Found()
 
     async def perceive(self) -> Perception:
         """Whether the sandbox was lost."""

@@ -12,12 +12,12 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.core.conversation import ToolSpec
-from agentic.core.events import InboxItem, Person, Policy, Sort, Started, Tier, ToolRef
+from agentic.core.events import FileChange, InboxItem, Person, Policy, Sort, Started, Tier, ToolRef
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import Completion, Lease, Observation, Perception, Prepared, Question, Refused, Saved
+from agentic.ports import Completion, Found, Lease, Observation, Perception, Prepared, Question, Refused, Saved
 from agentic.stores.memory import MemoryStore
 
 YOU = Person(id="7", name="you")
@@ -88,6 +88,9 @@ class Bench:
 
     async def checkpoint(self) -> Saved:
         return Saved("before")
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        return Found()
 
     async def perceive(self) -> Perception:
         return self.perception

@@ -27,6 +27,7 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     Usage,
+    WorkspaceFound,
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
@@ -44,6 +45,7 @@ TOOLS = (
     ToolRef(name="swap", effect="keyed"),
     ToolRef(name="ask_user", effect="unkeyed", cognitive=True, asks=True),
     ToolRef(name="finish", effect="unkeyed", cognitive=True),
+    ToolRef(name="python", effect="unkeyed"),
 )
 TIERS = (Tier(number=2, models=("small-a", "small-b")), Tier(number=4, models=("large",)))
 Said = str | tuple[str, dict[str, JsonValue]] | CallBlock
@@ -168,7 +170,7 @@ class Log:
 
     def settle(self, *, saving: bool = True) -> Execution:
         """Let the rules record what follows until an effect, a question or the end is due; checkpoints are saved."""
-        from agentic.core.actions import Ask, Checkpoint, Record
+        from agentic.core.actions import Ask, Checkpoint, Inspect, Record
         from agentic.core.decide import decide
 
         for _ in range(50):
@@ -180,6 +182,8 @@ class Log:
                 case Checkpoint() as due if saving:
                     through, turn = self.execution.seq, self.execution.turn.number
                     self.add(CheckpointSaved(manifest="m", through_seq=through, turn=turn, why=due.moment))
+                case Inspect() if saving:
+                    self.add(WorkspaceFound())
                 case _:
                     return self.execution
         message = "the rules record without end"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
+from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, Timer, UseTools, Wait
 from agentic.core.approvals import covers
 from agentic.core.decide import decide
 from agentic.core.events import (
@@ -22,7 +22,9 @@ from agentic.core.events import (
     CommitCreated,
     DeadlinePassed,
     Event,
+    FileChange,
     Gated,
+    HandedOver,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -34,11 +36,11 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
     Usage,
+    WorkspaceFound,
 )
 from agentic.core.execution import Call
 from agentic.core.identity import question_id
 from agentic.core.peopled import MACHINE
-from agentic.core.values import FileChange
 from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 
 MOST_STEPS = 400
@@ -107,6 +109,8 @@ class _World:
                     self._begin(call)
             case Checkpoint():
                 self._save(action)
+            case Inspect(timers):
+                self._inspect(timers)
             case Cancel(refs, reason):
                 self._log.add(CancelRequested(refs=refs, reason=reason))
                 self._cancelled(refs)
@@ -154,6 +158,15 @@ class _World:
                 manifest="" if problem else "m", through_seq=through, problem=problem, turn=turn, why=action.moment
             )
         )
+
+    def _inspect(self, timers: tuple[Timer, ...]) -> None:
+        """Looking ends, well or not, unless something happens before it does."""
+        if self._chance(25) and self._happen(Wait(timers)):
+            return
+        change = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")
+        problem = "the disk is full" if self._chance(20) else ""
+        found = (change,) if not problem and self._chance(50) else ()
+        self._log.add(WorkspaceFound(changes=found, problem=problem))
 
     def _intent(self, call: str, block: CallBlock, approval: str) -> ToolStarted:
         return ToolStarted(
@@ -235,6 +248,8 @@ class _World:
         begun = bool(execution.calls_in_flight)
         self._drawn.held["older fence"] += bool(begun or execution.request_in_flight)
         self._drawn.held["crash between intent and result"] += begun
+        if self._chance(25):
+            self._log.add(HandedOver(worker="w"))
         self._log.fence += 1
         self._log.add(OwnerChanged(worker=f"w{self._log.fence}"))
 

@@ -9,7 +9,7 @@ import pytest
 from agentic.core.actions import Ask, Record, UseTools, Wait
 from agentic.core.approvals import covers, exactly, verdict
 from agentic.core.decide import decide
-from agentic.core.events import Asked, CallBlock, DeadlinePassed, Gated, OwnerChanged, ToolFinished
+from agentic.core.events import Asked, CallBlock, DeadlinePassed, Gated, OwnerChanged, ToolFinished, WorkspaceFound
 from agentic.core.execution import Call
 from tests.unit.core.building import BOSS, YOU, Log
 from tests.unit.core.test_held import receipts
@@ -201,7 +201,7 @@ def test_what_began_under_an_approval_may_begin_again_under_its_key() -> None:
     log.settle()
     log.start(0)
     log.fence = 2
-    log.add(OwnerChanged(worker="b"))
+    log.add(OwnerChanged(worker="b"), WorkspaceFound())
     assert isinstance(decide(log.execution), UseTools)
     assert covers(log.execution.turn.calls[0], "sha", "another state")
 

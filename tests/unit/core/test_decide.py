@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Cancel, Finish, Record, Think, UseTools, Wait
+from agentic.core.actions import Cancel, Finish, Inspect, Record, Think, UseTools, Wait
 from agentic.core.decide import RULES, decide
 from agentic.core.events import (
     Asked,
@@ -19,6 +19,7 @@ from agentic.core.events import (
     ToolFinished,
     TurnEnded,
     Whose,
+    WorkspaceFound,
 )
 from agentic.core.execution import Execution
 from tests.unit.core.building import Log
@@ -31,9 +32,9 @@ def names(action: object) -> list[str]:
 
 def test_the_order_of_the_rules_is_the_one_that_holds_the_promises() -> None:
     assert [rule.__name__ for rule in RULES] == [
-        "finished", "stopping", "withdrawn", "out_of_time", "older_fence", "paused", "deadlines", "in_flight",
-        "budget", "checkpoint", "approvals", "open_calls", "end_of_turn", "waiting", "decided", "untriaged",
-        "model_failed", "completed", "limit", "escalate", "intervene",
+        "finished", "stopping", "withdrawn", "out_of_time", "quarantine", "inspect", "older_fence", "paused",
+        "deadlines", "in_flight", "budget", "checkpoint", "approvals", "open_calls", "end_of_turn", "waiting",
+        "decided", "untriaged", "model_failed", "completed", "limit", "escalate", "intervene",
     ]  # fmt: skip
 
 
@@ -128,6 +129,8 @@ def test_after_a_crash_reads_and_keyed_calls_run_again_and_unkeyed_ones_are_unkn
         log.start(index)
     log.fence = 2
     log.add(OwnerChanged(worker="b"))
+    assert isinstance(decide(log.execution), Inspect), "files may have been changing: what became of them comes first"
+    log.add(WorkspaceFound())
     action = decide(log.execution)
     assert isinstance(action, UseTools)
     assert [call.block.tool for call in action.calls] == ["look"]

@@ -8,7 +8,15 @@ import pytest
 
 from agentic.core.actions import Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
 from agentic.core.decide import decide
-from agentic.core.events import Asked, CheckpointSaved, DeadlinePassed, Escalated, OwnerChanged, ToolFinished
+from agentic.core.events import (
+    Asked,
+    CheckpointSaved,
+    DeadlinePassed,
+    Escalated,
+    OwnerChanged,
+    ToolFinished,
+    WorkspaceFound,
+)
 from agentic.core.peopled import MACHINE
 from agentic.core.prompt import build_prompt
 from agentic.prompts import identity
@@ -101,7 +109,7 @@ def test_what_may_run_again_after_a_crash_waits_for_the_end_of_a_pause(tool: str
     log.start(0)
     log.say("pause")
     log.fence = 2
-    log.add(OwnerChanged(worker="b"))
+    log.add(OwnerChanged(worker="b"), WorkspaceFound())
     assert decide(log.execution) == Wait()
     log.say("resume")
     assert isinstance(decide(log.execution), UseTools)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from agentic.core.actions import Ask, Finish, Record, Think, Wait
-from agentic.core.decide import RULES_VERSION
+from agentic.core.decide import RULES_VERSION, decide
 from agentic.core.events import (
     Asked,
     CheckpointSaved,
@@ -21,14 +21,17 @@ from agentic.core.events import (
     ModelRequested,
     OwnerChanged,
     Perceived,
+    PolicyChanged,
     RulesChanged,
     ToolFinished,
     ToolStarted,
     Triaged,
     TurnEnded,
+    WorkspaceRestored,
 )
-from agentic.core.verifying import verify
-from tests.unit.core.building import Log
+from agentic.core.evolving import fold
+from agentic.core.verifying import as_written, verify
+from tests.unit.core.building import BOSS, Log
 from tests.unit.core.simulating import simulate
 
 _ALTERED: dict[str, Callable[[Event], dict[str, object]]] = {
@@ -107,17 +110,48 @@ def test_one_decision_left_out_is_found_out_by_what_follows_from_it(data: st.Dat
 
 @many
 @given(st.data())
-def test_a_fork_of_a_fork_is_verified_whole(data: st.DataObject) -> None:
-    """Its copied events stand under one fence and carry ids of the execution they are from."""
+def test_a_fork_is_verified_from_where_it_goes_on(data: st.DataObject) -> None:
+    """What is copied stands under one fence, with another requester, and is verified where it was decided."""
     log = stamped(simulate(data).log.envelopes)
-    through = data.draw(st.integers(1, len(log)))
-    through = max((e.seq for e in log[:through] if isinstance(e.event, CheckpointSaved)), default=1)
-    copy = [e.model_copy(update={"execution": "x2", "fence": 40}) for e in log[:through]]
-    fork = stamped(copy, thread="200", forked_from=("x1", through))
-    assert verify(fork).divergence is None
-    assert verify(fork).decisions == tuple(seq for seq in verify(log).decisions if seq <= through)
-    owned = fork[-1].model_copy(update={"fence": 41, "seq": through + 1, "event": OwnerChanged(worker="w2")})
-    assert verify([*fork, owned]).divergence is None
+    through = data.draw(st.sampled_from([1, *(e.seq for e in log if isinstance(e.event, CheckpointSaved))]))
+    copy = [e.model_copy(update={"fence": 40}) for e in log[:through]]
+    fork = going_on(stamped(copy, thread="200", forked_from=("x0", through), requester=BOSS))
+    fork.add(
+        WorkspaceRestored(manifest="m"), PolicyChanged(by="boss", add_usd=9.0), PolicyChanged(by="boss", add_turns=9)
+    )
+    fork.say("stop")
+    fork.settle()
+    action = decide(fork.execution)
+    assert isinstance(action, Finish)
+    fork.add(action.finished)
+    again = verify(fork.envelopes)
+    assert (again.divergence, again.copied, again.others) == (None, through, ())
+    assert again.decisions[-1] == fork.execution.seq
+    assert all(seq > through for seq in again.decisions)
+    altered = changed_at(fork.envelopes, fork.execution.seq, action.finished.model_copy(update={"answer": "another"}))
+    assert verify(altered).divergence is not None
+
+
+def going_on(copy: list[Envelope]) -> Log:
+    log = Log()
+    log.envelopes, log.execution, log.now, log.fence = copy, fold(copy), copy[-1].at, copy[-1].fence
+    return log
+
+
+def test_the_fences_of_a_copy_change_where_its_owners_did() -> None:
+    log = Log(saved=False)
+    log.add(OwnerChanged(worker="w2"), OwnerChanged(worker="w3"))
+    log.fence = 2
+    log.add(OwnerChanged(worker="w4"))
+    copy = stamped(log.envelopes, forked_from=("x0", 4))
+    assert [e.fence for e in as_written(copy)] == [-1, -1, 0, 1, 2]
+    assert as_written(log.envelopes) == log.envelopes
+
+
+def test_more_is_granted_by_people_only_where_it_is_gone_on_with() -> None:
+    log = Log(saved=False)
+    log.add(PolicyChanged(by="boss", add_usd=1.0))
+    assert verify(stamped(log.envelopes)).divergence is not None
 
 
 def test_the_divergence_says_what_the_rules_would_have_noted() -> None:
@@ -222,16 +256,21 @@ def test_an_intent_under_an_approval_that_nobody_gave_is_a_divergence() -> None:
     assert verify(stamped(approved)).divergence is not None
 
 
-def test_a_question_with_another_id_is_a_divergence_unless_it_was_copied() -> None:
+def test_a_question_with_another_id_is_a_divergence() -> None:
     log = Log(saved=False, turns_medium=1)
     log.answer("I think.")
-    log.settle()
     log.settle()
     asked = cast(Asked, log.envelopes[-1].event)
     assert asked.sort == "extension"
     other = changed_at(log.envelopes, log.execution.seq, asked.model_copy(update={"question": "qother"}))
     assert verify(stamped(other)).divergence is not None
-    assert verify(stamped(other, forked_from=("x0", log.execution.seq))).divergence is None
+
+
+def test_who_leaves_in_order_keeps_a_copy_that_no_rule_asked_for() -> None:
+    log = Log(saved=False)
+    log.add(CheckpointSaved(manifest="m", through_seq=2, why="leaving"))
+    log.request()
+    assert verify(stamped(log.envelopes)).decisions == (2, 4)
 
 
 @pytest.mark.parametrize("version", [0, RULES_VERSION + 1])

@@ -10,10 +10,22 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agentic.core.events import Envelope, FileRef, InboxItem, OutboxItem, Person, Policy, Sort, Tier
+from agentic.core.events import Envelope, FileChange, FileRef, InboxItem, OutboxItem, Person, Policy, Sort, Tier
+from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import Completion, Observation, Perception, Prepared, Question, Refused, Saved, Store, ToolSpec
+from agentic.ports import (
+    Completion,
+    Found,
+    Observation,
+    Perception,
+    Prepared,
+    Question,
+    Refused,
+    Saved,
+    Store,
+    ToolSpec,
+)
 from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
 from bot.ground import Acts, Ground
@@ -73,6 +85,9 @@ class Bench:
     async def checkpoint(self) -> Saved:
         return Saved("before")
 
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        return Found()
+
     async def perceive(self) -> Perception:
         return Perception()
 
@@ -89,6 +104,7 @@ class House:
     bench: Bench
     threads: Threads
     slots: Slots
+    roster: Roster
     told: list[OutboxItem] = field(default_factory=list[OutboxItem])
 
     async def say(self, text: str, thread: str = "100", sort: Sort = "task", target: str = "") -> InboxItem:
@@ -104,6 +120,13 @@ class House:
         )
         await self.threads.deliver(item, guild="1")
         return item
+
+    async def crash(self, thread: str) -> None:
+        """What runs there ends as if the process had died: without a word in its log."""
+        task = self.roster.sessions[thread].task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,))
 
     async def log(self, thread: str = "100", which: int = -1) -> list[Envelope]:
         rows = await self.store.executions(thread)
@@ -145,11 +168,12 @@ async def house(
 
     receive = receive or as_they_are
 
-    roster = Roster()
+    roster, leaving = Roster(), Leaving()
     ground = Ground(
         store=kept,
         clock=clock,
-        runner=Loop(kept, model, clock, (roster,)),
+        runner=Loop(kept, model, clock, (roster,), leaving=leaving),
+        leaving=leaving,
         workshop=OneBench(),
         learning=reflexion,
         slots=slots,
@@ -159,7 +183,7 @@ async def house(
         acts=acts,
     )
     threads = Threads(ground, roster, reflexion, receive)
-    built = House(kept, model, tools, threads, slots)
+    built = House(kept, model, tools, threads, slots, roster)
     try:
         yield built
     finally:

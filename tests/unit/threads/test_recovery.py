@@ -6,6 +6,7 @@ import asyncio
 
 from agentic.models.scripted import answer
 from agentic.stores.memory import MemoryStore
+from bot.embeds import status_embed
 from tests.unit.threads.house import Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -109,12 +110,21 @@ async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
             await home.say("fix it")
         elif not await home.threads.recover():
             return False
-        await bench.began.wait()
-        facts = home.store
-    if not in_order:
-        rows = await facts.executions()
-        await facts.set_fact(f"handed over: {rows[-1].execution}", "")
-    return True
+        left_alone = asyncio.create_task(logged(store, "quarantined"))
+        await asyncio.wait((left_alone, asyncio.create_task(bench.began.wait())), return_when=asyncio.FIRST_COMPLETED)
+        if not in_order:
+            await home.crash("100")
+        left_alone.cancel()
+    return bench.began.is_set()
+
+
+async def logged(store: MemoryStore, kind: str) -> None:
+    """Wait until an event of a kind stands in the newest log."""
+    while True:
+        for row in await store.executions():
+            if kind in [envelope.event.kind async for envelope in store.read(row.execution)]:
+                return
+        await asyncio.sleep(0.01)
 
 
 async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_until_a_person_says_something() -> None:
@@ -123,9 +133,14 @@ async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_unti
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         assert await home.threads.recover() == 0
         assert sum("leave it alone" in text for text in await home.texts()) == 1, "told once, however often it starts"
-        await home.say("try again")
+        assert home.threads.state("100") == "paused"
+        status = await home.threads.status("100")
+        assert status.crashes == 3
+        assert "Left alone" in (status_embed(status).description or "")
+        await home.say("", sort="resume")
         await home.threads.idle("100")
         assert await home.reasons() == ["done"], await home.texts()
+        assert (await home.threads.status("100")).crashes == 0
 
 
 async def test_processes_that_ended_in_order_are_no_crashes() -> None:

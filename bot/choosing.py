@@ -1,0 +1,24 @@
+"""Which sandbox commands run in, tried when it is first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from agentic.world import Choice
+from bot.settings import Settings
+
+
+def chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:
+    """What tries them, by what is set."""
+
+    async def choice() -> Choice:
+        if settings.sandbox in ("auto", "docker"):  # its library is slow to import: the event loop goes on meanwhile
+            await asyncio.to_thread(importlib.import_module, "agentic.world.docker")
+        from agentic.world.ladder import choose
+
+        return await choose(settings.sandbox, state, image=settings.sandbox_image)
+
+    return choice
