@@ -135,14 +135,18 @@ def unseen(execution: Execution) -> str:
 
 def _shared(execution: Execution, refused: BudgetRefused) -> str:
     """Which cap it is, what is left of it, and what can be done."""
-    name = execution.requester.name
-    whose = {"person": f"for {name}", "guild": "for this server", "bot": "for this bot"}[refused.whose]
+    whose = {"person": f"for {execution.requester.name}", "guild": "for this server", "bot": "for this bot"}
+    budget = f"today's budget of {_dollars(refused.cap_usd)} {whose[refused.whose]}"
     left = refused.cap_usd - refused.spent_usd
-    rest = f"{_dollars(left)} of it is left, and my next step may cost {_dollars(refused.needed_usd)}"
-    used = rest if left > 0 else "nothing of it is left"
+    why = f"{budget} is used up."
+    if left > 0:
+        why = (
+            f"of {budget} only {_dollars(left)} is left, counting what other tasks have set aside, "
+            f"and my next step may cost {_dollars(refused.needed_usd)}."
+        )
     return (
-        f"I stopped: today's budget of {_dollars(refused.cap_usd)} {whose} is used up ({used}). "
-        "It begins anew at 00:00 UTC; then write the task again. Who runs the bot can set a higher one."
+        f"I stopped: {why} It begins anew at 00:00 UTC; then write the task again. "
+        "Who runs the bot can set a higher one."
     )
 
 

@@ -182,9 +182,14 @@ def test_a_used_up_budget_ends_the_execution_before_the_next_call_and_closes_the
 @pytest.mark.parametrize(
     ("whose", "spent", "words"),
     [
-        ("person", 0.95, "budget of $1.00 for you is used up ($0.05 of it is left, and my next step may cost $0.12)"),
-        ("guild", 1.0, "budget of $1.00 for this server is used up (nothing of it is left)"),
-        ("bot", 1.2, "budget of $1.00 for this bot is used up (nothing of it is left)"),
+        (
+            "person",
+            0.95,
+            "of today's budget of $1.00 for you only $0.05 is left, counting what other tasks have set aside",
+        ),
+        ("person", 0.95, "set aside, and my next step may cost $0.12. It begins anew at 00:00 UTC"),
+        ("guild", 1.0, "I stopped: today's budget of $1.00 for this server is used up. It begins"),
+        ("bot", 1.2, "I stopped: today's budget of $1.00 for this bot is used up. It begins"),
     ],
 )
 def test_a_request_that_finds_no_room_in_a_shared_budget_ends_the_execution_in_plain_words(
