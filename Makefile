@@ -12,7 +12,7 @@ LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
 JOBS ?= 3
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup run test check coverage faults conformance bench mutants
+.PHONY: help setup run test check coverage faults chaos conformance bench mutants
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -56,6 +56,9 @@ coverage: setup ## branch coverage of everything; takes about twice as long as t
 
 faults: setup ## the fault catalogue: each row with its verdict
 	$(BIN)/python -m tests.faults
+
+chaos: setup ## 10,000 simulated executions with faults and 300 killed processes: SEED=7, ONLY=238, WITHOUT=nonces
+	@$(BIN)/python -m tests.chaos $(SEED:%=--seed %) $(ONLY:%=--only %) $(WITHOUT:%=--without %) $(ARGS)
 
 conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=... GUILD_ID=... (a guild made for tests)
 	@$(BIN)/python -m tests.conformance $(ARGS)

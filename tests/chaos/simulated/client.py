@@ -72,8 +72,6 @@ class Client:
             raise discord.RateLimited(self._dice.uniform(0.2, 5.0))
         if town.strikes("rest_reset"):
             raise ConnectionResetError(104, "Connection reset by peer")
-        if kind == "post" and town.strikes("content_refused"):
-            raise refused(400, 50035, "Invalid Form Body")
         if town.strikes("rest_slow"):
             await asyncio.sleep(self._dice.uniform(1.0, 8.0))
         if town.strikes("rest_hangs"):
@@ -82,7 +80,7 @@ class Client:
 
     async def _on_the_way_back(self, kind: str) -> None:
         await asyncio.sleep(self._dice.uniform(0.01, 0.08))
-        if self.town.strikes("rest_answer_lost"):
+        if self.town.strikes("rest_answer_lost", 4.0 if kind == "post" else 0.5):
             self.town.tell(f"FAULT rest_answer_lost: the {kind} was done, its answer is lost")
             if self._dice.random() < 0.5:
                 await asyncio.sleep(20.0)
@@ -97,13 +95,21 @@ class Channel:
         self.client, self.place = client, id
 
     async def send(
-        self, content: str = "", *, nonce: str, view: Any = MISSING, files: Iterable[discord.File] = (), **_: object
+        self,
+        content: str = "",
+        *,
+        nonce: str,
+        view: Any = MISSING,
+        files: Iterable[discord.File] = (),
+        reference: discord.MessageReference | None = None,
+        **_: object,
     ) -> SimpleNamespace:
         """Create Message, with ``enforce_nonce`` as discord.py sets it."""
         texts = [file.fp.read().decode("utf-8", "replace") for file in files]
         buttons = _buttons(view)
+        reply = (reference.message_id if reference is not None else 0) or 0
         made = await self.client.request(
-            "post", lambda: self.client.guild.post(self.place, content, nonce, buttons, texts)
+            "post", lambda: self.client.guild.post(self.place, content, nonce, buttons, texts, reply)
         )
         return SimpleNamespace(id=made)
 
@@ -171,6 +177,11 @@ def _buttons(view: Any) -> tuple[str, ...]:
 def _seen(message: Message) -> SimpleNamespace:
     row = SimpleNamespace(children=[SimpleNamespace(custom_id=one) for one in message.buttons])
     return SimpleNamespace(
-        id=message.id, content=message.content, author=SimpleNamespace(id=message.author), components=[row],
-        nonce=None,
-    )  # fmt: skip
+        id=message.id,
+        content=message.content,
+        author=SimpleNamespace(id=message.author),
+        components=[row],
+        type=discord.MessageType.reply if message.reply_to else discord.MessageType.default,
+        reference=SimpleNamespace(message_id=message.reply_to) if message.reply_to else None,
+        attachments=[None] * message.files,
+    )

@@ -36,7 +36,7 @@ STOP_SECONDS = 2.0
 TOLD = frozenset(("task", "queue", "guidance", "side", "edited"))
 """Words of people: each is taken into an execution, or somebody is told that it was not."""
 MEANT = frozenset(("guidance", "correction", "edited"))
-PARTS, GENERATIONS = 10, 3
+PARTS, GENERATIONS = 10, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +136,20 @@ class Judge:
                 continue
             parts = [self._made_of(row.item.key, part, row.item.generation) for part in range(PARTS)]
             for number, made in enumerate(parts):
-                if len(made) > 1:
-                    words = self.guild.messages[made[0]].content[:60]
-                    yield Violation(
-                        "doubled", f"{row.item.sort} {row.item.key} part {number} stands {len(made)} times: {words!r}"
-                    )
+                standing = [id for id in made if not self.guild.messages[id].deleted]
+                if len(standing) > 1:
+                    words = self.guild.messages[standing[0]].content[:60]
+                    text = f"{row.item.sort} {row.item.key} part {number} stands {len(standing)} times: {words!r}"
+                    yield Violation("doubled", text)
             if row.item.sort != "thread" and not any(parts) and not row.item.key.endswith(".unfit"):
                 notes = any(other.item.key == f"{row.item.key}.unfit" for other in self.outbox)
                 if not notes:
                     yield Violation("lost", f"{row.item.sort} {row.item.key} is said to be posted and never was")
 
     def _made_of(self, key: str, part: int, generation: int) -> list[int]:
-        """The messages that were made for a part; a later form of it stands for one that Discord did not take."""
-        made = (self.guild.created.get(nonce_of(key, part, generation + more), []) for more in range(GENERATIONS))
-        return next((messages for messages in made if messages), [])
+        """The messages that were ever made for a part, in whichever form."""
+        nonces = (nonce_of(key, part, generation + more) for more in range(GENERATIONS))
+        return [id for nonce in nonces for id in self.guild.created.get(nonce, [])]
 
     def _effects(self) -> Iterator[Violation]:
         for token, times in self.world.benches.times.items():
@@ -169,7 +169,7 @@ class Judge:
     def _owners(self) -> Iterator[Violation]:
         for stale in self.truth.stale_writes:
             yield Violation("other", stale)
-        for text in self.world.strangers:
+        for text in self.world.benches.strangers:
             yield Violation("other", text)
 
     def _secrets(self) -> Iterator[Violation]:
@@ -236,8 +236,8 @@ def visibly_waiting(world: World, row: ExecutionRow) -> bool:
         return _was_posted(world, key)
     if state.paused is not None:
         return True
-    told = (f"{row.execution}.quarantined", f"{row.execution}.trouble")
-    return any(one.item.key.startswith(told) for one in world.truth.outbox_rows() if one.done)
+    said = [one.item for one in world.truth.outbox_rows() if one.done and one.item.thread == row.thread]
+    return any(".trouble." in item.key or item.key.startswith(f"{row.execution}.quarantined") for item in said)
 
 
 def _was_posted(world: World, key: str) -> bool:

@@ -47,6 +47,9 @@ KINDS = (
 WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2)  # fmt: skip
 WORDS = "The tests pass now, and the cause was a missing check in the parser. "
 
+ODD = ("empty", "cut_off", "malformed", "unknown")
+"""Answers that are no step at all."""
+
 Call = tuple[str, dict[str, Any]]
 
 
@@ -57,6 +60,8 @@ class Minds:
         self.town = town
         self.down_until = 0.0
         self._dice = town.dice("models")
+        self._odd: set[str] = set()
+        """Places in transcripts at which it was asked before; nobody is odd twice at the same."""
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """What is reserved for a request."""
@@ -102,16 +107,19 @@ class Minds:
     def _step(self, prompt: Prompt, on_text: Callable[[str], None] | None) -> Answer:
         plan = plan_of(prompt.messages[0].text)
         turn = sum(message.role == "assistant" for message in prompt.messages)
-        last = prompt.messages[-1]
         given = sum(len(message.answers) for message in prompt.messages)
         seed = f"{self.town.seed}/{self.town.number}/{plan}"
-        dice = Random(f"{seed}/{len(prompt.messages)}/{len(last.text)}")
+        place = f"{seed}/{len(prompt.messages)}/{given}"
+        dice = Random(place)
         if not prompt.tools:
             return _answer(dice, (f"It goes well. {WORDS}",), ())
         if turn >= Random(seed).randint(2, 7):
             return _answer(dice, (), (("finish", {"answer": _final(dice, plan)}),), on_text)
         kind = dice.choices(KINDS, WEIGHTS)[0]
-        if kind in ("empty", "cut_off", "malformed", "unknown"):
+        if kind in (*ODD, "text") and place in self._odd:
+            kind = "command"
+        self._odd.add(place)
+        if kind in ODD:
             self.town.faults[f"model_{kind}"] += not self.town.calm
         return _of_kind(kind, dice, f"{plan}.{given}", on_text)
 
@@ -124,7 +132,7 @@ def plan_of(first: str) -> str:
 
 def _final(dice: Random, plan: str) -> str:
     secret = f" The token is {CANARY}." if dice.random() < 0.03 else ""
-    return f"Done with {plan}.{secret} " + WORDS * dice.choice((1, 1, 1, 2, 4, 40, 90))
+    return f"Done with {plan}.{secret} " + WORDS * dice.choice((1, 1, 1, 1, 1, 1, 1, 2, 4, 40, 90))
 
 
 def _of_kind(kind: str, dice: Random, token: str, on_text: Callable[[str], None] | None) -> Answer:
@@ -146,7 +154,7 @@ def _of_kind(kind: str, dice: Random, token: str, on_text: Callable[[str], None]
 
 def _calls(kind: str, dice: Random, token: str) -> tuple[Call, ...]:
     def shell(number: int = 0, *, gated: bool = False) -> Call:
-        seconds = round(dice.choice((0.1, 0.2, 0.3, 0.3, 0.5, 0.8, 1.5, 4.0)), 2)
+        seconds = dice.choice((0.1, 0.1, 0.2, 0.3, 0.3, 0.5, 0.8, 1.5)) if dice.random() < 0.97 else 25.0
         return "shell", {"command": f"{'danger ' * gated}do {token}.{number}", "seconds": seconds}
 
     match kind:

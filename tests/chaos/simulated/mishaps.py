@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
+from tests.chaos.simulated.minds import ODD
 from tests.chaos.simulated.processes import Process, World
+from tests.chaos.simulated.town import SEAMS
 from tests.chaos.simulated.virtual import now
 
 KINDS = (
@@ -13,7 +15,13 @@ KINDS = (
     "store_down", "store_slow", "gateway_gap", "rights_lost", "discord_down", "thread_archived", "message_deleted",
     "sandbox_lost", "sandbox_unavailable", "provider_down", "long_outage",
 )  # fmt: skip
-WEIGHTS = (7, 12, 5, 4, 5, 5, 5, 5, 4, 6, 5, 5, 6, 6, 4, 4, 4, 4)
+WEIGHTS = (7, 24, 9, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 6, 6, 6, 6)
+WHERE = (
+    *("", ""), *("after shell ran",) * 3, "while shell runs", "after the request to post", "append", "put", "delivered",
+)  # fmt: skip
+"""Where a process dies, '' for anywhere."""
+FAULTS = (*KINDS, *SEAMS, *(f"model_{kind}" for kind in ODD))
+"""Every class of fault there is."""
 
 
 class Mishaps:
@@ -64,7 +72,8 @@ class Mishaps:
                 self.town.happened(kind, process.name)
                 process.kill()
             case "crash_at_a_seam":
-                self.town.crash_in = self.dice.randint(1, 60)
+                self.town.crash_where = self.dice.choice(WHERE)
+                self.town.crash_in = self.dice.randint(1, 60 if not self.town.crash_where else 4)
             case "frozen_owner":
                 await self._freeze(process)
             case "second_process":

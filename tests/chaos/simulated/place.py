@@ -30,6 +30,8 @@ class Message:
     buttons: tuple[str, ...] = ()
     reactions: dict[str, list[int]] = field(default_factory=dict)
     deleted: bool = False
+    reply_to: int = 0
+    files: int = 0
 
 
 class Refusal(Exception):
@@ -73,8 +75,12 @@ class Guild:
 
     # --- what the bot does --------------------------------------------------------------------------------------
 
-    def post(self, channel: str, content: str, nonce: str, buttons: tuple[str, ...], files: list[str]) -> int:
+    def post(
+        self, channel: str, content: str, nonce: str, buttons: tuple[str, ...], files: list[str], reply_to: int = 0
+    ) -> int:
         """A new message, or the one that this nonce became a short while ago."""
+        if self.town.refuses(nonce):
+            raise Refusal(400, 50035, "Invalid Form Body")
         known = self._nonces.get((channel, nonce)) if self.town.without != "nonces" else None
         if known is not None and now() - known[0] <= NONCE_SECONDS:
             if self.messages[known[1]].deleted:
@@ -82,6 +88,7 @@ class Guild:
             return known[1]
         self._check(channel)
         message = Message(self.snowflake(), channel, BOT, content, now(), nonce, buttons)
+        message.reply_to, message.files = reply_to, len(files)
         self.messages[message.id] = message
         self.created.setdefault(nonce, []).append(message.id)
         self._nonces[channel, nonce] = (now(), message.id)

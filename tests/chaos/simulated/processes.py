@@ -63,9 +63,7 @@ class World:
     def __init__(self, town: Town) -> None:
         self.town = town
         self.truth, self.guild = Truth(town), Guild(town)
-        self.benches, self.minds = Benches(town), Minds(town)
-        self.strangers: list[str] = []
-        """Effects of those who no longer own the thread."""
+        self.benches, self.minds = Benches(town, self.truth.owner), Minds(town)
         self.recorded: dict[str, Execution] = {}
         """The state in which the loop left each execution."""
 
@@ -99,7 +97,7 @@ class Process:
         """Cross from the process to the outside, or back; it may die just there."""
         if self.life.dead:
             await for_ever()
-        if self.town.crash_in and not self.town.calm:
+        if self.town.crash_in and self.town.crash_where in seam and not self.town.calm:
             self.town.crash_in -= 1
             if not self.town.crash_in:
                 self.town.happened("crash_at_a_seam", f"{self.name} {seam}")
@@ -113,7 +111,7 @@ class Process:
         self.life.held.clear()
         self.world.guild.ears.pop(self.name, None)
         self.world.truth.dead.add(self.name)
-        within = self.town.dice("heartbeats").choice((0.02, 0.05, 3.0))
+        within = self.town.dice("heartbeats").choice((0.02, 0.05, 0.2))
         self.town.disturb(within + 0.1)
         self.world.benches.owner_is_silent(self, within)
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import logging
+import multiprocessing
+import multiprocessing.pool
 import sys
-import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.chaos.counts import Counts
 from tests.chaos.simulated.judging import Judge, Violation, visibly_waiting
@@ -23,15 +26,21 @@ from tests.chaos.simulated.mishaps import Mishaps
 from tests.chaos.simulated.people import People
 from tests.chaos.simulated.processes import World, seeded
 from tests.chaos.simulated.town import Town
-from tests.chaos.simulated.virtual import EPOCH, Stuck, VirtualLoop, now
+from tests.chaos.simulated.virtual import Stuck, VirtualLoop, now
 
 WITHOUT = ("intents", "nonces", "fences")
 REST_SECONDS = 1_500.0
 """So long after the last fault everything may take to come to rest, in virtual time."""
+COLLECT_EVERY = 8
+"""What worlds leave behind is collected after so many of them."""
 STEPS = 3_000_000
 """More steps than this in one world are a loop that never ends."""
 
-Progress = Callable[[Counts, float], None]
+AT_ONCE = 4
+"""So many worlds are handed to a worker at a time."""
+
+Progress = Callable[[int], None]
+"""Is told how many executions were simulated so far."""
 
 
 @dataclass(slots=True)
@@ -40,35 +49,53 @@ class Outcome:
 
     number: int
     counts: Counts
-    violations: list[Violation] = field(default_factory=list)
-    story: str = ""
+    violations: list[Violation]
+    story: str
+    """What happened in it, in plain words."""
 
 
 def simulate(
-    seed: int, executions: int, *, without: str = "", only: int | None = None, progress: Progress | None = None
-) -> tuple[Counts, list[Outcome]]:
-    """As many worlds as it takes for so many executions (or ``only`` one); returns those with violations too."""
-    counts, bad, began = Counts(), list[Outcome](), time.monotonic()
-    numbers = iter([only]) if only is not None else iter(range(1, 10**9))
-    with _quiet():
-        for number in numbers:
-            outcome = one_world(seed, number, without)
+    seed: int, executions: int, *, without: str = "", jobs: int = 1, progress: Progress | None = None
+) -> Counts:
+    """As many worlds as it takes for so many executions; how many ``jobs`` share them changes no figure."""
+    counts = Counts()
+    with quiet():
+        for outcome in _worlds(seed, without, jobs):
             counts += outcome.counts
-            if outcome.violations or only is not None:
-                bad.append(outcome)
-                again = f"make chaos SEED={seed} ONLY={number}" + (f" WITHOUT={without}" if without else "")
-                counts.problems += [f"{violation.text} (again: {again})" for violation in outcome.violations]
-            if number % 20 == 0:
-                gc.collect()
+            again = f"make chaos SEED={seed} ONLY={outcome.number}" + (f" WITHOUT={without}" if without else "")
+            counts.problems += [f"{violation.text}  [again: {again}]" for violation in outcome.violations]
             if progress is not None:
-                progress(counts, time.monotonic() - began)
+                progress(counts.executions)
             if counts.executions >= executions:
                 break
-    return counts, bad
+    return counts
+
+
+def _worlds(seed: int, without: str, jobs: int) -> Iterator[Outcome]:
+    """One after the other, in their order."""
+    numbers = itertools.count(1)
+    if jobs == 1:
+        yield from (one_world(seed, number, without) for number in numbers)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        waiting: deque[multiprocessing.pool.AsyncResult[list[Outcome]]] = deque()
+        while True:
+            while len(waiting) < 2 * jobs:
+                block = [next(numbers) for _ in range(AT_ONCE)]
+                waiting.append(pool.apply_async(_block, (seed, block, without)))
+            yield from waiting.popleft().get()
+
+
+def _block(seed: int, numbers: list[int], without: str) -> list[Outcome]:
+    with quiet():
+        outcomes = [one_world(seed, number, without) for number in numbers]
+    for outcome in outcomes:
+        outcome.story = ""
+    return outcomes
 
 
 def one_world(seed: int, number: int, without: str = "") -> Outcome:
-    """Live through one world and judge it."""
+    """Live through one world and judge it; to be done in ``quiet``."""
     loop = VirtualLoop()
     town = Town(seed, number, loop, without)
     seeded(town)
@@ -78,6 +105,8 @@ def one_world(seed: int, number: int, without: str = "") -> Outcome:
         counts, violations = Counts(other=1), [Violation("other", "everybody waits for somebody else")]
     finally:
         loop.dispose()
+    if number % COLLECT_EVERY == 0:
+        gc.collect()
     return Outcome(number, counts, violations, town.log())
 
 
@@ -139,7 +168,7 @@ async def _rest(world: World) -> list[str]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """What the bot logs belongs to nobody here, and what the dead leave behind is no news."""
     level, hook, collecting = logging.root.manager.disable, sys.unraisablehook, gc.isenabled()
     logging.disable(logging.CRITICAL)
@@ -153,6 +182,3 @@ def _quiet() -> Iterator[None]:
         sys.unraisablehook = hook
         if collecting:
             gc.enable()
-
-
-__all__ = ["EPOCH", "WITHOUT", "Outcome", "one_world", "simulate"]

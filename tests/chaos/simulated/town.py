@@ -17,24 +17,24 @@ CANARY = "xoxb-7719-canary-4411-of-the-simulation"
 """A secret of the process; it must never be read in Discord."""
 
 SEAMS = {
-    "store_answer_lost": 0.0005,
+    "store_answer_lost": 0.0008,
     "rest_limited": 0.006,
     "rest_503": 0.008,
     "rest_reset": 0.008,
     "rest_answer_lost": 0.010,
     "rest_slow": 0.010,
     "rest_hangs": 0.003,
-    "content_refused": 0.004,
+    "content_refused": 0.008,
     "gateway_twice": 0.05,
     "model_unavailable": 0.006,
     "model_limited": 0.006,
-    "model_stalls": 0.004,
-    "model_key_refused": 0.003,
-    "model_quota": 0.003,
-    "model_overflow": 0.003,
-    "model_filtered": 0.003,
-    "model_bad_request": 0.003,
-    "sandbox_late": 0.01,
+    "model_stalls": 0.005,
+    "model_key_refused": 0.005,
+    "model_quota": 0.005,
+    "model_overflow": 0.005,
+    "model_filtered": 0.005,
+    "model_bad_request": 0.005,
+    "sandbox_late": 0.03,
     "checkpoint_fails": 0.02,
     "checkpoint_slow": 0.02,
 }
@@ -62,6 +62,8 @@ class Town:
     """Whoever starts the bot again."""
     crash_in: int = 0
     """Crossings of a port until the process that makes the last of them dies there; 0 for never."""
+    crash_where: str = ""
+    """Only crossings whose words hold this are counted."""
 
     def __post_init__(self) -> None:
         self.machine = Machine(self.loop)
@@ -73,12 +75,18 @@ class Town:
             self._streams[name] = Random(f"{self.seed}/{self.number}/{name}")
         return self._streams[name]
 
-    def strikes(self, fault: str) -> bool:
+    def strikes(self, fault: str, likelier: float = 1.0) -> bool:
         """Whether a fault strikes here and now."""
-        if self.calm or self.dice(fault).random() >= SEAMS[fault]:
+        if self.calm or self.dice(fault).random() >= SEAMS[fault] * likelier:
             return False
         self.faults[fault] += 1
         return True
+
+    def refuses(self, nonce: str) -> bool:
+        """Whether Discord does not take what is posted under this nonce: then it never does."""
+        refused = Random(f"{self.seed}/{self.number}/refused/{nonce}").random() < SEAMS["content_refused"]
+        self.faults["content_refused"] += refused
+        return refused
 
     def tell(self, text: str) -> None:
         """Add to the story."""
