@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from agentic.core.events import BudgetRefused, ModelAnswered, ModelFailed, ModelRequested, Whose
-from agentic.core.execution import Execution
+from agentic.core.events import BudgetRefused, ModelAnswered, ModelFailed, ModelRequested, Person, Whose
 from agentic.core.requesting import UNPRICED
 from agentic.errors import StoreError
 from agentic.store_ports import Ledger, Scope, Sessions
@@ -36,18 +35,32 @@ class PurseStore(Ledger, Sessions, Protocol):
     """The part of a store that this needs."""
 
 
+class Spender(Protocol):
+    """Who spends: an execution, while it runs or when it is judged."""
+
+    @property
+    def thread(self) -> str:
+        """Where it was asked for."""
+        ...
+
+    @property
+    def requester(self) -> Person:
+        """Who asked for it."""
+        ...
+
+
 class Purse:
     """Sets aside and settles for the executions of a process; without caps it does nothing."""
 
     def __init__(self, store: PurseStore, caps: DailyCaps) -> None:
         self._store, self._caps = store, caps
 
-    async def refusal(self, execution: Execution, request: ModelRequested, now: datetime) -> BudgetRefused | None:
+    async def refusal(self, spender: Spender, request: ModelRequested, now: datetime) -> BudgetRefused | None:
         """Set the request's reservation aside; where it does not fit, what it does not fit into.  Raises ``StoreError``."""
         if self._caps == NO_CAPS:
             return None
         day = now.astimezone(UTC).date().isoformat()
-        scopes = await self._scopes(execution, day)
+        scopes = await self._scopes(spender, day)
         full = await self._store.reserve_usd(request.request, tuple(scopes), request.reserved_usd)
         if full is None:
             return None
@@ -71,10 +84,10 @@ class Purse:
         except StoreError as error:
             log.warning("request %s is not settled, its reservation stands: %s", came_to.request, error)
 
-    async def _scopes(self, execution: Execution, day: str) -> dict[Scope, Whose]:
-        session = await self._store.session(execution.thread)
+    async def _scopes(self, spender: Spender, day: str) -> dict[Scope, Whose]:
+        session = await self._store.session(spender.thread)
         guild = session.guild if session is not None else ""
-        caps, person = self._caps, execution.requester.id
+        caps, person = self._caps, spender.requester.id
         found: dict[Scope, Whose] = {}
         if caps.person is not None:
             found[Scope(f"person {person} {day}", caps.person)] = "person"

@@ -153,7 +153,7 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        reflexion = Reflexion(store, lessons, router, clock, build=BUILD)
+        reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings))
         learning = Announcing(reflexion, store, lessons)
 
         async def tell(item: OutboxItem) -> None:

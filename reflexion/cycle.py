@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from agentic.core.events import ChosenLesson, Envelope, Evaluated, FeedbackGiven, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
+from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.decision import Reflect, decide_reflection
 from reflexion.errors import ExecutionOpen, LessonStoreError
 from reflexion.evaluator import CLEAR_SUCCESS, evaluate
@@ -53,13 +54,14 @@ class Reflexion:
         model_name: str = "",
         policy: Policy | None = None,
         build: str = "",
+        caps: DailyCaps = NO_CAPS,
     ) -> None:
         self._store = store
         self._lessons = lessons
         self._clock = clock
         self._policy = policy or Policy()
         self._build = build
-        self._reflector = Reflector(model, model_name)
+        self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.trouble = ""
         """Why the lesson store could not be used last time; '' while all is well."""

@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from importlib.resources import files
 
-from agentic.core.events import Event, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
+from agentic.core.events import ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
 from agentic.core.identity import request_id
 from agentic.errors import ModelError
-from agentic.ports import Answer, LanguageModel, Message, Prompt
+from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
+from agentic.purse import Purse
 from reflexion.errors import ReflectionUnusable
 from reflexion.lessons import Insight
 from reflexion.outcome import OutcomeStream
@@ -49,8 +50,8 @@ def reflection_instructions() -> str:
 class Reflector:
     """Writes reflections with one model; ``model_name`` '' takes the model the execution itself worked with."""
 
-    def __init__(self, model: LanguageModel, model_name: str = "") -> None:
-        self._model = model
+    def __init__(self, model: LanguageModel, purse: Purse, clock: Clock, model_name: str = "") -> None:
+        self._model, self._purse, self._clock = model, purse, clock
         self._name = model_name
         self._system = reflection_instructions()
 
@@ -78,6 +79,8 @@ class Reflector:
         self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
     ) -> Answer | str:
         request = await self._announce(name, messages, attempt, trajectory, stream)
+        if request is None:
+            return "the budget of the day has no room for it"
         prompt = Prompt(system=self._system, tools=(), messages=messages)
         try:
             answer = await self._model.answer(name, prompt, max_tokens=MAX_TOKENS, timeout=SECONDS)
@@ -86,20 +89,26 @@ class Reflector:
                 request=request, failure=error.failure, message=error.message, retry_after=error.retry_after
             )
             await stream.add(failed)
+            await self._purse.settle(failed)
             return f"the model could not be asked ({error.failure}): {error.message}"
-        await stream.add(_answered(request, answer))
+        answered = _answered(request, answer)
+        await stream.add(answered)
+        await self._purse.settle(answered)
         return answer
 
     async def _announce(
         self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
-    ) -> str:
+    ) -> str | None:
+        """Set its price aside and say that it is asked; None where a cap that executions share has no room."""
         position = len(await stream.read()) + 1
         request = request_id(f"{trajectory.execution}.outcome", position)
         tokens_in = (len(self._system) + sum(len(message.text) for message in messages)) // 4
-        asked: Event = ModelRequested(
+        asked = ModelRequested(
             request=request, turn=trajectory.turns_used, purpose="reflection", attempt=attempt, tier=trajectory.tier,
             model=name, reserved_usd=self._model.price(name, tokens_in, MAX_TOKENS) or 0.0,
         )  # fmt: skip
+        if await self._purse.refusal(trajectory, asked, self._clock.now()) is not None:
+            return None
         await stream.add(asked)
         return request
 

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from secrets import token_hex
 
-from agentic.core.events import ModelAnswered, Started
+import pytest
+
+from agentic.core.events import ModelAnswered, ModelRequested, Reflected, Started
 from agentic.core.prompt import system_text
 from agentic.models.anthropic_direct import AnthropicDirect
 from agentic.models.captured import CapturedRequest
@@ -16,6 +18,7 @@ from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.prices import Prices
 from agentic.models.replies import Reply
 from agentic.ports import Message, Prompt, SessionRow
+from agentic.purse import NO_CAPS, DailyCaps
 from agentic.stores.sqlite import SQLiteStore
 from reflexion import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
@@ -27,12 +30,13 @@ MODEL = "claude-haiku-4-5"
 
 @asynccontextmanager
 async def process(
-    folder: Path, endpoint: ScriptedEndpoint
+    folder: Path, endpoint: ScriptedEndpoint, caps: DailyCaps = NO_CAPS
 ) -> AsyncIterator[tuple[SQLiteStore, Reflexion, AnthropicDirect]]:
     """Everything a process holds, opened from the folder and let go at the end."""
+    folder.mkdir(exist_ok=True)
     store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
     model = AnthropicDirect(endpoint.environment(), Prices())
-    yield store, Reflexion(store, lessons, model, Ticking(), model_name=MODEL), model
+    yield store, Reflexion(store, lessons, model, Ticking(), model_name=MODEL, caps=caps), model
     await model.close()
     await lessons.close()
     await store.close()
@@ -78,3 +82,25 @@ async def test_a_token_of_a_failure_reaches_the_next_request_of_its_thread_after
         _, same_thread, unrelated = endpoint.requests
         assert token in same_thread.text()
         assert token not in unrelated.text()
+
+
+async def test_a_reflection_is_paid_from_the_caps_of_the_day_and_not_written_where_they_are_used_up(
+    tmp_path: Path,
+) -> None:
+    scope = "guild g1 2026-11-21"
+    async with asyncio.timeout(60), ScriptedEndpoint.start(lambda _: Reply(REFLECTS)) as endpoint:
+        async with process(tmp_path, endpoint, DailyCaps(guild=1.0)) as (store, reflexion, _):
+            execution = await fails(store, "eu-9")
+            await reflexion.after(execution)
+            outcome = [each.event for each in await store.read_outcome(execution)]
+            paid = [event.usd for event in outcome if isinstance(event, ModelAnswered)]
+            assert await store.spent_usd(scope) == pytest.approx(sum(paid), abs=2e-9)
+        async with process(tmp_path / "poor", endpoint, DailyCaps(guild=0.0001)) as (store, reflexion, _):
+            execution = await fails(store, "eu-9")
+            await reflexion.after(execution)
+            outcome = [each.event for each in await store.read_outcome(execution)]
+            problems = [event.problem for event in outcome if isinstance(event, Reflected)]
+            assert problems == ["the budget of the day has no room for it"]
+            assert not any(isinstance(event, ModelRequested) for event in outcome)
+            assert await store.spent_usd(scope) == 0.0
+        assert len(endpoint.requests) == 1
