@@ -17,10 +17,12 @@ def verdict_of(verification: Verification) -> str:
     if verification.divergence is not None:
         return "\n".join([*lines, _differs(verification.divergence)])
     count = len(verification.decisions)
-    if lines and not count:
-        return "\n".join([*lines, "Nothing of it was verified."])
+    if not count:
+        return "\n".join(
+            [*lines, "There is no decision in it to verify." if not lines else "Nothing of it was verified."]
+        )
     decisions = "the one decision" if count == 1 else f"all {count} decisions"
-    where = "in the rest of it" if lines else "in it"
+    where = "in the rest of it" if lines else f"since event {verification.copied}" if verification.copied else "in it"
     return "\n".join([*lines, f"Verified: the rules (version {RULES_VERSION}) decide again {decisions} {where}."])
 
 

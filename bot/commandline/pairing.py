@@ -22,6 +22,7 @@ from agentic.core.events import (
     ModelRequested,
     ToolFinished,
     ToolStarted,
+    WorkspaceRestored,
 )
 from agentic.core.peopled import ALLOW, MACHINE
 from agentic.core.verifying import as_written
@@ -93,6 +94,8 @@ def unpaired_questions(log: Sequence[Envelope]) -> Iterator[str]:
             elif event.by.id != MACHINE.id and not at_least(event.by.level, open_.who_may):
                 yield f"question {event.question} was decided by {event.by.name}, who may not"
             open_ = None
+        elif isinstance(event, WorkspaceRestored):
+            open_ = None  # it is gone on with from there
 
 
 @dataclass(slots=True)

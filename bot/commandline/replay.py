@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentic.core.events import Envelope
+from agentic.core.events import Envelope, Started
 from agentic.core.evolving import fold
 from agentic.core.verifying import verify
 from agentic.errors import LogInvalid, StoreError
@@ -85,16 +85,36 @@ async def _replay(store: Store, execution: str, database: Path, deciding_again: 
     say(f"\nFolded: {end}, {turns}, tier {folded.tier}, {folded.spent.tokens} tokens, {folded.spent.usd:.4f} USD.")
     broken = broken_promises(log, outcome)
     say("The log holds." if not broken else "The log does not hold:\n" + "\n".join(f"- {one}" for one in broken))
-    verified = _verify(log) if deciding_again else 0
+    verified = await _verify(store, log) if deciding_again else 0
     return 1 if broken else verified
 
 
-def _verify(log: Sequence[Envelope]) -> int:
+async def _verify(store: Store, log: Sequence[Envelope]) -> int:
     verification = verify(log)
     say(verdict_of(verification))
     if verification.divergence is not None:
         return 1
-    return UNVERIFIED if verification.others else 0
+    copied = await _verify_copied(store, log, verification.copied) if verification.copied else 0
+    return copied or (UNVERIFIED if verification.others else 0)
+
+
+async def _verify_copied(store: Store, log: Sequence[Envelope], through: int) -> int:
+    """What a fork has from another execution is what stands there, and is verified there."""
+    first = log[0].event
+    source = first.forked_from[0] if isinstance(first, Started) and first.forked_from is not None else ""
+    original = [envelope async for envelope in store.read(source)][:through]
+    if not original:
+        say(f"Not verified: events 1 to {through}, copied from {source}, whose log is not in this database.")
+        return UNVERIFIED
+    pairs = zip(original[1:], log[1:through], strict=False)
+    other = next((there.seq for there, here in pairs if (there.event, there.at) != (here.event, here.at)), 0)
+    if other or len(original) < through:
+        say(
+            f"Events 1 to {through} were copied from {source}, and event {other or len(original) + 1} is another there."
+        )
+        return 1
+    say(f"Events 1 to {through} are those of {source}, where they were decided:")
+    return await _verify(store, original)
 
 
 def _line(text: str) -> str:
