@@ -32,7 +32,12 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
     command = "echo once >> runs.txt; sleep 120"
 
     def script(request: CapturedRequest) -> Reply:
-        return FINISH if request.answers else Reply(calls=(("shell", {"command": command}),))
+        if len(request.messages) > 3:
+            return FINISH
+        if len(request.messages) == 3:
+            return Reply(calls=(("shell", {"command": command}),))
+        beside = ("python", {"code": "kept = 1"}), ("shell", {"command": "sleep 119", "background": True})
+        return Reply(calls=beside)
 
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         async with living(tmp_path, endpoint) as bot:
@@ -40,12 +45,18 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             await until(bot.workspace(thread) / "runs.txt")
             await bot.running.kill()
         async with living(tmp_path, endpoint) as bot:
-            await bot.person.sees(thread, r"interrupted in the middle")
+            await bot.person.sees(thread, r"interrupted in the middle of this and go on from turn 2")
+            await bot.person.sees(thread, r"variables of the Python interpreter; .*sleep 119.*; what lies in /tmp")
+            await bot.person.sees(thread, r"What was cut off had changed files: .*runs\.txt")
             await bot.person.sees(thread, r"outcome is unknown")
             await bot.person.sees(thread, r"It is done\.")
             assert (bot.workspace(thread) / "runs.txt").read_text() == "once\n"
-            assert len(endpoint.requests) == 2
-            assert "unknown" in endpoint.requests[1].answers[0].text
+            assert len(endpoint.requests) == 3
+            asked = endpoint.requests[2]
+            assert "unknown" in asked.answers[-1].text
+            assert "added runs.txt" in asked.text()
+            assert "variables of the Python interpreter" in asked.text()
+            await bot.person.sees(thread, r"changed by a step that was cut off: .*runs\.txt")
             said = [message.text for message in await bot.person.reads(thread)]
             answers = [text for text in said if "It is done." in text]
             assert len(answers) == 1

@@ -15,6 +15,7 @@ from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
 from agentic.ports import (
+    Clock,
     Completion,
     Found,
     Observation,
@@ -150,10 +151,11 @@ async def house(
     toolbox: Callable[[str], Bench] | None = None,
     receive: Receive | None = None,
     acts: Acts | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
     kept = store or MemoryStore()
-    model, tools, clock, slots = ScriptedModel(script), bench or Bench(), SystemClock(), Slots(limit)
+    model, tools, clock, slots = ScriptedModel(script), bench or Bench(), clock or SystemClock(), Slots(limit)
     reflexion = Reflexion(kept, MemoryLessonStore(), model, clock)
 
     class OneBench:

@@ -1,0 +1,162 @@
+"""Rows 81, 90 and 92 of the fault catalogue, with real processes: clocks that jump, a process told to end, a long life."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import shutil
+import signal
+import statistics
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from agentic.models.scripted import answer
+from agentic.stores.sqlite import SQLiteStore
+from bot.clock import SystemClock
+from bot.guild.local import LocalGuild
+from tests.e2e.living import living
+from tests.faults.staging import guild
+from tests.faults.whole import Mind, whole
+from tests.unit.threads.house import Bench, house
+
+__all__ = ["guild"]
+
+needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
+CROWD = 20
+BATCHES, BATCH = 9, 8
+
+
+async def log_of(home: Path) -> list[tuple[str, str]]:
+    """(execution, kind) of every event that an ended process left."""
+    store = SQLiteStore.open(home / "threadwright.sqlite")
+    try:
+        rows = await store.executions()
+        return [(row.execution, e.event.kind) for row in rows async for e in store.read(row.execution)]
+    finally:
+        await store.close()
+
+
+@needs_sandbox
+async def test_f90_twenty_running_executions_are_left_in_order_and_resumed_by_the_next_process(tmp_path: Path) -> None:
+    """Half of them wait for a model that answers soon after the signal, half run a command."""
+    go, asked = asyncio.Event(), 0
+
+    async def script(request: CapturedRequest) -> Reply:
+        nonlocal asked
+        asked += 1
+        if request.answers:
+            return FINISH
+        words = request.messages[0].text
+        if "think" in words and not go.is_set():
+            await go.wait()
+            return FINISH
+        return Reply(calls=(("shell", {"command": "echo once >> run.txt; sleep 60; echo late >> run.txt"}),))
+
+    settings = {"THREADWRIGHT_DRAIN_SECONDS": "3", "THREADWRIGHT_MAX_SANDBOXES": str(CROWD)}
+    async with asyncio.timeout(150), ScriptedEndpoint.start(script) as endpoint:
+        async with living(tmp_path, endpoint, **settings) as bot:
+            tasks = [f"{'think' if number % 2 else 'act'} number {number}" for number in range(CROWD)]
+            threads = [await bot.person.mention(text) for text in tasks]
+            acting = [bot.workspace(thread) / "run.txt" for thread in threads[::2]]
+            async with asyncio.timeout(60):
+                while not (all(file.exists() for file in acting) and asked >= CROWD):
+                    await asyncio.sleep(0.05)
+            began = time.monotonic()
+            bot.running.process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.3)
+            go.set()
+            assert await bot.running.ended(30) == 0
+            assert time.monotonic() - began < 25
+        seen = asked
+        await asyncio.sleep(0.5)
+        assert asked == seen, "nothing is asked after the end"
+        kinds = await log_of(tmp_path)
+        assert len({execution for execution, _ in kinds}) == CROWD
+        assert sum(kind == "model_answered" for _, kind in kinds) == CROWD, "what is paid for is taken in"
+        assert sum(kind == "handed_over" for _, kind in kinds) == CROWD
+        assert sum(kind == "checkpoint_saved" for _, kind in kinds) == CROWD, "before the first change, and at the end"
+        async with living(tmp_path, endpoint, **settings) as bot:
+            for thread in threads:
+                await bot.person.sees(thread, r"It is done\.", 60)
+            for thread in threads:
+                said = [message.text for message in await bot.person.reads(thread)]
+                assert sum("It is done." in text for text in said) == 1
+            assert asked == CROWD + CROWD // 2, "no answer is asked for twice"
+            assert [file.read_text() for file in acting] == ["once\n"] * len(acting), "no command ran twice or went on"
+            assert await bot.running.end() == 0
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_f81_a_clock_that_is_set_by_an_hour_ends_no_cap_and_makes_no_second_owner(
+    tmp_path: Path, hours: int
+) -> None:
+    """The wall clock jumps while a tool runs: another process gets no lease, and the task is done under its old one."""
+    wall = [datetime.now(UTC)]
+    clock, bench = SystemClock(lambda: wall[0]), Bench()
+    bench.hold = asyncio.Event()
+    store = SQLiteStore.open(tmp_path / "one.sqlite")
+    other = SQLiteStore.open(tmp_path / "one.sqlite")
+    script = [answer("", ("work", {})), answer("", ("finish", {"answer": "done"}))]
+    try:
+        async with asyncio.timeout(30), house(script, store=store, bench=bench, clock=clock) as home:
+            await home.say("fix it")
+            await bench.began.wait()
+            before = clock.now()
+            wall[0] += timedelta(hours=hours)
+            assert abs(clock.now() - before) < timedelta(minutes=1)
+            assert await other.acquire("100", "another") is None
+            await asyncio.sleep(0.3)
+            bench.hold.set()
+            await home.threads.idle("100")
+            assert await home.reasons() == ["done"], "the hour that a task may take is not over"
+            log = await home.log()
+            assert [envelope.at for envelope in log] == sorted(envelope.at for envelope in log)
+            assert len({envelope.fence for envelope in log}) == 1
+            assert await other.acquire("100", "another") is not None
+    finally:
+        await other.close()
+        await store.close()
+
+
+def footprint() -> tuple[int, int, int]:
+    """(megabytes of memory, open descriptors, asyncio tasks) of this process."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    assert found is not None
+    return int(found[1]) // 1024, len(list(Path("/proc/self/fd").iterdir())), len(asyncio.all_tasks())
+
+
+async def test_f92_many_executions_one_after_the_other_leave_nothing_behind(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long life, shortened; ``python -m bench soak`` is the longer one.  What grows with each would show in thirds."""
+    mind, seen = Mind(), list[tuple[int, int, int]]()
+    mind.go.set()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        for _ in range(BATCHES):
+            threads = [await here.mention("hello there") for _ in range(BATCH)]
+            for thread in threads:
+                await here.says(thread, "answered")
+                assert await here.ended(thread) == ["done"]
+            gc.collect()
+            seen.append(footprint())
+        feed, bot = here.app.bot.feed, here.app.bot
+        await here.until(lambda: not any(feed.progress(e) for e in list(feed._progress)), "progress is let go")  # pyright: ignore[reportPrivateUsage]
+        assert bot.conversation.state(str(threads[-1])) == "idle"
+    third = BATCHES // 3
+    middle, last = seen[third : 2 * third], seen[2 * third :]
+    memory, descriptors, tasks = (
+        statistics.median(one[which] for one in last) - statistics.median(one[which] for one in middle)
+        for which in range(3)
+    )
+    assert tasks <= 2, seen
+    assert descriptors <= 2, seen
+    assert memory <= 12, seen
