@@ -247,12 +247,15 @@ class Board:
 
     async def _recall(self, execution: str) -> None:
         progress = self._feed.progress(execution)
-        fact = await self._store.fact(_FACT + progress.thread) if progress and progress.thread else None
-        if progress is None or fact is None:
+        if progress is None or not progress.thread:
             return
-        known, message, generation = fact.split(" ")
+        known, _, where = (await self._store.fact(_FACT + progress.thread) or "").partition(" ")
         if known == execution:
+            message, generation = where.split(" ")
             self._shown[execution] = Shown(progress.thread, message, int(generation))
+        elif (row := await self._store.outbox_row(f"{execution}.1.0")) is not None and row.delivered:
+            # a process died when its post was recorded, and before it was noted here
+            self._shown[execution] = Shown(progress.thread, row.delivered[0])
 
     def _age(self, shown: Shown) -> float:
         return (self.now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()

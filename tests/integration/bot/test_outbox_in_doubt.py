@@ -116,6 +116,22 @@ async def test_a_progress_message_that_was_not_recorded_is_found_and_goes_on(gui
         await guild.wait_for(lambda _: "Done" in later.of_bot(posted.id)[0].content)
 
 
+class Forgetful(MemoryStore):
+    """Keeps no fact: its process died just before."""
+
+    async def set_fact(self, key: str, value: str) -> None:
+        return
+
+
+async def test_a_progress_message_that_was_recorded_and_not_noted_goes_on(guild: LocalGuild) -> None:
+    store = Forgetful()
+    async with running_bot(guild, store) as scenery:
+        thread = await scenery.mention("go")
+    async with running_bot(guild, store, after=scenery.talk) as later:
+        await later.talk.finish(later.talk.newest(thread), "The answer.")
+        await guild.wait_for(lambda _: "Done" in later.of_bot(thread)[0].content)
+
+
 @pytest.mark.parametrize("case", ["notice in three parts", "answer in three parts"])
 async def test_a_message_of_which_half_was_posted_gets_only_the_missing_parts(guild: LocalGuild, case: str) -> None:
     store = MemoryStore()
