@@ -1,19 +1,32 @@
-"""What people do to what an execution left behind: undo it, merge or delete its branch.  Between two executions only."""
+"""What people do to what an execution left behind: undo it, take it up again, merge or delete its branch.
+
+Between two executions only.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
 
-from agentic.core.events import InboxItem
+from agentic.core.events import InboxItem, Sort
 from agentic.core.execution import Execution
 from agentic.errors import AgenticError
-from agentic.ports import SessionRow
+from agentic.ports import Lease, SessionRow
 from agentic.world.snapshots import SnapshotLost
 from bot.branches import Branches
+from bot.ground import Acted
 from bot.refusals import refused as why_not
+from bot.restoring import NotDone
+from bot.rewinding import Rewinding
 from bot.rights import may, needed
 from bot.undoing import Undoing
+
+CANNOT: dict[Sort, str] = {
+    "undo": "That task cannot be undone.",
+    "redo": "That undo cannot be taken back.",
+    "retry": "That task cannot be run again.",
+    "rewind": "That cannot be gone on with.",
+}
 
 log = logging.getLogger(__name__)
 
@@ -28,21 +41,37 @@ class ThreadActs:
 
     undoing: Undoing
     branches: Branches
+    rewinding: Rewinding
 
-    async def act(self, item: InboxItem, session: SessionRow) -> str:
-        """Do it, at most once in effect; returns the receipt's words.  Raises ``AgenticError``."""
+    async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
+        """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
         try:
-            if item.sort == "undo":
-                return await self.undoing.undo(item)
-            if not may(item.author.level, "merge"):
-                return why_not("merge", needed("merge"))
-            return await (self.branches.merge(item) if item.sort == "merge" else self.branches.reject(item))
+            return await self._act(item, session, lease)
+        except NotDone as why:
+            return Acted(str(why))
         except SnapshotLost as lost:
-            return f"That task cannot be undone. {lost}"
+            return Acted(f"{CANNOT[item.sort]} {lost}" if item.sort in CANNOT else str(lost))
         except OSError as error:
             log.warning("thread %s: %s failed", session.thread, item.sort, exc_info=error)
             reason = error.strerror or type(error).__name__
             raise ActFailed(f"the files could not be written ({reason}). Try it again when that is mended.") from error
+
+    async def _act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
+        match item.sort:
+            case "undo":
+                return await self.undoing.undo(item)
+            case "redo":
+                return await self.undoing.redo(item)
+            case "retry":
+                return await self.rewinding.retry(item, session, lease)
+            case "rewind":
+                return await self.rewinding.rewind(item, session, lease)
+            case _ if not may(item.author.level, "merge"):
+                return Acted(why_not("merge", needed("merge")))
+            case "merge":
+                return Acted(await self.branches.merge(item))
+            case _:
+                return Acted(await self.branches.reject(item))
 
     async def ended(self, execution: Execution) -> None:
         """An execution has ended: keep how it left the workspace.  Never fails."""

@@ -11,6 +11,7 @@ from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, StoreError
 from bot.conversation import Receipt
 from bot.crowding import FULL, MESSAGES, ROOM
+from bot.forking import Forks
 from bot.ground import Ground
 from bot.learning import Opinions
 from bot.leftovers import CLOSED, FILES
@@ -40,8 +41,8 @@ log = logging.getLogger(__name__)
 class Arrivals:
     """Takes items into the inboxes of threads."""
 
-    def __init__(self, ground: Ground, opinions: Opinions, receive: Receive) -> None:
-        self._ground, self._opinions, self._receive = ground, opinions, receive
+    def __init__(self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks) -> None:
+        self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
         self._beside: set[asyncio.Task[None]] = set()
 
     @property
@@ -84,6 +85,9 @@ class Arrivals:
             return await self._opinion(item, session)
         if item.sort == "stop":
             return await self._stop(item, session)
+        if item.sort == "fork":
+            self._forks.take(item, session.row)
+            return Receipt(True, session.activity)
         session.waits = session.waits or (starts(item) and not session.ended and item.sort != "side")
         session.wake()
         return Receipt(True, session.activity, await self._place(session, item))

@@ -15,7 +15,7 @@ from discord import ButtonStyle, ui
 
 from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
-from bot.controls import Choice, Control, Halt, Offer, Pick, Undo, Vote
+from bot.controls import Choice, Control, Halt, Offer, Pick, Redo, Undo, Vote
 from bot.inputs import Press
 from bot.render import length, one_line
 
@@ -36,6 +36,8 @@ def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool =
         case "answer":
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
             made += [Undo.make(item.execution, item.key)] if undo else []
+        case "receipt" if item.redo:
+            made = [Redo.make(item.redo, item.key)]
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
         case "question":

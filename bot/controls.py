@@ -134,6 +134,23 @@ class Undo(Control, template=rf"tw:undo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
         return cls(button)
 
 
+class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Take an undo back, under its receipt."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Of which execution."""
+        return Press(match["key"], redo=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str) -> Self:
+        """The button of one receipt."""
+        button: ui.Button[Any] = ui.Button(
+            label="Do it again", emoji="↪️", style=ButtonStyle.secondary, custom_id=f"tw:redo:{execution}:{key}"
+        )
+        return cls(button)
+
+
 class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_NAME}):(?P<key>{_NAME})"):
     """Merge an offered branch, or delete it."""
 
@@ -153,5 +170,5 @@ class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_
         return cls(button)
 
 
-CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Offer)
+CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Offer)
 """All of them, for ``add_dynamic_items``."""

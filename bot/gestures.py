@@ -26,7 +26,7 @@ from bot.rights import act_of, at_least, limited, may, needed
 
 CONTINUE = "Continue where you left off."
 """The task that ✅ begins where nothing runs."""
-JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "reject"))
+JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "reject", "retry"))
 """Signs that are about what their message shows, not about what runs in the thread."""
 
 
@@ -85,6 +85,8 @@ def _named(clicked: Clicked) -> tuple[Sort, str, str]:
         return "stop", "", ""
     if clicked.undo:
         return "undo", "", clicked.undo
+    if clicked.redo:
+        return "redo", "", clicked.redo
     if clicked.offer:
         return clicked.verdict, "", clicked.offer
     if clicked.vote:

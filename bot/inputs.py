@@ -74,7 +74,8 @@ class Reacted:
 class Clicked:
     """A button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``, ``undo``, an offer.
 
-    ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` is an execution; ``verdict`` belongs to ``offer``.
+    ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` and ``redo`` are executions; ``verdict`` belongs to
+    ``offer``.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Clicked:
     target: str = ""
     halt: bool = False
     undo: str = ""
+    redo: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
 
@@ -107,6 +109,7 @@ class Press:
     vote: str = ""
     halt: bool = False
     undo: str = ""
+    redo: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
 

@@ -43,7 +43,7 @@ async def call_off(session: Session, why: str) -> None:
     """Who stops a thread does not want what waits in it to begin; what is called off is told."""
     pending = await session.ground.store.pending(session.thread)
     last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
-    off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction")]
+    off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction", "fork")]
     lines = "".join(f"\n- {one.text[:200]}" for one in off if starts(one))
     if lines:
         words = f" It waited, because {why}." if why else ""

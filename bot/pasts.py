@@ -10,7 +10,7 @@ from agentic.core.events import (
     BranchRejected,
     CheckpointSaved,
     CommitCreated,
-    Event,
+    Envelope,
     Finished,
     Person,
     Started,
@@ -29,12 +29,20 @@ class Past:
     execution: str
     task: str = ""
     requester: Person | None = None
+    side: bool = False
+    """It answered a side question."""
+    origin: str = ""
+    """The execution of which it is a trial, or which it goes on with."""
     finished: bool = False
     before: str = ""
     """The checkpoint of the state before its first change, '' where there is none; ``problem`` says why."""
     problem: str = ""
     after: str = ""
-    """The checkpoint of the state it left."""
+    """The checkpoint of the state in which the workspace was left, by it or by what people had put back since."""
+    end: CheckpointSaved | None = None
+    """The checkpoint of the state it left itself."""
+    kept: dict[str, str] = field(default_factory=dict[str, str])
+    """Checkpoints of the state before people had files put back, by what they did."""
     changes: dict[str, str] = field(default_factory=dict[str, str])
     """Files its log saw change, with the hash it left each with ('' = deleted)."""
     offers: dict[str, tuple[CommitCreated, str]] = field(default_factory=dict[str, tuple[CommitCreated, str]])
@@ -42,38 +50,53 @@ class Past:
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     """What was decided about them."""
     restored: WorkspaceRestored | None = None
-    """It was undone."""
+    """How files of it were put back last."""
+    acts: dict[str, WorkspaceRestored] = field(default_factory=dict[str, WorkspaceRestored])
+    """All the times, by the inbox item that asked for it."""
 
-    def take(self, event: Event, seq: int) -> None:
+    @property
+    def undone(self) -> bool:
+        """Its changes are not there any more."""
+        return self.restored is not None and self.restored.way == "undo"
+
+    def take(self, envelope: Envelope) -> None:
         """An event of its log or of its outcome."""
-        match event:
+        match event := envelope.event:
             case Started():
-                self.task, self.requester = event.task, event.requester
+                self.task, self.requester, self.side = event.task, event.requester, event.side
+                self.origin = event.forked_from[0] if event.forked_from is not None else event.trial_of
             case CheckpointSaved() if self.finished:
-                self.after = event.manifest
+                self._saved_later(event, envelope.cause)
             case CheckpointSaved() if event.why == "first_change" and not self.before:
                 self.before, self.problem = event.manifest, event.problem
             case ToolFinished():
                 self.changes |= {change.path: change.sha_after for change in event.changes}
             case CommitCreated():
-                self.offers[event.offer] = (event, f"{self.execution}.{seq}.0")
+                self.offers[event.offer] = (event, f"{self.execution}.{envelope.seq}.0")
             case BranchMerged() | BranchRejected():
                 self.verdicts[event.offer] = event
-            case WorkspaceRestored():
-                self.restored = event
+            case WorkspaceRestored() if self.finished:
+                self.restored = self.acts[envelope.cause] = event
+                self.after = event.after
             case Finished():
                 self.finished = True
             case _:
                 pass
+
+    def _saved_later(self, event: CheckpointSaved, cause: str) -> None:
+        if event.why == "restore":
+            self.kept[cause] = event.manifest
+        else:
+            self.after, self.end = event.manifest, event
 
 
 async def past_of(store: Store, row: ExecutionRow) -> Past:
     """The past of one execution."""
     past = Past(row.execution, row.task)
     async for envelope in store.read(row.execution):
-        past.take(envelope.event, envelope.seq)
+        past.take(envelope)
     for envelope in await store.read_outcome(row.execution):
-        past.take(envelope.event, envelope.seq)
+        past.take(envelope)
     return past
 
 
@@ -98,10 +121,13 @@ async def offered(store: Store, thread: str, offer: str) -> Past | None:
 def told_later(past: Past) -> tuple[str, ...]:
     """What people did about it, in words for the agent's next execution."""
     told: list[str] = []
-    if past.restored is not None:
+    if past.restored is not None and past.restored.way != "redo":
         who = past.restored.by.name if past.restored.by else "a person"
         lost = f" Left as they are: {past.restored.lost}." if past.restored.lost else ""
-        told.append(f"{who} undid it: its files are as they were before it.{lost}")
+        did = "undid it: its files are as they were before it"
+        if past.restored.way == "rewind":
+            did = f"had its files put back to where they were after its turn {past.restored.turn}, to go on from there"
+        told.append(f"{who} {did}.{lost}")
     for offer, (created, _) in past.offers.items():
         verdict = past.verdicts.get(offer)
         if isinstance(verdict, BranchMerged):

@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 NO_SUCH = "I know no thread {named} that you can see here. Choose one that I propose, or use the command in the thread."
 NOT_A_THREAD = "That works in a task's thread. Use it there, or name the thread: `thread:`."
 ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see what it says."
+NO_THREADS = "There are no threads in direct messages, so nothing can be forked here. `/retry` works here."
+NO_PARENT = "The channel of that thread is gone or hidden from me, so there is no place for a fork."
+PRIVATE = "That thread is private, and a fork would be open to everyone in its channel. `/retry` works in the thread."
+NO_MESSAGES = "In <#{parent}> I cannot open a thread from a message of mine, so there is no place for a fork there."
+MINE = (
+    "I may not open threads in <#{parent}>. An administrator can grant me “Send Messages”, “Create Public Threads” and "
+    "“Send Messages in Threads” there."
+)
+THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/retry` works in the thread."
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 LOOKED_UP = 10
 """So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
@@ -133,6 +142,25 @@ class Reach:
         parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
         return parent is None or parent.permissions_for(parent.guild.me).send_messages_in_threads
 
+    async def room_for_fork(self, stand: Stand, row: SessionRow) -> str:
+        """The channel in which a fork of the thread would hang.  Raises ``OutOfReach`` where there can be none."""
+        if stand.guild is None:
+            raise OutOfReach(NO_THREADS)
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if home else None
+        if home is None or parent is None:
+            raise OutOfReach(NO_PARENT)
+        if home.private:
+            raise OutOfReach(PRIVATE)
+        if not isinstance(parent, discord.TextChannel):
+            raise OutOfReach(NO_MESSAGES.format(parent=parent.id))
+        mine, theirs = parent.permissions_for(parent.guild.me), parent.permissions_for(_as_member(stand))
+        if not (mine.send_messages and mine.create_public_threads and mine.send_messages_in_threads):
+            raise OutOfReach(MINE.format(parent=parent.id))
+        if not (theirs.send_messages and theirs.create_public_threads):
+            raise OutOfReach(THEIRS.format(parent=parent.id))
+        return str(parent.id)
+
     async def requesters(self, thread: str) -> set[str]:
         """The people whose executions ran in a thread."""
         people: set[str] = set()
@@ -199,6 +227,12 @@ class Reach:
                 thread = fetched
             self._homes[id] = _Home(thread.parent_id, thread.is_private())
         return self._homes.get(id)
+
+
+def _as_member(stand: Stand) -> discord.Member:
+    if not isinstance(stand.user, discord.Member):
+        raise OutOfReach(NO_PARENT)
+    return stand.user
 
 
 async def _member(user: discord.abc.User, guild: discord.Guild) -> discord.abc.User:

@@ -41,14 +41,14 @@ ALREADY: Mapping[tuple[Sort, ThreadState], str] = {
     ("resume", "busy"): "Nothing is paused here; I am working. ⏸ pauses it.",
     ("resume", "asking"): "I wait for your answer to the question above; then it goes on.",
     ("continue", "busy"): "I am on it. 🛑 stops it, ⏸ pauses it.",
+    ("retry", "busy"): "I am working on it. 🛑 stops it; then 🔄 runs it again from its beginning.",
+    ("retry", "asking"): "I wait for your answer to the question above. 🛑 stops the task; then 🔄 runs it again.",
+    ("retry", "paused"): "It is paused. ▶ goes on, or 🛑 stops it; then 🔄 runs it again from its beginning.",
     ("ask", "idle"): "Nothing is running here. Write what I should do; what is unclear I ask before I begin.",
     ("ask", "asking"): "I have asked already: please answer the question above.",
 }
 """Signs and words that change nothing in a state of the thread."""
 INSTEAD: Mapping[Sort, str] = {
-    "retry": "Running a task again by a sign is not there yet. Write what should be different, and I do it again; I know "
-    "what was done before.",
-    "fork": "Forking a task is not there yet. Write my name and the task in the channel: that opens a thread of its own.",
     "escalate": "Handing over by a sign is not there yet. When I am stuck I hand over to a stronger model by myself; a "
     "hint in words helps at once.",
 }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean
 
-from agentic.core.events import Envelope, Policy, Started, Tier, Triaged, WorkspaceRestored
+from agentic.core.events import Envelope, Policy, Started, Tier, Triaged
 from agentic.ports import SessionRow
+from bot.checkpoints import Kept, moment
 from bot.conversation import StatusView, ThreadState
 from bot.render import fenced, inline, plain
-from bot.views import Checkpoint, Cost, Rise, Trend, band, by_person, by_thread, session_trend, sparkline
+from bot.views import Cost, Rise, Trend, band, by_person, by_thread, session_trend, sparkline
 from bot.wording import duration, money
 from reflexion.lessons import Reflection
 
@@ -24,39 +26,73 @@ TASK = 60
 SCORES_SHOWN = 12
 
 
-def sessions(rows: Sequence[tuple[SessionRow, ThreadState]], *, openly: bool) -> str:
-    """A line a thread, last used first."""
-    if not rows:
-        return NO_SESSIONS
-    lines = [
-        f"<#{row.thread}> {_STATES[state]}" + (f" · used {stamp(row.accessed)}" if row.accessed else "")
-        for row, state in rows
-    ]
-    where = "of this channel" if openly else "that you can see"
-    return "\n".join([f"**Threads {where}**", *lines])
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A thread in a list; ``trend`` is its confidence after each execution."""
+
+    row: SessionRow
+    status: StatusView
+    trend: Sequence[int] = ()
 
 
-def checkpoints(saved: Sequence[Checkpoint], restored: Sequence[tuple[datetime, WorkspaceRestored]]) -> str:
-    """What was kept, and what was put back."""
-    lines = [
-        f"⚠ {stamp(each.at)} turn {each.turn}: could not be kept ({plain(each.problem)})"
-        if each.problem
-        else f"● {stamp(each.at)} turn {each.turn}, after step {each.through_seq}: {inline(each.manifest[:12])}"
-        for each in saved
-    ]
-    lines += [f"↩ {stamp(at)} put back {inline(each.manifest[:12])}{_lost(each)}" for at, each in restored]
-    if not lines:
+def title_of_sessions(*, openly: bool) -> str:
+    """Which threads are listed."""
+    return "Threads of this channel" if openly else "Threads that you can see"
+
+
+def sessions(seen: Sequence[Seen], *, asker: str, page: int = 1, more: int = 0) -> str:
+    """A thread in two lines, last used first."""
+    if not seen:
+        return NO_SESSIONS if page == 1 else "There are no more."
+    lines = [line for each in seen for line in _session(each, asker)]
+    if more:
+        lines.append(f"-# There are more: `page:{more}`.")
+    return "\n".join(lines)
+
+
+def _session(each: Seen, asker: str) -> list[str]:
+    row, status = each.row, each.status
+    state = _STATES[status.state]
+    if status.state == "asking" and status.requester == asker:
+        state = "💬 waits for you"
+    when = [f"begun {stamp(row.created)}" if row.created else "", f"used {stamp(row.accessed)}" if row.accessed else ""]
+    sure = f"confidence {each.trend[-1]}" if each.trend else ""
+    facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))
+    ended = f" ({status.finished})" if status.finished else ""
+    return [facts, *([f"-# {inline(status.task, TASK)}{ended}"] if status.task else [])]
+
+
+def checkpoints(kept: Sequence[Kept]) -> str:
+    """What was kept, newest first, and how to go on from it."""
+    if not kept:
         return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
-    return "\n".join(
-        [
-            *lines,
-            "-# Going on from one of them, here or in a new thread, is not there yet; **Undo** under an answer is.",
-        ]
+    lines: list[str] = []
+    task = ""
+    for one in kept:
+        if one.execution != task:
+            task = one.execution
+            lines.append(f"**{plain(one.task, TASK)}**" + (f" ({one.finished})" if one.finished else " (not ended)"))
+        lines.append(_checkpoint(one))
+    lost = list(dict.fromkeys(what for one in kept for what in one.saved.not_kept))
+    if lost:
+        lines.append(f"-# In none of them: {plain('; '.join(lost), 400)}.")
+    lines.append("-# `/resume checkpoint:` goes on from one here, `/fork checkpoint:` in a new thread, `/retry turn:` "
+                 "thinks a turn again. The newest 30 are kept.")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _checkpoint(one: Kept) -> str:
+    if one.saved.problem:
+        return f"⚠ {stamp(one.at)} {moment_of(one)}: could not be kept ({plain(one.saved.problem)})"
+    files = f" · {_times(one.changed, 'file')} changed since the one before" if one.changed else ""
+    return f"{'●' if one.there else '○'} {inline(one.id)} {stamp(one.at)} {moment_of(one)}{files}" + (
+        "" if one.there else " · no longer there"
     )
 
 
-def _lost(restored: WorkspaceRestored) -> str:
-    return f" ({plain(restored.lost)})" if restored.lost else ""
+def moment_of(one: Kept) -> str:
+    """When it was taken, in words."""
+    return moment(one.why, one.turn)
 
 
 def cost_of_thread(costs: Sequence[Cost]) -> str:

@@ -16,6 +16,11 @@ class Workspaces:
         self._root = root
         self._bound = bound
 
+    @property
+    def shared(self) -> bool:
+        """Whether every thread works in one folder."""
+        return self._bound is not None
+
     def folder(self, thread: str) -> Path:
         """The thread's folder, made if it is not there."""
         if self._bound is not None:

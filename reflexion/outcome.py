@@ -19,10 +19,18 @@ class OutcomeStream:
         """Everything in it, in order."""
         return await self._store.read_outcome(self.execution)
 
-    async def add(self, *events: Event) -> None:
-        """Append; the store numbers on from where the stream ends."""
+    async def add(self, *events: Event, cause: str = "") -> None:
+        """Append; the store numbers on from where the stream ends.  ``cause`` is the inbox item that asked for it."""
         envelopes = [
-            Envelope(execution=self.execution, seq=at, at=self._clock.now(), fence=0, event=event, build=self._build)
+            Envelope(
+                execution=self.execution,
+                seq=at,
+                at=self._clock.now(),
+                fence=0,
+                event=event,
+                cause=cause,
+                build=self._build,
+            )
             for at, event in enumerate(events, 1)
         ]
         await self._store.append_outcome(self.execution, envelopes)

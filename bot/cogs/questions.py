@@ -83,7 +83,9 @@ class Questions(commands.Cog):
             words, done = await self._take(interaction, press)
         except AgenticError as error:
             words, done = not_kept(str(interaction.id), error), False
-        if not done or press.undo or press.offer:  # these may be wanted again once what stood in their way is gone
+        if (
+            not done or press.undo or press.redo or press.offer
+        ):  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
         if words:
             await _quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
@@ -167,7 +169,7 @@ class Questions(commands.Cog):
         return self.bot.reader.speaker(interaction.user, interaction.guild, writes=here)
 
     def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker) -> Clicked:
-        about = f"{item.execution}/result" if press.vote or press.undo else ""
+        about = f"{press.redo or item.execution}/result" if press.vote or press.undo or press.redo else ""
         return Clicked(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
@@ -181,6 +183,7 @@ class Questions(commands.Cog):
             target=about,
             halt=press.halt,
             undo=press.undo,
+            redo=press.redo,
             offer=press.offer,
             verdict=press.verdict,
         )
@@ -190,6 +193,8 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     """Whether an item's message offers what was pressed."""
     if press.vote or press.undo:
         return item.sort == "answer" and press.undo in ("", item.execution)
+    if press.redo:
+        return item.sort == "receipt" and press.redo == item.redo
     if press.offer:
         return item.sort == "offer" and press.offer == item.question
     if item.sort != "question":

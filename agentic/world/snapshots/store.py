@@ -89,6 +89,13 @@ class Snapshots:
         except ContentLost as lost:
             raise SnapshotLost("Its content is damaged, so not everything could be put back.") from lost
 
+    async def adopt(self, source: str, thread: str, manifests: Sequence[str]) -> None:
+        """Give a thread its own hold on snapshots of another; those that are gone are left out.  Raises ``OSError``.
+
+        Doing it again does nothing.  What is kept is never written again, so both hold the same content by links.
+        """
+        await asyncio.to_thread(self._adopt, source, thread, frozenset(manifests))
+
     async def forget(self, thread: str) -> None:
         """Delete all snapshots of a thread."""
         await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
@@ -131,6 +138,18 @@ class Snapshots:
             name = self._publish(thread, f"{number:06}-{_mark(listing)}", listing)
             self._clean(thread, self._manifests(thread))
             return name
+
+    def _adopt(self, source: str, thread: str, names: frozenset[str]) -> None:
+        with self._locked(source), self._locked(thread):
+            kept = [path for path in self._manifests(source) if path.name in names]
+            for path in kept:
+                for pack in sorted(_packs_of(path)):
+                    _link(self._packs(source) / pack, self._packs(thread) / pack)
+                reach("checkpoint.adopt")
+            _sync_folder(self._packs(thread))
+            for path in kept:
+                _link(path, self._folder(thread) / "manifests" / path.name)
+            _sync_folder(self._folder(thread) / "manifests")
 
     def _publish(self, thread: str, name: str, listing: bytes) -> str:
         folder = self._folder(thread) / "manifests"
@@ -247,6 +266,28 @@ class Snapshots:
             yield
         finally:
             os.close(descriptor)
+
+
+def _packs_of(manifest: Path) -> frozenset[str]:
+    try:
+        with manifest.open("rb") as file:
+            return packs_in(file.readline())
+    except Damaged:
+        return frozenset()  # whoever loads it is told
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same content under another name; a copy where the disk knows no links."""
+    try:
+        os.link(source, target)
+    except (FileExistsError, FileNotFoundError):
+        return  # what is missing is missed by whoever loads it, and told
+    except OSError:
+        fresh = target.with_name(f"{target.name}.new")
+        shutil.copyfile(source, fresh)
+        with fresh.open("rb+") as file:
+            os.fsync(file.fileno())
+        fresh.rename(target)
 
 
 def _mark(listing: bytes) -> str:

@@ -1,7 +1,8 @@
 """Commands, as slash commands and with the prefix; answers are private where Discord allows it.
 
-running     status, stop, pause, resume, retry, fork
-looking     sessions, checkpoints, cost, confidence, escalation, logs, memory, role, rules
+running     status, stop, pause;  steering  how these reach the thread
+returning   resume, retry, fork, checkpoints
+looking     sessions, cost, confidence, escalation, logs, memory, role, rules
 workspace   list, get, clean
 lessons     list, show, approve, edit, retire
 settings    show, set, reset
@@ -23,6 +24,7 @@ from bot.cogs.commands.failures import OURS, Used, example_of, in_plain_words
 from bot.cogs.commands.guiding import Guiding
 from bot.cogs.commands.lessons import Lessons
 from bot.cogs.commands.looking import Looking
+from bot.cogs.commands.returning import Returning
 from bot.cogs.commands.running import Running
 from bot.cogs.commands.settings import Settings
 from bot.cogs.commands.workspace import Workspace
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OURS", "in_plain_words", "setup"]
 
-COGS = (Running, Looking, Workspace, Lessons, Settings, Guiding)
+COGS = (Running, Returning, Looking, Workspace, Lessons, Settings, Guiding)
 
 
 class Failures(commands.Cog):

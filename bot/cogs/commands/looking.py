@@ -1,4 +1,4 @@
-"""Commands that only look: sessions, checkpoints, cost, confidence, escalation, logs, memory, role, rules."""
+"""Commands that only look: sessions, cost, confidence, escalation, logs, memory, role, rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discord.ext import commands
 from bot import tellings, views
 from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.proposing import threads_for
-from bot.cogs.commands.running import THREAD
+from bot.cogs.commands.steering import THREAD
 from bot.commandline.story import line_of
 from bot.reach import Stand, require
 from reflexion.redaction import redact
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from agentic.ports import SessionRow
     from bot.client import ThreadwrightBot
     from bot.cogs.commands.answering import Context, Interaction
-    from bot.conversation import ThreadState
 
-SESSIONS = 20
+SESSIONS = 10
+"""On one page."""
 COUNTED = 200
 """Costs are summed over so many threads."""
 REFLECTIONS = 3
 
 Grouping = Literal["here", "threads", "people"]
 Lines = commands.Range[int, 1, 2_000]
+Page = commands.Range[int, 1, 1_000]
 
 
 class Looking(commands.Cog):
@@ -37,27 +38,24 @@ class Looking(commands.Cog):
         self.bot = bot
 
     @commands.hybrid_command(description="The threads you can see, and what each is doing")
-    async def sessions(self, ctx: Context) -> None:
+    @reads_much()
+    @app_commands.describe(page=f"{SESSIONS} threads stand on one, last used first")
+    async def sessions(self, ctx: Context, page: Page = 1) -> None:
         """The threads you can see, and what each is doing."""
         stand = await self._stand(ctx)
-        rows = await self.bot.reach.threads(stand, SESSIONS)
-        states: list[tuple[SessionRow, ThreadState]] = [(row, self.bot.conversation.state(row.thread)) for row in rows]
-        await answer(ctx, tellings.sessions(states, openly=stand.openly))
-
-    @commands.hybrid_command(description="What was kept of a thread's files, and when")
-    @app_commands.describe(thread=THREAD)
-    async def checkpoints(self, ctx: Context, thread: str = "") -> None:
-        """What was kept of a thread's files, and when."""
-        row = await self._row(ctx, thread)
-        logs = await self.bot.records.logs(row.thread)
-        saved = [each for log in logs for each in views.checkpoints(log)]
-        restored = [
-            each
-            for log in logs
-            if log
-            for each in views.restorations([*log, *await self.bot.store.read_outcome(log[0].execution)])
+        rows = await self.bot.reach.threads(stand, page * SESSIONS + 1)
+        shown = rows[(page - 1) * SESSIONS : page * SESSIONS]
+        told = [
+            tellings.Seen(
+                row,
+                await self.bot.conversation.status(row.thread),
+                views.session_trend(await self.bot.records.trends(row.thread)),
+            )
+            for row in shown
         ]
-        await answer_at_length(ctx, "Checkpoints", tellings.checkpoints(saved, restored), "checkpoints.md")
+        more = page + 1 if len(rows) > page * SESSIONS else 0
+        text = tellings.sessions(told, asker=stand.speaker.id, page=page, more=more)
+        await answer_at_length(ctx, tellings.title_of_sessions(openly=stand.openly), text, "threads.md")
 
     @commands.hybrid_command(description="What this thread, all threads, or each person's tasks cost")
     @reads_much()
@@ -151,6 +149,6 @@ class Looking(commands.Cog):
     async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
         return await threads_for(self.bot, interaction, current)
 
-    for _command in (checkpoints, cost, confidence, escalation, logs, memory, role):
+    for _command in (cost, confidence, escalation, logs, memory, role):
         _command.autocomplete("thread")(proposed(_threads))
     del _command

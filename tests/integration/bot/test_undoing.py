@@ -18,12 +18,13 @@ from agentic.core.events import (
     InboxItem,
     Level,
     Person,
+    Sort,
     Started,
     ToolFinished,
     WorkspaceRestored,
 )
 from agentic.core.evolving import fold
-from agentic.ports import Saved, SessionRow
+from agentic.ports import Saved, SessionRow, Toolbox
 from agentic.stores.memory import MemoryStore
 from agentic.world import Sandboxes
 from agentic.world.ladder import chooser
@@ -33,6 +34,9 @@ from bot.branches import Branches
 from bot.clock import SystemClock
 from bot.download import download
 from bot.offering import Offers
+from bot.positions import id_in_outcome
+from bot.restoring import Restoring
+from bot.rewinding import Rewinding
 from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
@@ -45,12 +49,21 @@ class Scene:
     """A thread whose executions are written by the test."""
 
     def __init__(self, folder: Path, limits: SnapshotLimits | None = None) -> None:
+        self.number = 9
         self.store, self.snapshots = MemoryStore(), Snapshots(folder / "checkpoints", limits)
         sandboxes = Sandboxes(folder / "sandboxes", chooser("bubblewrap", folder / "sandboxes"))
         self.workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), download, snapshots=self.snapshots)
         self.files = self.workshop.workspaces.folder("100")
-        undoing = Undoing(self.store, SystemClock(), self.workshop, self.snapshots)
-        self.acts = ThreadActs(undoing, Branches(self.store, SystemClock(), self.workshop, Offers(self.store)))
+        clock = SystemClock()
+        restoring = Restoring(self.store, clock, self.workshop, self.snapshots)
+        self.acts = ThreadActs(
+            Undoing(self.store, self.workshop, restoring),
+            Branches(self.store, clock, self.workshop, Offers(self.store)),
+            Rewinding(self.store, clock, self.workshop, restoring, self.begin),
+        )
+
+    async def begin(self, item: InboxItem, row: SessionRow, toolbox: Toolbox) -> Started:
+        return Started(thread=item.thread, task=item.text, requester=item.author, inbox=item.id)
 
     async def executed(
         self, name: str, *changes: tuple[str, str], saved: Saved | None = None, ended: bool = True
@@ -78,8 +91,16 @@ class Scene:
             await self.acts.ended(replace(fold(envelopes), id=name))
 
     async def undo(self, name: str, by: Person = ANN, thread: str = "100") -> str:
-        item = InboxItem(id="9", thread=thread, sort="undo", author=by, at=datetime.now(UTC), target=name)
-        return await self.acts.act(item, ROW)
+        return await self.act("undo", name, by, thread)
+
+    async def act(self, sort: Sort, name: str, by: Person = ANN, thread: str = "100", id: str = "") -> str:
+        self.number += 1
+        item = InboxItem(
+            id=id or str(self.number), thread=thread, sort=sort, author=by, at=datetime.now(UTC), target=name
+        )
+        lease = await self.store.acquire(thread, "test")
+        assert lease is not None
+        return (await self.acts.act(item, ROW, lease)).text
 
 
 def _sha(text: str) -> str:
@@ -110,7 +131,8 @@ async def test_what_was_before_the_undo_is_kept(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"))
     told = await scene.undo("x1")
     (restored,) = [e.event for e in await scene.store.read_outcome("x1") if isinstance(e.event, WorkspaceRestored)]
-    assert f"`{restored.kept}`" in told
+    name = id_in_outcome("x1", CheckpointSaved(manifest=restored.kept, through_seq=0, why="restore"))
+    assert f"kept as checkpoint `{name}`" in told
     assert await scene.snapshots.content("100", restored.kept, "a.txt") == b"new"
 
 

@@ -51,7 +51,7 @@ MEANINGS: list[tuple[str, str, str, str, str]] = [
     ("👍", "feedback", "feedback", "feedback", "feedback"),
     ("👎", "feedback", "feedback", "feedback", "feedback"),
     ("❌", "correction", "correction", "correction", "correction"),
-    ("🔄", "told", "told", "told", "told"),
+    ("🔄", "retry", "told", "told", "told"),
     ("🚀", "told", "told", "told", "told"),
     ("✅", "task", "told", "answer", "resume"),
     ("💬", "told", "ask", "told", "ask"),

@@ -86,11 +86,21 @@ def test_a_stop_where_nothing_runs_is_told() -> None:
     assert isinstance(translate_message(said("<@99> stop", thread="", addressed=True), Scene("unknown"), HOUSE), Told)
 
 
-@pytest.mark.parametrize("words", ["retry", "escalate", "🔄", "🚀", "try again"])
+@pytest.mark.parametrize("words", ["escalate", "🚀"])
 def test_what_comes_later_is_said_plainly_with_what_to_do_instead(words: str) -> None:
     told = translate_message(said(words), BUSY, HOUSE)
     assert isinstance(told, Told)
     assert "not there yet" in told.text
+
+
+@pytest.mark.parametrize("words", ["retry", "🔄", "try again"])
+def test_a_task_is_run_again_only_where_nothing_runs(words: str) -> None:
+    item = translate_message(said(words), IDLE, HOUSE)
+    assert isinstance(item, InboxItem)
+    assert (item.sort, item.text, item.target) == ("retry", "", "")
+    told = translate_message(said(words), BUSY, HOUSE)
+    assert isinstance(told, Told)
+    assert "🛑 stops it" in told.text
 
 
 @pytest.mark.parametrize(("words", "sort"), [("pause", "pause"), ("⏸", "pause"), ("ask me", "ask"), ("👎", "feedback")])

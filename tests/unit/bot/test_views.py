@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.events import (
-    CheckpointSaved,
     Confidence,
     ConfidenceParts,
     Envelope,
@@ -82,18 +81,21 @@ def test_a_log_without_a_beginning_costs_nothing_known() -> None:
     assert views.cost_of(logged(Noted(text="x"))) is None
 
 
-def test_rises_and_checkpoints_know_their_turn() -> None:
-    log = logged(
-        started(), asked(1), CheckpointSaved(manifest="m1", through_seq=2), asked(2),
-        Escalated(from_tier=2, to_tier=3, trigger="stuck"), CheckpointSaved(manifest="", through_seq=5, problem="full"),
-    )  # fmt: skip
+def test_rises_know_their_turn() -> None:
+    log = logged(started(), asked(1), asked(2), Escalated(from_tier=2, to_tier=3, trigger="stuck"))
     assert [(rise.turn, rise.to_tier, rise.trigger) for rise in views.rises(log)] == [(2, 3, "stuck")]
-    assert [(each.turn, each.manifest, each.problem) for each in views.checkpoints(log)] == [
-        (1, "m1", ""),
-        (2, "", "full"),
-    ]
-    said = tellings.checkpoints(views.checkpoints(log), [])
-    assert "could not be kept (full)" in said
+
+
+def test_what_an_execution_was_copied_with_was_paid_for_where_it_was_copied_from() -> None:
+    log = logged(started(), asked(1), answered(1, 0.5), asked(2), answered(2, 0.25))
+    first = log[0].event
+    assert isinstance(first, Started)
+    fork = first.model_copy(update={"forked_from": ("x0", 3)})
+    whole, own = views.cost_of(log), views.cost_of([log[0].model_copy(update={"event": fork}), *log[1:]])
+    assert whole is not None
+    assert own is not None
+    assert (whole.usd, own.usd) == (0.75, 0.25)
+    assert sum(usd for _, usd in own.models) == 0.25
 
 
 def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
