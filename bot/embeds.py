@@ -29,12 +29,18 @@ _HELP = (
     ("When I ask", "Choose a button or write the answer. ✅ takes what I recommend."),
     (
         "Afterwards",
-        "👍 👎 how it was · ❌ that was wrong · **Undo** under an answer puts files back. The next message is a new task.",
+        "👍 👎 how it was · ❌ that was wrong · 🔄 once more · **Undo** under an answer puts files back. "
+        "The next message is a new task.",
     ),
-    ("Commands: a task", "`status` `stop` `pause` `resume` `retry` `fork`"),
+    ("Commands: a task", "`status` `stop` `pause` `resume`"),
+    (
+        "Commands: going back",
+        "`checkpoints` lists what was kept · `retry` the task or from a turn · `resume` from a checkpoint · `fork` in a new "
+        "thread",
+    ),
     (
         "Commands: what happened",
-        "`sessions` `logs` `cost` `confidence` `escalation` `checkpoints` `memory` `role` `rules`",
+        "`sessions` `logs` `cost` `confidence` `escalation` `memory` `role` `rules`",
     ),
     ("Commands: files", "`workspace list` `workspace get` `workspace clean`"),
     ("Commands: what I learned", "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire`"),

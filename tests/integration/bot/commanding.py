@@ -23,8 +23,10 @@ from agentic.core.events import (
     TurnEnded,
     Usage,
 )
+from agentic.ports import Saved
 from agentic.world import Choice, Sandboxes
 from agentic.world.bubblewrap import Bubblewrap
+from agentic.world.snapshots import Snapshots
 from bot.backstage import Backstage
 from bot.guild.local import LocalGuild
 from bot.guild.records import Message, MessageFlag
@@ -86,7 +88,9 @@ class Desk:
         """A thread with an execution that left something of every sort behind, and has ended."""
         thread = await self.scenery.mention(text, **more)
         execution = self.scenery.talk.newest(thread)
-        await self.scenery.talk.add(execution, *history())
+        workshop = self.scenery.bot.backstage.workshop
+        saved = await workshop.save(str(thread)) if workshop is not None else Saved()
+        await self.scenery.talk.add(execution, *history(saved.manifest or "abcdef0123456789"))
         await self.scenery.talk.finish(execution, confidence=72)
         await self.scenery.until_delivered()
         return thread
@@ -97,7 +101,7 @@ def words(message: Message) -> str:
     return f"{message.content}\n{message.embeds or ''}"
 
 
-def history() -> list[Event]:
+def history(manifest: str = "abcdef0123456789") -> list[Event]:
     """Two turns with a cost, a note, a checkpoint and an escalation."""
     parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
     events: list[Event] = [Noted(text="The tests need Python 3.11")]
@@ -107,7 +111,7 @@ def history() -> list[Event]:
             request=f"r{turn}", blocks=(TextBlock(text="I look"),), usage=Usage(input=100, output=20), usd=0.25
         )
         events += [asked, said, TurnEnded(turn=turn, confidence=Confidence(shown=shown, heuristic=shown, parts=parts))]
-    events.append(CheckpointSaved(manifest="abcdef0123456789", through_seq=3))
+    events.append(CheckpointSaved(manifest=manifest, through_seq=3))
     events.append(Escalated(from_tier=2, to_tier=3, trigger="the same error 3 times"))
     return events
 
@@ -134,7 +138,8 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
             return Choice(Bubblewrap(folder / "state"), "asked for")
 
         sandboxes = Sandboxes(folder / "state", choice)
-        workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing)
+        kept = Snapshots(folder / "checkpoints")
+        workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
         try:
             async with running_bot(guild, **options) as scenery:
                 scenery.bot.backstage = Backstage(lessons, workshop)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from discord import app_commands
 
+from bot.checkpoints import checkpoints_of
 from bot.guild.local import LocalGuild
 from bot.render import LIMIT
 from tests.integration.bot.commanding import Desk, desk, lesson, words
@@ -28,10 +29,15 @@ RIGHT = [
     Use("stop", "!stop", "Nothing is running"),
     Use("pause", "!pause", "Nothing is running"),
     Use("resume", "!resume", "Nothing is paused"),
-    Use("retry", "!retry", "not there yet|more time|again"),
-    Use("fork", "!fork", "not there yet"),
+    Use("resume", "!resume {checkpoint}", "I see to it", {"checkpoint": "{checkpoint}"}),
+    Use("retry", "!retry", "I see to it"),
+    Use("retry", "!retry 2", "I see to it", {"turn": 2}),
+    Use("fork", "!fork", "I see to it"),
+    Use("fork", "!fork try it another way", "I see to it", {"text": "try it another way"}),
+    Use("fork", "!fork {checkpoint} as before", "I see to it", {"checkpoint": "{checkpoint}"}),
     Use("sessions", "!sessions", "<#{thread}>"),
-    Use("checkpoints", "!checkpoints", "abcdef012345"),
+    Use("sessions", "!sessions 2", "There are no more", {"page": 2}),
+    Use("checkpoints", "!checkpoints", "`{checkpoint}`"),
     Use("cost", "!cost", "$0.50"),
     Use("cost", "!cost people", "1 execution", {"of": "people"}),
     Use("cost", "!cost threads", "<#{thread}>", {"of": "threads"}),
@@ -65,6 +71,10 @@ WRONG = [
     Use("status", "!status 123456789012345678", "no thread `123456789012345678`", {"thread": "123456789012345678"}),
     Use("logs", "!logs x", "`lines`|no thread", {"thread": "nonsense"}),
     Use("logs", "!logs 0", "from 1 to 2000|no thread", {"lines": 5, "thread": "@everyone"}),
+    Use("resume", "!resume nothing", "no checkpoint `nothing`", {"checkpoint": "nothing"}),
+    Use("fork", "!fork 000000", "no checkpoint `000000`", {"checkpoint": "000000"}),
+    Use("retry", "!retry -1", "from 0 to 10000|no thread", {"thread": "123456789012345678"}),
+    Use("sessions", "!sessions 0", "from 1 to 1000|There are no more", {"page": 1000}),
     Use("cost", "!cost everybody", "It can be: here, threads, people|no thread", {"thread": "0"}),
     Use("workspace get", "!workspace get gone.txt", "no such file", {"path": "gone.txt"}),
     Use("workspace get", "!workspace get ../../etc/passwd", "out of the workspace", {"path": "../../etc/passwd"}),
@@ -81,16 +91,26 @@ WRONG = [
 ]  # fmt: skip
 
 
+NAMES: dict[int, str] = {}
+"""The checkpoint of each thread, by its name."""
+
+
+def filled(text: str, thread: int) -> str:
+    return text.replace("{thread}", str(thread)).replace("{checkpoint}", NAMES.get(thread, ""))
+
+
 async def played(one: Desk) -> int:
     thread = await one.worked()
     one.put(thread, "a.txt", "hello")
     one.put(thread, "src/main.py", "print(1)\n")
+    (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
+    NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
     return thread
 
 
 def wrong_answers(use: Use, said: str, thread: int) -> list[str]:
-    wanted = use.says.replace("{thread}", str(thread)).split("|")
+    wanted = filled(use.says, thread).split("|")
     broken = "of mine broke" in said or len(said) > 3 * LIMIT
     return [f"{use.name} {use.options}: {said!r}"] if broken or not any(each in said for each in wanted) else []
 
@@ -100,8 +120,7 @@ async def test_every_command_answers_what_it_should_as_a_slash_command(guild: Lo
         thread = await played(one)
         wrong: list[str] = []
         for use in (*RIGHT, *WRONG):
-            options = {name: str(v).replace("{thread}", str(thread)) if isinstance(v, str) else v
-                       for name, v in use.options.items()}  # fmt: skip
+            options = {name: filled(v, thread) if isinstance(v, str) else v for name, v in use.options.items()}
             answer = await one.slash(thread, use.name, options)
             wrong += wrong_answers(use, words(answer), thread)
             assert answer.ephemeral, use.name
@@ -113,7 +132,7 @@ async def test_every_command_answers_what_it_should_with_the_prefix(guild: Local
         thread = await played(one)
         wrong: list[str] = []
         for use in (*RIGHT, *WRONG):
-            answer = await one.write(thread, use.written.replace("{thread}", str(thread)))
+            answer = await one.write(thread, filled(use.written, thread))
             wrong += wrong_answers(use, words(answer), thread)
         assert wrong == []
 
@@ -147,9 +166,21 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                 assert values, f"{command.qualified_name} {option.display_name}"
                 for value in values[:3]:
                     offered += 1
-                    options = {n: v for n, v in others.items() if n != "thread"} | {option.display_name: value}
+                    options = {
+                        n: filled(v, thread) if isinstance(v, str) else v for n, v in others.items() if n != "thread"
+                    }
+                    options |= {option.display_name: value}
                     said = words(await one.slash(thread, command.qualified_name, options))
-                    refused = ("no thread", "no lesson", "no setting", "cannot be", "no such", "no command", "of mine")
+                    refused = (
+                        "no thread",
+                        "no checkpoint",
+                        "no lesson",
+                        "no setting",
+                        "cannot be",
+                        "no such",
+                        "no command",
+                        "of mine",
+                    )
                     assert not any(each in said for each in refused), f"{command.qualified_name} {options}: {said}"
         assert offered > 20
 
