@@ -58,7 +58,8 @@ def perform(argv: Sequence[str] | None = None) -> int:
     except HomeUnusable as unusable:
         return fail(str(unusable))
     except StoreCorrupt as error:
-        return fail(f"{error}. `threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made.")
+        back = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
+        return fail(f"{error}. {back}; `threadwright doctor` shows all that is damaged.")
     except AgenticError as error:
         return fail(f"Threadwright cannot work like this: {error}. `threadwright doctor` shows every part.")
     except BrokenPipeError:

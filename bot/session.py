@@ -88,13 +88,12 @@ class Session:
     @property
     def activity(self) -> Activity:
         """What people see of it."""
-        if self.paused or self.left_alone:
+        if self.paused or self.left_alone or self.left_open:  # ✅ and ▶ go on with what broke off, as any word does
             return "paused"
         if self.question:
             return "asking"
         busy = (
             self.execution
-            or self.left_open
             or self.waits
             or self.arriving
             or self.fetching

@@ -143,7 +143,7 @@ async def test_an_execution_that_broke_off_can_be_stopped() -> None:
     async with asyncio.timeout(10), house([WORK], bench=Bench(fail)) as home:
         await home.say("delete all logs")
         await home.threads.idle("100")
-        assert home.threads.state("100") == "busy", "so that a stop is let through and strangers are not"
+        assert home.threads.state("100") == "paused", "so that a stop is let through and strangers are not"
         assert (await home.threads.status("100")).requester == ANN.id
         await home.say("", sort="stop")
         await home.threads.idle("100")

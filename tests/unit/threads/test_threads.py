@@ -183,7 +183,7 @@ async def test_a_fault_of_ours_is_told_as_ours_and_the_next_message_goes_on() ->
     async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
         await home.say("fix it")
         await home.threads.idle("100")
-        assert home.threads.state("100") == "busy", "it is open: it can be steered and stopped"
+        assert home.threads.state("100") == "paused", "it is open: it can be steered, stopped and gone on with"
         assert any("fault in Threadwright itself" in text for text in await home.texts())
         free = await home.store.acquire("100", "another")
         assert free is not None, "the lease was not given back"
