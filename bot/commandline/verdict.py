@@ -15,6 +15,7 @@ from agentic.core.events import (
     Asked,
     BranchMerged,
     BranchRejected,
+    BudgetRefused,
     CheckpointSaved,
     CommitCreated,
     Envelope,
@@ -22,6 +23,8 @@ from agentic.core.events import (
     FeedbackGiven,
     Finished,
     Gated,
+    ModelAnswered,
+    ModelFailed,
     ModelRequested,
     OwnerChanged,
     Reflected,
@@ -45,6 +48,7 @@ _Step = tuple[Execution, Envelope]
 """The state before an event, and the event."""
 _AFTERWARDS = (
     FeedbackGiven, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
+    ModelRequested, ModelAnswered, ModelFailed, BudgetRefused,
 )  # fmt: skip
 _OF_AN_END = (Evaluated, Reflected)
 
@@ -175,7 +179,7 @@ def _afterwards(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> Iterato
         event = envelope.event
         if (envelope.execution, envelope.seq) != (log[0].execution, place):
             yield f"outcome {place} is numbered {envelope.execution}/{envelope.seq}"
-        if not isinstance(event, _AFTERWARDS):
+        if not isinstance(event, _AFTERWARDS) or (isinstance(event, ModelRequested) and event.purpose == "turn"):
             yield f"outcome {place} ({event.kind}) belongs into the log"
         if isinstance(event, _OF_AN_END) and not ended_in(log):
             yield f"outcome {place} ({event.kind}) judges an execution that has not ended"
@@ -185,6 +189,8 @@ def _afterwards(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> Iterato
             if event.offer in merged:
                 yield f"outcome {place} decides about {event.offer}, which was merged before"
             merged |= {event.offer} if isinstance(event, BranchMerged) else set()
+    if outcome:
+        yield from unpaired_requests(outcome)
 
 
 def owners(log: Sequence[Envelope]) -> int:

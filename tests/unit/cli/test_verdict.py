@@ -200,6 +200,13 @@ def test_what_came_after_the_end_holds() -> None:
     assert any("never offered" in one for one in with_outcome(MERGED.model_copy(update={"offer": "o9"})))
     assert any("merged before" in one for one in with_outcome(MERGED, TURNED_DOWN))
     assert any("belongs into the log" in one for one in with_outcome(ENDED))
+    paid = ASKED.model_copy(update={"purpose": "reflection", "request": "r9"})
+    answered = ANSWERED.model_copy(update={"request": "r9"})
+    assert (
+        with_outcome(SCORED, paid, answered, Reflected(reflection="r"), paid.model_copy(update={"request": "r8"})) == ()
+    )
+    assert any("belongs into the log" in one for one in with_outcome(ASKED))
+    assert any("never made" in one for one in with_outcome(answered))
     gap = [envelope.model_copy(update={"seq": 2}) for envelope in log(SCORED)]
     assert any("numbered x1/2" in one for one in broken_promises(log(*WHOLE), gap))
 
