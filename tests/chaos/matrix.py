@@ -81,6 +81,17 @@ async def ended(house: House, job: str) -> None:
     await house.says(thread, f"answer to {job}.")
 
 
+async def forked(house: House, job: str) -> None:
+    """A fork of what a task left."""
+    thread = await house.give("fails", job)
+    await house.says(thread, f"answer to {job}.")
+    await house.guild.post(thread, "!fork")
+    await house.says(thread, "Forked from checkpoint")
+    opened = [message for message in house.said(house.general) if f"forked <#{thread}>" in message.content]
+    assert len(opened) == 1, f"forked once, and yet: {[message.content for message in opened]}"
+    assert house.lines(opened[0].id) == house.lines(thread), "its files are not those of the checkpoint"
+
+
 async def large(house: House, job: str) -> None:
     """So much content that it goes into files."""
     await house.says(await house.give("big", job), f"answer to {job}.")
@@ -96,6 +107,7 @@ async def stopped_idle(house: House, job: str) -> None:
 
 SCENES: dict[str, Scene] = {
     "act.": undone, "restore.": undone, "merge.": merged, "learn.": failed, "lessons.": failed, "lease.renew": held,
+    "fork.": forked, "checkpoint.adopt": forked,
     "close.": ended, "wal.": large, "store.blob": large, "outbox.put": told, "inbox.discard": undone,
 }  # fmt: skip
 """What is done for a point beside the task that lies there, by the beginning of its name."""
