@@ -96,16 +96,16 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     """What is kept and brought back: files from beginning to end, so Ctrl-C ends it at once."""
+    if wanted.command == "import":
+        from bot.commandline.importing import bring_back
+
+        return bring_back(settings, wanted.file, wanted.into)
     from bot.app import BUILD
 
     if wanted.command == "backup":
         from bot.commandline.backup import backup
 
         return backup(settings, wanted.place, BUILD)
-    if wanted.command == "import":
-        from bot.commandline.importing import bring_back
-
-        return bring_back(settings, wanted.file, wanted.into)
     from bot.commandline.exporting import Wanted, export
 
     names: list[str] = list(wanted.names)
