@@ -25,13 +25,15 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.core.identity import execution_id, side_target
-from agentic.errors import AgenticError
+from agentic.errors import AgenticError, StoreUnavailable
 from agentic.ports import Found, Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
 from bot.session import Session
 
 SECONDS = 90.0
 """A side question may outlast the execution by so much; then it is given up."""
 STOP_SECONDS = 2.0
+BEGINNING_LOOKS, BEGINNING_PAUSE = 50, 0.1
+"""How often, and how many seconds apart, it is looked whether what it is asked beside has begun."""
 STEPS = 30
 CHARACTERS = 200
 
@@ -164,8 +166,17 @@ class _Sides:
         except Exception:
             log.exception("a fault of ours with side question %s", item.id)
 
+    async def _log_so_far(self) -> list[Envelope]:
+        """The log of what runs: a question that comes in the very moment of its beginning waits for that."""
+        ground = self._session.ground
+        for _ in range(BEGINNING_LOOKS):
+            if log_so_far := [envelope async for envelope in ground.store.read(self._parent)]:
+                return log_so_far
+            await ground.clock.sleep(BEGINNING_PAUSE)
+        raise StoreUnavailable("the task beside it did not begin")
+
     async def _started(self, item: InboxItem) -> Started:
-        log_so_far = [envelope async for envelope in self._session.ground.store.read(self._parent)]
+        log_so_far = await self._log_so_far()
         running = next(e.event for e in log_so_far if isinstance(e.event, Started))
         return Started(
             thread=item.thread, task=item.text, requester=item.author, root=self._parent, parent=self._parent,

@@ -8,7 +8,8 @@ import pytest
 
 from agentic.core.events import InboxItem, OutboxItem
 from agentic.errors import StoreUnavailable
-from agentic.models.scripted import answer
+from agentic.models.scripted import Asked, answer
+from agentic.ports import Answer
 from agentic.stores.memory import MemoryStore
 from bot import serving
 from bot.clock import SystemClock
@@ -72,3 +73,36 @@ async def test_a_stop_that_another_process_kept_first_is_obeyed_by_the_owner() -
         async with asyncio.timeout(2):
             await home.threads.idle("100")
         assert (await home.reasons()) == ["stopped"]
+
+
+async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered() -> None:
+    """It came when the lease was held and the first event was still on its way to the disk."""
+
+    class Slow(MemoryStore):
+        first = True
+
+        async def append(self, *args: object, **named: object) -> None:
+            if self.first:
+                self.first = False
+                aside = InboxItem(
+                    id="10000998", thread="100", sort="side", author=ANN, at=SystemClock().now(), text="how far?"
+                )
+                await home.threads.deliver(aside, guild="1")
+                await asyncio.sleep(0.2)
+            await super().append(*args, **named)
+
+    store, bench = Slow(), Bench()
+    bench.hold = asyncio.Event()
+    steps = iter((answer("", ("work", {})), answer("", ("finish", {"answer": "Done."}))))
+
+    def script(asked: Asked) -> Answer:
+        return next(steps) if asked.prompt.tools else answer("half way")
+
+    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+        await home.say("go")
+        await bench.began.wait()
+        await until_told(home, "half way")
+        bench.hold.set()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done", "done"]
+        assert await store.pending("100") == []
