@@ -35,6 +35,8 @@ class Truth(MemoryStore):
         """Every item that was ever kept, and when."""
         self.dropped: dict[str, float] = {}
         """Items that were taken out without an execution taking them in."""
+        self.doubtful: set[str] = set()
+        """Items that were kept and reported as not kept: nobody was promised anything."""
         self.stale_writes: list[str] = []
         self.same_host = town.dice("host").random() < 0.6
         """A dead owner is known to be dead; else its lease runs out."""
@@ -126,7 +128,7 @@ class Access:
         async def call(*args: Any, **named: Any) -> Any:
             await self._before(name)
             result = await method(*args, **named)
-            await self._after(name)
+            await self._after(name, args)
             return result
 
         self.__dict__[name] = call
@@ -150,13 +152,15 @@ class Access:
         if now() < self.down_until:
             raise StoreUnavailable("database or disk is full")
 
-    async def _after(self, name: str) -> None:
+    async def _after(self, name: str, args: tuple[Any, ...]) -> None:
         if name not in WRITES:
             return
         await self._cross(f"after {name}")
         if name in ("append", "put", "delivered", "put_outbox") and self._truth.town.strikes("store_answer_lost"):
             self._truth.town.tell(f"FAULT store_answer_lost: {name} was kept, and reported as failed")
             self._truth.town.disturb(0.5)
+            if name == "put":
+                self._truth.doubtful.add(args[0].id)
             raise StoreUnavailable("disk I/O error")
 
     async def _append(self, *args: Any, **named: Any) -> None:

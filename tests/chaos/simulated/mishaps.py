@@ -17,7 +17,7 @@ KINDS = (
 )  # fmt: skip
 WEIGHTS = (7, 24, 9, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 6, 6, 6, 6)
 WHERE = (
-    *("", ""), *("after shell ran",) * 3, "while shell runs", "after the request to post", "append", "put", "delivered",
+    *("", ""), *("after shell ran",) * 4, "after the request to post", "append", "put", "delivered",
 )  # fmt: skip
 """Where a process dies, '' for anywhere."""
 FAULTS = (*KINDS, *SEAMS, *(f"model_{kind}" for kind in ODD))

@@ -163,7 +163,12 @@ async def _rest(world: World) -> list[str]:
             hidden.append("nobody listens")
         hidden += [said.id for said in world.guild.said if said.id not in world.town.handled]
         with_open = {row.thread for row in opened}
-        hidden += [thread for thread in await world.truth.pending_threads() if thread not in with_open]
+        hidden += [
+            thread
+            for thread in await world.truth.pending_threads()
+            if thread not in with_open
+            and any(item.id not in world.truth.doubtful for item in await world.truth.pending(thread))
+        ]
     return hidden
 
 
