@@ -219,7 +219,7 @@ class _Running:
             if isinstance(prepared, Refused):
                 self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
                 continue
-            state = await self._state_of(call, prepared) if prepared.gate else ""
+            state = await self._state_of(call, prepared) if prepared.gate or prepared.effect == "unkeyed" else ""
             if state is None:
                 break  # what came in meanwhile is decided on first
             if prepared.gate and not covers(call, prepared.args_sha, state):

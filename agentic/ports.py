@@ -218,7 +218,8 @@ class Toolbox(Protocol):
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A cheap hash of what a gated call would touch, '' where there is nothing to look at.
 
-        An approval counts only while it stays the same.  Never raises ``AgenticError``; answers within seconds.
+        An approval counts only while it stays the same.  What an unkeyed call will run in is there when this returns,
+        or its absence is told by the call.  Never raises ``AgenticError``; answers within seconds.
         """
         ...
 

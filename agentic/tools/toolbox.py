@@ -53,6 +53,8 @@ STANDARD: tuple[AnyTool, ...] = (
 
 ACKNOWLEDGE_SECONDS = 1.5
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
+AT_HAND_SECONDS = 10.0
+"""So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
 LOOK_SECONDS = 4.0
 LOOK_BYTES = 4 * 1024 * 1024
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
@@ -83,6 +85,8 @@ class StandardToolbox(Toolbox):
         self._opening = asyncio.Lock()
         self._lost = ""
         """Why the sandbox went away, until the agent was told."""
+        self._made = False
+        """There was a sandbox since this agent began."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -111,10 +115,15 @@ class StandardToolbox(Toolbox):
         return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
-        """A hash of what a gated call would touch; '' where it cannot be looked at."""
+        """A hash of what a gated call would touch; '' where it cannot be looked at.
+
+        Where a call will run in a sandbox there is one when this returns: else a crash while it is made would leave an
+        intent behind, and an outcome that nobody knows of a call that never began.
+        """
         known = self._tools.get(tool)
         command = known.look(arguments) if known is not None else ""
         if not command:
+            await self._at_hand()
             return ""
         try:
             async with asyncio.timeout(LOOK_SECONDS + 1.0):
@@ -123,6 +132,19 @@ class StandardToolbox(Toolbox):
         except (SandboxError, TimeoutError):
             return ""
         return hashlib.sha256(seen.output).hexdigest() if not seen.timed_out else ""
+
+    async def _at_hand(self) -> None:
+        """The sandbox is made; what prevents it is told by the call itself."""
+        if self._made:
+            return
+        try:
+            async with asyncio.timeout(AT_HAND_SECONDS):
+                await (await self._open()).real.stat(".")
+            self._made = True
+        except SandboxLost as lost:
+            self._lost = str(lost)
+        except (SandboxError, PathRefused, TimeoutError):
+            return
 
     async def checkpoint(self) -> Saved:
         """Save the workspace as it is; needs no sandbox, and what fails is a ``problem``.  What is beside it is named."""

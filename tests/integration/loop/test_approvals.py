@@ -206,6 +206,33 @@ async def test_a_stop_does_not_wait_for_a_look_that_is_slow_to_end(house_of: Hou
     assert bench.ran == []
 
 
+class Making(Bench):
+    """Its sandbox is being made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looking = asyncio.Event()
+        self.made = asyncio.Event()
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        self.looking.set()
+        await self.made.wait()
+        return ""
+
+
+async def test_no_intent_stands_in_the_log_while_the_sandbox_of_its_call_is_made(house_of: HouseOf) -> None:
+    bench = Making()
+    house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
+    running = house.start(bench)
+    async with asyncio.timeout(20):
+        await bench.looking.wait()
+    assert await house.events(ToolStarted) == []
+    bench.made.set()
+    await house.ends(running)
+    assert bench.ran == ["a"]
+    assert [event.tool for event in await house.events(ToolStarted)] == ["act", "finish"]
+
+
 async def test_saving_goes_on_during_a_pause_and_the_work_after_it(house_of: HouseOf) -> None:
     bench = Slow(Saved("m1"))
     house = await house_of(Reply(calls=(("look", {"name": "l", "seconds": 0.3}), ("act", {"name": "a"}))), FINISH)
