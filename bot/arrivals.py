@@ -11,7 +11,7 @@ from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, StoreError
 from bot.conversation import Receipt
 from bot.crowding import FULL, MESSAGES, ROOM
-from bot.forking import Forks
+from bot.forks import Forks
 from bot.ground import Ground
 from bot.learning import Opinions
 from bot.leftovers import CLOSED, FILES

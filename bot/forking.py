@@ -12,8 +12,6 @@ Nothing of it needs the lease of the thread that is forked, so what runs there g
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -32,12 +30,12 @@ from agentic.core.events import (
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.core.visible import visible
-from agentic.errors import StoreError
 from agentic.failpoints import reach
 from agentic.ports import Clock, Lease, SessionRow, Store
-from agentic.world.snapshots import Manifest, SnapshotLost, Snapshots
+from agentic.world.snapshots import Manifest, Snapshots
 from bot import positions
 from bot.checkpoints import Kept, checkpoints_of, found, moment
+from bot.pasts import past_of
 from bot.positions import Cut
 from bot.refusals import refused as why_not
 from bot.render import inline, one_line, plain
@@ -65,8 +63,8 @@ WAITS = (
 )
 REFUSED = "Discord did not take the message in <#{parent}> from which the fork's thread is made, so there is no fork."
 LEFT_OUT = 5
-
-log = logging.getLogger(__name__)
+ENDING_LOOKS = 40
+"""So often it is looked whether the copy of an end is there; where the process ended in that moment it never comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,9 @@ class Forking:
     async def _source(self, item: InboxItem) -> _Source:
         if self.workshop.workspaces.shared:
             raise NotDone(SHARED)
-        all_ = await checkpoints_of(self.store, self.snapshots, item.thread)
-        kept = found(all_, item.target)
+        if not item.target:
+            await self._ended(item.thread)
+        kept = found(await checkpoints_of(self.store, self.snapshots, item.thread), item.target)
         if kept is None:
             raise NotDone(NO_CHECKPOINT.format(named=inline(item.target, 40)) if item.target else NONE_YET)
         if not kept.there:
@@ -139,6 +138,15 @@ class Forking:
             copy = positions.copied(log_, cut, first, kept.execution, 1)
             extension(copy, cut, item, self.clock.now())
         return _Source(kept, log_, cut, first)
+
+    async def _ended(self, thread: str) -> None:
+        """What has just answered keeps how it left its files a moment later; the newest checkpoint is that one."""
+        for _ in range(ENDING_LOOKS):
+            rows = await self.store.executions(thread)
+            past = await past_of(self.store, rows[-1]) if rows and rows[-1].finished else None
+            if past is None or not past.before or past.end is not None:
+                return
+            await self.clock.sleep(LOOK_SECONDS)
 
     # --- the thread -------------------------------------------------------------------------------------------
 
@@ -248,65 +256,6 @@ class Forking:
         if item.text:
             task = {"id": f"{item.id}.task", "thread": row.thread, "sort": "task", "target": "", "channel": ""}
             await self.store.put(item.model_copy(update=task))
-
-
-class Forks:
-    """Does forks beside whatever runs; each stays in the inbox until it is complete and told."""
-
-    def __init__(self, forking: Forking | None, adopt: Callable[[SessionRow], None]) -> None:
-        self._forking, self._adopt = forking, adopt
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-
-    @property
-    def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """What is being done."""
-        return tuple(self._tasks.values())
-
-    def take(self, item: InboxItem, source: SessionRow) -> None:
-        """Begin, unless it is being done already."""
-        if self._forking is None or item.id in self._tasks:
-            return
-        task = asyncio.create_task(self._do(self._forking, item, source), name=f"fork {item.id}")
-        self._tasks[item.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
-
-    async def _do(self, forking: Forking, item: InboxItem, source: SessionRow) -> None:
-        try:
-            words, row = await _tried(forking, item, source)
-            receipt = OutboxItem(
-                key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=words, target=item.message
-            )
-            await forking.tell(receipt)
-            reach("fork.told")
-            if row is not None:
-                self._adopt(row)
-            await forking.store.discard([item.id])
-        except Exception:
-            log.exception("fork %s is not complete; it is taken up again at the next start", item.id)
-
-
-async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
-    """What is told, and the new session; what may pass by itself is tried again."""
-    for pause in (0.5, 3.0, None):
-        try:
-            done = await forking.fork(item, source)
-        except NotDone as why:
-            return str(why), None
-        except SnapshotLost as lost:
-            return f"There is no fork. {lost}", None
-        except StoreError as error:
-            if pause is None:
-                raise  # it stays in the inbox
-            log.warning("fork %s: %s; trying again", item.id, error)
-            await forking.clock.sleep(pause)
-        except OSError as error:
-            if pause is None:
-                return f"There is no fork: its files could not be written ({error.strerror or error}).", None
-            log.warning("fork %s: %s; trying again", item.id, error)
-            await forking.clock.sleep(pause)
-        else:
-            return done.text, done.row
-    raise AssertionError("unreachable: the last attempt returns")
 
 
 def _never_kept(wanted: Manifest) -> list[str]:

@@ -18,7 +18,7 @@ from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, SessionRow
 from bot.arrivals import Arrivals
 from bot.conversation import Receipt, StatusView, ThreadState
-from bot.forking import Forks
+from bot.forks import Forks
 from bot.ground import Ground
 from bot.learning import Feedback, Opinions, catch_up
 from bot.recovery import is_left_alone

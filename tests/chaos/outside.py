@@ -18,6 +18,7 @@ import orjson
 from agentic.core.events import Envelope, InputReceived, OutboxItem, Started, ToolFinished, ToolStarted
 from agentic.ports import ExecutionRow
 from agentic.stores.sqlite import SQLiteStore
+from bot.cogs.commands.steering import RECEIPTS
 from bot.commandline.verdict import broken_promises
 from bot.guild.records import Message
 from tests.chaos.counts import Counts
@@ -79,7 +80,7 @@ class _Visible:
     def doubled(self) -> Iterator[str]:
         """Messages that no effect accounts for, and effects that share one."""
         for id, message in self._said.items():
-            if not self._receipts[id]:
+            if not self._receipts[id] and not _beside(message):
                 yield f"message {id} in {message.channel_id}: {message.content[:120]!r}"
         for id, times in self._receipts.items():
             if times > 1:
@@ -107,6 +108,11 @@ class _Visible:
         for message in house.guild.messages(house.general):
             if message.author_id != house.guild.bot_user_id and " job " in message.content:
                 yield message
+
+
+def _beside(message: Message) -> bool:
+    """What no effect accounts for: what stands in a thread because it was made, and the direct answer to a command."""
+    return message.type.is_system or message.content == RECEIPTS["fork"]
 
 
 def _outbox(database: Path) -> list[tuple[OutboxItem, list[str] | None]]:
