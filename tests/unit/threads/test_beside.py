@@ -6,11 +6,13 @@ import asyncio
 from datetime import timedelta
 
 from agentic.core.events import Finished, InboxItem, Person, QuotedMessage, Sort, Started
+from agentic.core.execution import Execution
 from agentic.errors import AgenticError
 from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer, SessionRow
+from agentic.ports import Answer, Lease, SessionRow
 from bot.clock import SystemClock
 from bot.crowding import ROOM, Crowd
+from bot.ground import Acted
 from bot.session import MACHINE
 from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
 
@@ -207,11 +209,15 @@ class Undoing:
         self.done: list[tuple[str, str]] = []
         self.problem = problem
 
-    async def act(self, item: InboxItem, session: SessionRow) -> str:
+    async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
         if self.problem is not None:
             raise self.problem
+        assert lease.thread == session.thread
         self.done.append((item.sort, item.target))
-        return "Put back 2 files."
+        return Acted("Put back 2 files.")
+
+    async def ended(self, execution: Execution) -> None:
+        self.left = execution.id
 
 
 async def test_an_act_on_what_was_left_is_done_between_executions_under_the_lease_and_has_its_receipt() -> None:
