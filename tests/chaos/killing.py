@@ -27,11 +27,11 @@ HOUSES = 2
 """Bots that live and die beside each other, each at a guild of its own."""
 WHOLE_MATRIX = 200
 """From so many kills on, each failpoint is one of them; with fewer, the rest of the work is."""
-LIFE_SECONDS = (1.0, 4.5)
+LIFE_SECONDS = (1.0, 5.0)
 SHARE = 0.0015
 """How likely a life that is to die at a failpoint dies at the next one it reaches."""
 GIVEN_A_LIFE = 4
-BUSY_AT_MOST = 12
+BUSY_AT_MOST = 5
 """So many threads are worked on at once; what is given waits for them."""
 REST_SECONDS = 180.0
 ASKED = "Which way for "

@@ -46,6 +46,11 @@ def work(job: str) -> list[Calls]:
     ]
 
 
+def talk(job: str) -> list[Calls]:
+    """Nothing but the end."""
+    return [finish(job)]
+
+
 def asks(job: str) -> list[Calls]:
     """The same with a question at its end."""
     return [
@@ -108,12 +113,13 @@ def rewrites(job: str) -> list[Calls]:
 
 def quick(job: str) -> list[Calls]:
     """Many quick effects, several in an answer."""
-    batches: list[Calls] = [tuple(append(job, turn * 4 + n) for n in range(4)) for turn in range(4)]
+    batches: list[Calls] = [tuple(append(job, turn * 12 + n) for n in range(12)) for turn in range(5)]
     return [*batches, finish(job)]
 
 
 SCRIPTS: Final[dict[str, Callable[[str], list[Calls]]]] = {
-    "work": work, "asks": asks, "fails": fails, "slow": slow, "big": big, "repository": repository, "offers": offers,
+    "talk": talk, "work": work, "asks": asks, "fails": fails, "slow": slow, "big": big, "repository": repository,
+    "offers": offers,
     "quick": quick, "writes": writes, "rewrites": rewrites,
 }  # fmt: skip
 
@@ -129,11 +135,10 @@ REFLECTION: Final = json.dumps(
 
 
 def task_of(request: CapturedRequest) -> tuple[str, str]:
-    """Kind and id of the task; what was done earlier in the thread is told after it."""
+    """Kind and id of the task; what was done earlier in the thread is told after it.  Other words are just answered."""
     first = next(message.text for message in request.messages if message.role == "user")
     found = JOB.search(first.partition("]\n")[2].partition("\n")[0])
-    assert found is not None, first
-    return found[1], found[2]
+    return (found[1], found[2]) if found is not None else ("talk", "words")
 
 
 @dataclass

@@ -1,0 +1,96 @@
+"""Rows 11, 74 and 76 of the fault catalogue: real processes that die at named points, and what comes of it.
+
+The whole matrix is part of `make chaos`; here it is a quarter of it, which by the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from agentic.core.events import Envelope, ToolFinished
+from agentic.stores.sqlite import SQLiteStore
+from tests.chaos.house import House, house
+from tests.chaos.matrix import all_points, matrix
+from tests.chaos.nursery import Nursery
+from tests.chaos.outside import judged
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+
+SEED = int(os.environ.get("SEED", "1"))
+PARTS = 4
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def nursery() -> AsyncGenerator[Nursery]:
+    async with Nursery.open() as nursery:
+        yield nursery
+
+
+async def dies_and_goes_on(place: House, kind: str, failpoint: str) -> int:
+    """A task during which the process dies at a point, and which the next process ends; its thread."""
+    first = await place.live()
+    await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
+    await place.says(await place.give("talk", "first"), "answer to first.")
+    await first.end()
+    await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
+    thread = await place.give(kind, "job")
+    dying = await place.live(failpoint)
+    await dying.ended.wait()
+    assert dying.was_killed
+    assert dying.killed_at == failpoint.partition(":")[0]
+    await place.live()
+    await place.says(thread, "answer to job.")
+    await place.rest()
+    assert await place.lives[-1].end() == 0
+    return thread
+
+
+async def log_of(place: House, thread: int) -> list[Envelope]:
+    store = SQLiteStore.open(place.database)
+    try:
+        (row,) = await store.executions(str(thread))
+        return [envelope async for envelope in store.read(row.execution)]
+    finally:
+        await store.close()
+
+
+async def test_f76_the_invariants_hold_after_a_kill_at_every_failpoint(tmp_path: Path, nursery: Nursery) -> None:
+    orders = all_points()[SEED % PARTS :: PARTS]
+    counts = await matrix(orders, tmp_path, nursery, SEED)
+    assert counts.problems == []
+    assert counts.kills == len(orders)
+    assert counts.violations == 0
+
+
+async def test_f74_a_command_whose_result_was_lost_is_said_to_be_unknown_and_not_repeated(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    async with house(tmp_path / "home", nursery) as place:
+        thread = await dies_and_goes_on(place, "work", "tool.effect.after")
+        assert place.lines(thread) == ["job.1", "job.2"]
+        assert sum("outcome is unknown" in message.content for message in place.said(thread)) == 1
+        log = await log_of(place, thread)
+        outcomes = [e.event.outcome for e in log if isinstance(e.event, ToolFinished)]
+        assert outcomes == ["unknown", "ok", "ok", "ok", "ok"]
+        assert (await judged(place)).problems == []
+
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_f11_what_was_posted_by_a_process_that_died_before_it_knew_stands_once(
+    tmp_path: Path, nursery: Nursery, number: int
+) -> None:
+    """The first post of a task is its progress message, the second its answer."""
+    async with house(tmp_path / "home", nursery) as place:
+        await dies_and_goes_on(place, "talk", f"discord.post.after:{number}")
+        counts = await judged(place)
+        assert counts.problems == []
+        assert counts.doubled == counts.lost == 0
