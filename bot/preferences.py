@@ -58,6 +58,10 @@ class UnknownChoice(Exception):
     """There is no such setting, or it has no such value; the message says which there are."""
 
 
+REMEMBERED = 5_000
+"""So many places' choices are kept in memory; a channel and a server are asked for most often and read again."""
+
+
 class Preferences:
     """Choices by place, durable in the store."""
 
@@ -94,6 +98,8 @@ class Preferences:
         key = _key(scope, id)
         if key not in self._known:
             read = _readable(await self._store.fact(key))
+            while len(self._known) > REMEMBERED:
+                del self._known[next(iter(self._known))]  # it is read again when it is needed
             return self._known.setdefault(key, read)  # what was put meanwhile is newer
         return self._known[key]
 

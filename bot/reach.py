@@ -40,6 +40,8 @@ MINE = (
 )
 THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/retry` works in the thread."
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
+REMEMBERED = 5_000
+"""So many threads' places are known at once."""
 LOOKED_UP = 10
 """So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
 
@@ -225,6 +227,8 @@ class Reach:
                 if not isinstance(fetched, discord.Thread):
                     return None
                 thread = fetched
+            while len(self._homes) > REMEMBERED:
+                del self._homes[next(iter(self._homes))]
             self._homes[id] = _Home(thread.parent_id, thread.is_private())
         return self._homes.get(id)
 
