@@ -55,6 +55,8 @@ def _session(each: Seen, asker: str) -> list[str]:
     state = _STATES[status.state]
     if status.state == "asking" and status.requester == asker:
         state = "💬 waits for you"
+    if status.crashes:
+        state = "⚠ quarantined; write there to try once more"
     when = [f"begun {stamp(row.created)}" if row.created else "", f"used {stamp(row.accessed)}" if row.accessed else ""]
     sure = f"confidence {each.trend[-1]}" if each.trend else ""
     facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.events import (
+    CheckpointSaved,
     Confidence,
     ConfidenceParts,
     Envelope,
@@ -20,6 +21,7 @@ from agentic.core.events import (
     Finished,
     ModelAnswered,
     ModelRequested,
+    Moment,
     Noted,
     Person,
     Policy,
@@ -27,7 +29,10 @@ from agentic.core.events import (
     TurnEnded,
     Usage,
 )
+from agentic.ports import SessionRow
 from bot import tellings, views
+from bot.checkpoints import Kept
+from bot.conversation import StatusView
 from bot.views import BARS, Trend
 
 ANN, BOB = Person(id="1", name="ann"), Person(id="2", name="bob")
@@ -145,3 +150,36 @@ def test_foreign_words_are_shown_and_not_obeyed() -> None:
 def test_the_rules_name_every_cap() -> None:
     said = tellings.rules(Policy(max_usd=2.5, max_minutes=30, turns_simple=4))
     assert all(word in said for word in ("$2.50", "30 min", "after 4, 20 or 35 turns", ".aiignore"))
+
+
+def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> None:
+    row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
+    asking = StatusView("asking", task="do it", requester="1")
+    told = tellings.sessions([tellings.Seen(row, asking, (90, 72))], asker="1")
+    assert "<#7> 💬 waits for you · begun <t:" in told
+    assert "confidence 72" in told
+    assert "do it" in told
+    others = tellings.sessions([tellings.Seen(row, asking)], asker="2", more=2)
+    assert "waits for an answer" in others
+    assert "There are more: `page:2`" in others
+    left = StatusView("busy", task="do it", crashes=3)
+    assert "quarantined" in tellings.sessions([tellings.Seen(row, left)], asker="1")
+
+
+def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None:
+    def kept(id: str, why: Moment, seq: int, *, there: bool = True, problem: str = "") -> Kept:
+        saved = CheckpointSaved(manifest=id, through_seq=1, why=why, problem=problem, not_kept=("what lies in /tmp",))
+        return Kept(id, "x1", "do it", "1", saved, BEGAN, seq, 5, 2, there, "stopped")
+
+    told = tellings.checkpoints([
+        kept("aaaaaa", "end", 0), kept("bbbbbb", "turns", 9), kept("cccccc", "first_change", 3, there=False),
+        kept("dddddd", "question", 2, problem="the disk is full"),
+    ])  # fmt: skip
+    assert "**do it** (stopped)" in told
+    assert "`aaaaaa`" in told
+    assert "at the end, after turn 5 · 2 files changed since the one before" in told
+    assert "○ `cccccc`" in told
+    assert "no longer there" in told
+    assert "could not be kept (the disk is full)" in told
+    assert told.count("In none of them: what lies in /tmp.") == 1
+    assert "There is none" in tellings.checkpoints([])
