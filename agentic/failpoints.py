@@ -93,7 +93,7 @@ POINTS: Final = {
     "lessons.commit.after": "They are on disk.",
     "recover.before": "The process has started; nothing that was left behind was looked at.",
     "recover.after": "Everything that was left behind is taken up; the bot is not connected.",
-    "close.handed.over": "The process ends in order, and has said of some executions that it does.",
+    "close.handed.over": "The process ends in order, and each execution at work has noted so.",
 }
 """What is true at each point."""
 

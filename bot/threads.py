@@ -170,6 +170,7 @@ class Threads:
         tasks = [session.task for session in at_work if session.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=ground.drain_seconds + CLOSE_SECONDS)
+            reach("close.handed.over")
 
     async def _session(self, item: InboxItem, guild: str, title: str) -> Session:
         now = self._ground.clock.now()

@@ -73,3 +73,26 @@ def test_an_order_that_cannot_be_obeyed_is_told(order: str, says: str) -> None:
     ended = process(order)
     assert ended.returncode == 1
     assert says in ended.stderr
+
+
+BLOB = """
+import asyncio, sys
+from agentic.stores.sqlite import SQLiteStore
+async def main():
+    store = SQLiteStore.open(sys.argv[1])
+    print((await store.put_blob(b"x" * 2_000_000)).sha, flush=True)
+    await store.close()
+asyncio.run(main())
+"""
+
+
+def test_a_kill_between_a_file_of_content_and_its_row_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "threadwright.sqlite"
+    for order, code in (("store.blob.renamed", -signal.SIGKILL), ("", 0)):
+        ended = subprocess.run(
+            [sys.executable, "-c", BLOB, str(path)], env={VARIABLE: order, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert ended.returncode == code, ended.stderr
+    files = [kept for kept in (tmp_path / "blobs").rglob("*") if kept.is_file()]
+    assert [kept.parent.name + kept.name for kept in files] == [ended.stdout.strip()]
