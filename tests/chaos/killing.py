@@ -28,7 +28,7 @@ HOUSES = 2
 WHOLE_MATRIX = 200
 """From so many kills on, each failpoint is one of them; with fewer, the rest of the work is."""
 LIFE_SECONDS = (1.0, 5.0)
-SHARE = 0.0015
+SHARE = 0.004
 """How likely a life that is to die at a failpoint dies at the next one it reaches."""
 GIVEN_A_LIFE = 4
 BUSY_AT_MOST = 5

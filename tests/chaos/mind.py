@@ -113,7 +113,7 @@ def rewrites(job: str) -> list[Calls]:
 
 def quick(job: str) -> list[Calls]:
     """Many quick effects, several in an answer."""
-    batches: list[Calls] = [tuple(append(job, turn * 12 + n) for n in range(12)) for turn in range(5)]
+    batches: list[Calls] = [tuple(append(job, turn * 20 + n) for n in range(20)) for turn in range(4)]
     return [*batches, finish(job)]
 
 
