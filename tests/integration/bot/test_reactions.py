@@ -136,13 +136,15 @@ async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scen
     assert (scenery.talk.got[3].sort, scenery.talk.got[3].message) == ("stop", str(second.id))
 
 
-@pytest.mark.parametrize("sign", ["🚀", "🔄"])
-async def test_a_sign_that_comes_later_is_answered_plainly_and_once(scenery: Scenery, sign: str) -> None:
+@pytest.mark.parametrize(("sign", "words"), [("🚀", "not there yet"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
+async def test_a_sign_that_changes_nothing_now_is_answered_plainly_and_once(
+    scenery: Scenery, sign: str, words: str
+) -> None:
     thread = await scenery.mention("go")
     await scenery.guild.react(thread, sign)
-    await scenery.says(thread, "not there yet")
+    await scenery.says(thread, words)
     assert await after(scenery, thread) == []
-    assert sum("not there yet" in message.content for message in scenery.of_bot(thread)) == 1
+    assert sum(words in message.content for message in scenery.of_bot(thread)) == 1
 
 
 async def test_pause_resume_and_ask_change_what_runs_and_say_where_they_cannot(scenery: Scenery) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from agentic.core.events import CheckpointSaved, Started, WorkspaceRestored
+from agentic.core.verifying import verify
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
 from bot.commandline.verdict import broken_promises
@@ -67,6 +68,7 @@ async def holds(running: Whole, execution: str) -> None:
     store = running.app.store
     log = [envelope async for envelope in store.read(execution)]
     assert broken_promises(log, await store.read_outcome(execution)) == ()
+    assert verify(log).divergence is None
 
 
 async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_checkpoint(
