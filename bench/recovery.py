@@ -45,7 +45,7 @@ async def figures() -> AsyncIterator[Figure]:
 
 
 async def recovered() -> tuple[float, float, float]:
-    """Seconds from the start of the second life to the first and to the last request of what was open; processor seconds to the first."""
+    """Seconds from the second start to the first and the last request of what was open; processor seconds to the first."""
     asked: list[float] = []
     goes_on = asyncio.Event()
 
