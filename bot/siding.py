@@ -103,15 +103,36 @@ class _Sides:
 
     async def watch(self) -> None:
         session = self._session
+        for item in await self._left_open():
+            self._begin(item)
         while True:
             session.aside.clear()
             for item in await session.ground.store.pending(session.thread):
                 if item.sort == "side" and item.id not in self._begun:
-                    self._asked[item.id] = (item, asyncio.Event())
-                    task = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
-                    self._begun[item.id] = task
-                    session.siding = True  # a stop that comes between the execution's end and `end` holds for these
+                    self._begin(item)
             await session.aside.wait()
+
+    def _begin(self, item: InboxItem) -> None:
+        self._session.siding = True  # a stop that comes between the execution's end and `end` holds for these
+        self._asked[item.id] = (item, asyncio.Event())
+        self._begun[item.id] = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
+
+    async def _left_open(self) -> list[InboxItem]:
+        """What an earlier process had begun to answer: it waits for nobody whom the task beside it may wait for."""
+        store, thread = self._session.ground.store, self._session.thread
+        found: list[InboxItem] = []
+        for row in await store.executions(thread, open_only=True):
+            async for envelope in store.read(row.execution):
+                event = envelope.event
+                if isinstance(event, Started) and event.side:
+                    found.append(
+                        InboxItem(
+                            id=event.inbox, thread=thread, sort="side", author=event.requester, at=envelope.at,
+                            text=event.task, quoted=event.quoted,
+                        )
+                    )  # fmt: skip
+                break
+        return [item for item in found if execution_id(thread, item.id) != self._parent]
 
     async def end(self) -> None:
         """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next."""

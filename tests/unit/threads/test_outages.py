@@ -106,3 +106,24 @@ async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered()
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]
         assert await store.pending("100") == []
+
+
+async def test_a_side_question_whose_process_died_is_answered_although_its_task_waits_for_a_person() -> None:
+    store, asked_aside = MemoryStore(), asyncio.Event()
+
+    async def first(asked: Asked) -> Answer:
+        if asked.prompt.tools:
+            return answer("", ("ask", {}))
+        asked_aside.set()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async with asyncio.timeout(10), house(first, store=store) as home:
+        await home.say("go")
+        await home.threads.settled("100")
+        await home.say("how far?", sort="side")
+        await asked_aside.wait()
+    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
+        await home.threads.recover()
+        await until_told(home, "half way")
+        assert home.threads.state("100") == "asking"
