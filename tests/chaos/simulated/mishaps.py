@@ -15,7 +15,7 @@ KINDS = (
     "store_down", "store_slow", "gateway_gap", "rights_lost", "discord_down", "thread_archived", "message_deleted",
     "sandbox_lost", "sandbox_unavailable", "provider_down", "long_outage",
 )  # fmt: skip
-WEIGHTS = (7, 24, 9, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 6, 6, 6, 6)
+WEIGHTS = (7, 22, 9, 9, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7)
 WHERE = (
     *("", ""), *("after shell ran",) * 4, "after the request to post", "append", "put", "delivered",
 )  # fmt: skip
@@ -34,7 +34,7 @@ class Mishaps:
 
     async def strike(self) -> None:
         """All of them, one after the other and over each other."""
-        count = self.dice.choice((0, 1, 2, 2, 3, 3, 4, 5))
+        count = self.dice.choice((0, 2, 2, 3, 3, 3, 4, 5))
         plan = sorted((self.dice.uniform(3.0, 200.0), self.dice.choices(KINDS, WEIGHTS)[0]) for _ in range(count))
         async with asyncio.TaskGroup() as group:
             for at, kind in plan:
@@ -73,7 +73,7 @@ class Mishaps:
                 process.kill()
             case "crash_at_a_seam":
                 self.town.crash_where = self.dice.choice(WHERE)
-                self.town.crash_in = self.dice.randint(1, 60 if not self.town.crash_where else 4)
+                self.town.crash_in = self.dice.randint(1, 60 if not self.town.crash_where else 2)
             case "frozen_owner":
                 await self._freeze(process)
             case "second_process":

@@ -55,9 +55,12 @@ class Outcome:
 
 
 def simulate(
-    seed: int, executions: int, *, without: str = "", jobs: int = 1, progress: Progress | None = None
+    seed: int, executions: int, *, without: str = "", jobs: int = 1, enough: int = 0, progress: Progress | None = None
 ) -> Counts:
-    """As many worlds as it takes for so many executions; how many ``jobs`` share them changes no figure."""
+    """As many worlds as it takes for so many executions, or for ``enough`` violations.
+
+    How many ``jobs`` share them changes no figure.
+    """
     counts = Counts()
     with quiet():
         for outcome in _worlds(seed, without, jobs):
@@ -66,7 +69,7 @@ def simulate(
             counts.problems += [f"{violation.text}  [again: {again}]" for violation in outcome.violations]
             if progress is not None:
                 progress(counts.executions)
-            if counts.executions >= executions:
+            if counts.executions >= executions or (enough and counts.violations >= enough):
                 break
     return counts
 
@@ -166,8 +169,10 @@ async def _rest(world: World) -> list[str]:
         hidden += [
             thread
             for thread in await world.truth.pending_threads()
-            if thread not in with_open
-            and any(item.id not in world.truth.doubtful for item in await world.truth.pending(thread))
+            if any(
+                item.id not in world.truth.doubtful and (item.sort == "stop" or thread not in with_open)
+                for item in await world.truth.pending(thread)
+            )
         ]
     return hidden
 
