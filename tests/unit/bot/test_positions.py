@@ -80,7 +80,7 @@ def check(log: Sequence[Envelope], cut: Cut) -> None:
     assert spent_up or not isinstance(action, Finish), (cut, action)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=tuple(HealthCheck.__members__.values()))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_log_and_workspace_agree_at_every_position_and_it_goes_on_from_there(data: st.DataObject) -> None:
     drawn = simulate(data)
