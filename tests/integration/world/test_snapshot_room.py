@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.world.snapshots import Snapshots
 from agentic.world.snapshots.packs import OpenPack
 from agentic.world.snapshots.walking import TooMuch, Walk
 
