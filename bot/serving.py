@@ -35,6 +35,7 @@ ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject")
 AGAIN: tuple[Sort, ...] = ("retry", "rewind")
 """What begins a further execution; what was learned from the one before is known to it."""
 NOT_DONE = "That could not be done: {error}"
+FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
 SETTLE_SECONDS = 5.0
 TELL_AGAIN_SECONDS = 5.0
 """What went wrong is told as soon as the store takes it; until then it is tried so often."""
@@ -66,6 +67,8 @@ async def serve(session: Session, opine: Opine) -> None:
 class _Serving:
     def __init__(self, session: Session, opine: Opine) -> None:
         self._session, self._ground, self._opine = session, session.ground, opine
+        self._seen: frozenset[str] = frozenset()
+        """What lay in the inbox when the work at hand was chosen."""
 
     async def work(self) -> bool:
         """One execution; False where there is none to do."""
@@ -94,8 +97,10 @@ class _Serving:
         """
         session, store = self._session, self._ground.store
         session.halt.clear()
+        waiting = await store.pending(session.thread)
+        self._seen = frozenset(one.id for one in waiting)
         opened = await store.executions(session.thread, open_only=True)
-        waiting = [one for one in await store.pending(session.thread) if one.id not in session.fetching]
+        waiting = [one for one in waiting if one.id not in session.fetching]
         waiting = [one for one in waiting if one.sort != "fork"]  # that is done beside, whatever runs here
         pending = await without_doubles(session, waiting)
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
@@ -112,9 +117,7 @@ class _Serving:
     async def _perform(self, work: InboxItem | str) -> None:
         session = self._session
         if not isinstance(work, str) and work.sort in ACTS:
-            if work.sort in AGAIN:
-                await self._learned()
-            await self._act(work)
+            await self._attempt(work)
             return
         session.execution = work if isinstance(work, str) else execution_id(session.thread, work.id)
         session.left_open = ""
@@ -129,10 +132,22 @@ class _Serving:
             session.execution = ""
             await call_off(session, str(halted))
 
+    async def _attempt(self, item: InboxItem) -> None:
+        """An act; a stop calls it off before it begins."""
+        session = self._session
+        more, session.waits = session.waits, True
+        try:
+            if item.sort in AGAIN:
+                await unless(session.halt, self._learned())
+            await self._act(item)
+        except Halted as halted:
+            await call_off(session, str(halted))
+        finally:
+            session.waits = more
+
     async def _act(self, item: InboxItem) -> None:
         """What one did is said, also where it could not be done; it is not tried again by itself."""
         session, ground = self._session, self._ground
-        session.acting = True
         try:
             reach("act.before")
             acted = await self._acted(item)
@@ -151,20 +166,24 @@ class _Serving:
         session, ground = self._session, self._ground
         if ground.acts is None:
             return Acted(NOT_DONE.format(error="there is nothing here that it could be done to"))
-        lease = await take(ground.store, ground.clock, session.thread, ground.owner)
+        lease = await self._take(begun=False)
         try:
+            session.acting = True
             return await while_held(ground.store, ground.clock, lease, ground.acts.act(item, session.row, lease))
         except LeaseLost:
             raise
         except AgenticError as error:
             log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
             return Acted(NOT_DONE.format(error=error))
+        except Exception as bug:  # done again and again it would keep all that is said here from beginning
+            log.exception("a fault of ours in thread %s: %s was not done", session.thread, item.sort)
+            return Acted(NOT_DONE.format(error=FAULT.format(name=type(bug).__name__)))
         finally:
             await ground.store.release(lease)
 
     async def _hold(self, execution: str, work: InboxItem | str) -> None:
         session, ground = self._session, self._ground
-        halted, aside = session.halt.is_set(), bool(session.question or session.paused)
+        halted, aside = session.halt.is_set(), bool(session.question or session.paused or session.left_alone)
         async with contextlib.AsyncExitStack() as stack:
             async with word_of_waiting(session, execution):
                 await stack.enter_async_context(ground.slots.slot(session.thread, hurried=halted, aside=aside))
@@ -251,6 +270,16 @@ class _Serving:
                     await session.doorbell.wait()
             if session.doorbell.is_set():
                 return  # the store takes things again, and what came in takes the work up
+        if aside or await self._came_since():
+            session.doorbell.set()
+
+    async def _came_since(self) -> bool:
+        """Whether something came during what broke off; what was there before it does not take it up again by itself."""
+        try:
+            return any(one.id not in self._seen for one in await self._ground.store.pending(self._session.thread))
+        except AgenticError as error:
+            log.error("the inbox of thread %s cannot be read now: %s", self._session.thread, error)
+            return False
 
     async def _told(self, key: str, text: str) -> bool:
         """Whether it could be kept that this is to be said; a store that fails now may take it later."""

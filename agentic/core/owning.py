@@ -48,12 +48,16 @@ def with_beside(execution: Execution, event: ToolStarted) -> tuple[str, ...]:
 
 
 def owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope) -> Execution:
-    """The time between two owners is nobody's work: no cap counts it.  An approval not used yet is asked for anew."""
+    """The time between two owners is nobody's work: no cap counts it.  An approval not used yet is asked for anew.
+
+    What ended while a person was asked or held it was not ended by the work, so that is no crash of it.
+    """
+    rests = execution.resting_since is not None
     calls = tuple(changed(call, approval="") for call in execution.turn.calls)
     execution = changed(
         execution,
         turn=changed(execution.turn, calls=calls),
-        crashes=execution.crashes + (not execution.handed_over),
+        crashes=execution.crashes + (not execution.handed_over and not rests),
         handed_over=False,
         suspect=execution.suspect or bool(execution.touched and base(execution)),
         beside=(),
@@ -63,7 +67,7 @@ def owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope)
         execution = _noted(
             execution, f"The process that ran you ended, and you go on in a new sandbox. Gone with the old one: {gone}."
         )
-    if execution.at is None or execution.resting_since is not None:
+    if execution.at is None or rests:
         return execution
     away = max((envelope.at - execution.at).total_seconds(), 0.0)
     return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + away))

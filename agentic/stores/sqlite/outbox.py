@@ -60,19 +60,19 @@ def waiting(connection: Connection, thread: str | None) -> list[OutboxRow]:
 def by_key(connection: Connection, key: str) -> OutboxRow | None:
     """One item."""
     row = connection.execute(f"{_ROW} WHERE key = ?", (key,)).fetchone()
-    return None if row is None else _row(row)
+    return None if row is None else _readable(connection, row)
 
 
 def by_message(connection: Connection, message: str) -> OutboxRow | None:
     """The item that became this message."""
     row = connection.execute(_BY_MESSAGE, (message,)).fetchone()
-    return None if row is None else _row(row)
+    return None if row is None else _readable(connection, row)
 
 
 def _readable(connection: Connection, values: tuple[Value, ...]) -> OutboxRow:
     """The row; in the place of one that is damaged, a word that something is lost, so that what follows it goes on."""
     try:
-        return _row(values)
+        return _row(OutboxItem.model_validate_json(cast(str, values[1])), values)
     except ValidationError:
         key, thread = connection.execute(
             "SELECT key, thread FROM outbox WHERE position = ?", values[:1]
@@ -81,10 +81,10 @@ def _readable(connection: Connection, values: tuple[Value, ...]) -> OutboxRow:
         lost = OutboxItem(
             key=cast(str, key), thread=cast(str, thread), execution="", sort="notice", text=LOST, notify=True
         )
-        return OutboxRow(lost, cast(int, values[0]))
+        return _row(lost, values)
 
 
-def _row(values: object) -> OutboxRow:
-    position, item, delivered = cast(tuple[int, str, str | None], values)
+def _row(item: OutboxItem, values: tuple[Value, ...]) -> OutboxRow:
+    position, _, delivered = cast(tuple[int, str, str | None], values)
     messages = () if delivered is None else tuple(cast(list[str], orjson.loads(delivered)))
-    return OutboxRow(OutboxItem.model_validate_json(item), position, messages, delivered is not None)
+    return OutboxRow(item, position, messages, delivered is not None)

@@ -144,7 +144,13 @@ async def test_f83_what_waits_behind_a_damaged_row_goes_on_and_reads_stay_fresh(
         assert [item.id for item in await store.pending("thread")] == ["2"]
         with pytest.raises(StoreCorrupt) as refused:
             await log_of(store, "x1")
+        for_delivery = await store.outbox_row("k1")
+        assert for_delivery is not None, "who delivers looks again whether it is due"
+        assert ("is lost" in for_delivery.item.text, for_delivery.done) == (True, False)
         await store.delivered("k1", ["m1"])
+        marked = await store.by_message("m1")
+        assert marked is not None, "a reaction to that message finds what it is about"
+        assert (marked.item.key, marked.delivered, marked.done) == ("k1", ("m1",), True)
         assert [row.item.key for row in await store.undelivered()] == ["k2"], f"a read after {refused.value!r} is fresh"
         said = [each.what for each in whole(tmp_path / "threadwright.db")]
         assert len(said) == 2

@@ -166,3 +166,13 @@ def test_the_end_stays_the_end() -> None:
     log = Log()
     log.add(Finished(reason="done", answer="x"))
     assert decide(log.execution) == Wait()
+
+
+def test_who_was_held_while_processes_ended_goes_on_when_nobody_holds_it_any_more() -> None:
+    """The thread was locked, or a question ran out: the work was not what ended the processes."""
+    log = Log()
+    log.say("pause", by=MACHINE)
+    for _ in range(3):
+        succeed(log)
+    log.say("resume", by=MACHINE)
+    assert isinstance(decide(log.execution), Think)

@@ -205,7 +205,7 @@ async def test_controls_where_nothing_runs_are_answered_and_kept_for_nothing() -
 class Undoing:
     """Acts that a test watches."""
 
-    def __init__(self, problem: AgenticError | None = None) -> None:
+    def __init__(self, problem: Exception | None = None) -> None:
         self.done: list[tuple[str, str]] = []
         self.problem = problem
 
@@ -243,6 +243,10 @@ async def test_an_act_on_what_was_left_is_done_between_executions_under_the_leas
         await home.threads.deliver(undo.model_copy(update={"id": "557"}), guild="1")
         await home.threads.idle("100")
         await until(home, "could not be done: the snapshot is damaged")
+        acts.problem = ValueError("a fault of ours")
+        await home.threads.deliver(undo.model_copy(update={"id": "558"}), guild="1")
+        await home.threads.idle("100")
+        await until(home, "could not be done: a fault in Threadwright itself (ValueError)")
         await home.say("go on")
         await home.threads.idle("100")
         assert (await home.reasons())[-1] == "done"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from agentic.core.events import InboxItem, OutboxItem
-from agentic.errors import StoreUnavailable
+from agentic.core.events import Envelope, InboxItem, OutboxItem
+from agentic.errors import StoreCorrupt, StoreUnavailable
 from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.ports import Answer, Observation, Prepared
 from agentic.stores.memory import MemoryStore
 from bot import serving
 from bot.clock import SystemClock
@@ -127,3 +128,52 @@ async def test_a_side_question_whose_process_died_is_answered_although_its_task_
         await home.threads.recover()
         await until_told(home, "half way")
         assert home.threads.state("100") == "asking"
+
+
+async def test_what_is_said_in_the_moment_in_which_the_work_breaks_off_is_taken_in() -> None:
+    """It is in the inbox, and no further message may be needed for it."""
+
+    class Breaking(Bench):
+        broken = False
+
+        async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+            if tool == "work" and not self.broken:
+                self.broken = True
+                await home.store.put(queued("10000997", "then this"))
+                home.roster.sessions["100"].doorbell.set()
+                raise RuntimeError("a fault of ours")
+            return await super().run(tool, call, prepared, on_output)
+
+    bench = Breaking()
+    finish = answer("", ("finish", {"answer": "Done."}))
+    async with asyncio.timeout(10), house([answer("", ("work", {})), finish, finish], bench=bench) as home:
+        await home.say("go")
+        await until_told(home, "A fault in Threadwright itself")
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done", "done"]
+
+
+def queued(id: str, text: str) -> InboxItem:
+    return InboxItem(id=id, thread="100", sort="queue", author=ANN, at=SystemClock().now(), text=text)
+
+
+async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -> None:
+    class Damaged(MemoryStore):
+        damaged = False
+
+        async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+            if self.damaged and execution == first:
+                raise StoreCorrupt("event 2 does not match its checksum")
+            async for envelope in super().read(execution, after):
+                yield envelope
+
+    store = Damaged()
+    async with asyncio.timeout(10), house([answer("", ("ask", {}))], store=store) as home:
+        await home.say("go")
+        await home.threads.settled("100")
+        await home.say("then this", sort="queue")
+    first, store.damaged = (await store.executions("100"))[0].execution, True
+    async with asyncio.timeout(10), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["damaged", "done"]

@@ -146,3 +146,20 @@ async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_unti
 async def test_processes_that_ended_in_order_are_no_crashes() -> None:
     store = MemoryStore()
     assert [await interrupt(store, in_order=True) for _ in range(5)] == [True] * 5
+
+
+async def test_what_is_left_alone_holds_no_slot_when_something_else_has_its_thread_looked_at() -> None:
+    store = MemoryStore()
+    for _ in range(4):
+        await interrupt(store, in_order=False)
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.say("down", sort="feedback", target=(await store.executions("100"))[0].execution)
+        assert [item.sort for item in await store.pending("100")] == ["feedback"]
+    async with asyncio.timeout(10), house([FINISH], store=store, limit=1) as home:
+        await home.threads.recover()
+        await logged(store, "input_received")
+        await home.say("works", thread="200")
+        await home.threads.idle("200")
+        assert await home.reasons("200") == ["done"]
+        assert await home.reasons() == [""]
