@@ -92,14 +92,7 @@ class Session:
             return "paused"
         if self.question:
             return "asking"
-        busy = (
-            self.execution
-            or self.waits
-            or self.arriving
-            or self.fetching
-            or self.acting
-            or self.siding
-        )
+        busy = self.execution or self.waits or self.arriving or self.fetching or self.acting or self.siding
         return "busy" if busy else "idle"
 
     def wake(self) -> None:
