@@ -25,7 +25,7 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.core.identity import execution_id, side_target
-from agentic.errors import AgenticError, StoreUnavailable
+from agentic.errors import AgenticError, StoreCorrupt, StoreUnavailable
 from agentic.ports import Found, Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
 from bot.session import Session
 
@@ -34,6 +34,7 @@ SECONDS = 90.0
 STOP_SECONDS = 2.0
 BEGINNING_LOOKS, BEGINNING_PAUSE = 50, 0.1
 """How often, and how many seconds apart, it is looked whether what it is asked beside has begun."""
+AGAIN_SECONDS = 1.0
 STEPS = 30
 CHARACTERS = 200
 
@@ -102,15 +103,22 @@ class _Sides:
         """Each with the bell of its execution."""
 
     async def watch(self) -> None:
-        session = self._session
-        for item in await self._left_open():
-            self._begin(item)
+        """Begin what is asked; a store that fails for a moment is asked again."""
+        session, opened = self._session, False
         while True:
             session.aside.clear()
-            for item in await session.ground.store.pending(session.thread):
-                if item.sort == "side" and item.id not in self._begun:
-                    self._begin(item)
-            await session.aside.wait()
+            try:
+                left = [] if opened else await self._left_open()
+                asked = [item for item in await session.ground.store.pending(session.thread) if item.sort == "side"]
+                for item in (*left, *asked):
+                    if item.id not in self._begun:
+                        self._begin(item)
+                opened = True
+            except AgenticError as error:
+                log.warning("side questions in thread %s cannot be read now: %s", session.thread, error)
+                await session.ground.clock.sleep(AGAIN_SECONDS)
+            else:
+                await session.aside.wait()
 
     def _begin(self, item: InboxItem) -> None:
         self._session.siding = True  # a stop that comes between the execution's end and `end` holds for these
@@ -122,23 +130,30 @@ class _Sides:
         store, thread = self._session.ground.store, self._session.thread
         found: list[InboxItem] = []
         for row in await store.executions(thread, open_only=True):
-            async for envelope in store.read(row.execution):
-                event = envelope.event
-                if isinstance(event, Started) and event.side:
-                    found.append(
-                        InboxItem(
-                            id=event.inbox, thread=thread, sort="side", author=event.requester, at=envelope.at,
-                            text=event.task, quoted=event.quoted,
-                        )
-                    )  # fmt: skip
-                break
+            try:
+                first = await anext(aiter(store.read(row.execution)), None)
+            except StoreCorrupt as damaged:  # it is put aside when its turn comes
+                log.error("side questions in thread %s: %s", thread, damaged)
+                continue
+            event = first.event if first is not None else None
+            if first is not None and isinstance(event, Started) and event.side:
+                found.append(
+                    InboxItem(
+                        id=event.inbox, thread=thread, sort="side", author=event.requester, at=first.at,
+                        text=event.task, quoted=event.quoted,
+                    )
+                )  # fmt: skip
         return [item for item in found if execution_id(thread, item.id) != self._parent]
 
     async def end(self) -> None:
         """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next."""
         running = {id: task for id, task in self._begun.items() if not task.done()}
         if running:
-            await self._answered([*running.values()])
+            leaving = asyncio.create_task(self._leave([*running]), name="leaving side questions")
+            try:
+                await self._answered([*running.values()])
+            finally:
+                leaving.cancel()
         if self._session.halt.is_set():
             await self._stop([id for id, task in running.items() if not task.done()])
         left = [task for task in running.values() if not task.done()]
@@ -146,6 +161,15 @@ class _Sides:
             task.cancel()
         if left:
             await asyncio.wait(left)
+
+    async def _leave(self, ids: list[str]) -> None:
+        """Where the process ends each is told, and is left in order; the next process answers it."""
+        session = self._session
+        while not session.ended:
+            session.aside.clear()
+            await session.aside.wait()
+        for id in ids:
+            self._asked[id][1].set()
 
     async def _stop(self, ids: list[str]) -> None:
         session = self._session

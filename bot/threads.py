@@ -167,6 +167,7 @@ class Threads:
         at_work = [s for s in self._sessions.values() if s.task is not None and s.at_work]
         for session in at_work:
             session.doorbell.set()
+            session.aside.set()
         tasks = [session.task for session in at_work if session.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=ground.drain_seconds + CLOSE_SECONDS)

@@ -137,6 +137,12 @@ def unsaved_with(execution: Execution, changes: tuple[FileChange, ...]) -> tuple
     return (*execution.unsaved, *changes) if base(execution) else ()
 
 
+def brought(execution: Execution, event: InputReceived) -> Execution:
+    """Files that a person put there are nobody's to look for; how they were left is not known."""
+    files = tuple(FileChange(path=file.path, kind="added") for file in event.files if file.path and not file.skipped)
+    return changed(execution, unsaved=unsaved_with(execution, files)) if files else execution
+
+
 def may_touch(execution: Execution, event: ToolStarted) -> Execution:
     """A call that begins: what it may change, and what lives on beside the workspace by it."""
     touched = execution.touched or may_change(execution, event.tool)

@@ -9,7 +9,7 @@ from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.frozen import changed
-from agentic.core.owning import heard_from
+from agentic.core.owning import brought, heard_from
 from agentic.core.telling import guidance
 
 ALLOW = "allow"
@@ -21,7 +21,7 @@ MACHINE = Person(id="0", name="Threadwright", level="operator")
 
 def input_received(execution: Execution, event: InputReceived, envelope: Envelope) -> Execution:
     """A stop, a pause, an answer, a correction or guidance of a person."""
-    execution = heard_from(execution, event, machine=MACHINE.id)
+    execution = brought(heard_from(execution, event, machine=MACHINE.id), event)
     if event.sort == "stop":
         return changed(execution, stopping=execution.stopping or event)
     if event.sort in ("pause", "resume"):

@@ -11,8 +11,10 @@ from agentic.core.events import (
     CheckpointSaved,
     Event,
     FileChange,
+    FileRef,
     Finished,
     HandedOver,
+    InputReceived,
     OwnerChanged,
     Quarantined,
     ToolStarted,
@@ -21,6 +23,8 @@ from agentic.core.events import (
 from agentic.core.owning import INTERPRETER, TEMPORARY, base, in_background
 from agentic.core.peopled import MACHINE
 from agentic.core.visible import visible
+from agentic.world.snapshots.entries import Entry, Manifest
+from agentic.world.snapshots.undoing import unexplained
 from tests.unit.core.building import YOU, Log
 
 CHANGE = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")
@@ -176,3 +180,15 @@ def test_who_was_held_while_processes_ended_goes_on_when_nobody_holds_it_any_mor
         succeed(log)
     log.say("resume", by=MACHINE)
     assert isinstance(decide(log.execution), Think)
+
+
+def test_a_file_that_a_person_put_there_is_not_taken_for_what_a_cut_off_call_did() -> None:
+    log = Log()
+    log.answer(("shell", {}))
+    log.settle()
+    log.start(0)
+    files = (FileRef(name="a.csv", path="attachments/a.csv"), FileRef(name="b.csv", skipped="it is too large"))
+    log.add(InputReceived(inbox="9", sort="guidance", author=YOU, text="use this", files=files))
+    succeed(log)
+    now = Manifest({"attachments/a.csv": Entry("file", sha="1"), "b.py": Entry("file", sha="2")})
+    assert [change.path for change in unexplained(Manifest(), now, log.execution.unsaved)] == ["b.py"]

@@ -177,3 +177,54 @@ async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["damaged", "done"]
+
+
+async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_unanswered() -> None:
+    class Hiccup(MemoryStore):
+        failed = False
+
+        async def pending(self, thread: str) -> list[InboxItem]:
+            if not self.failed and (task := asyncio.current_task()) and task.get_name().startswith("side questions"):
+                self.failed = True
+                raise StoreUnavailable("the disk is slow")
+            return await super().pending(thread)
+
+    store = Hiccup()
+    async with asyncio.timeout(10), house(asking_and_answering, store=store) as home:
+        await home.say("go")
+        await home.threads.settled("100")
+        assert store.failed
+        await home.say("how far?", sort="side")
+        await until_told(home, "half way")
+
+
+def asking_and_answering(asked: Asked) -> Answer:
+    """A task that asks a person, and an answer to whatever is asked beside it."""
+    return answer("", ("ask", {})) if asked.prompt.tools else answer("half way")
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for_no_answer(ended: bool) -> None:
+    """Also where what it was asked beside has just ended."""
+    store, asked_aside, bench = MemoryStore(), asyncio.Event(), Bench()
+    bench.hold = asyncio.Event()
+
+    async def script(asked: Asked) -> Answer:
+        if asked.prompt.tools:
+            return answer("", ("finish", {"answer": "Done."})) if bench.ended.is_set() else answer("", ("work", {}))
+        asked_aside.set()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+        await home.say("go")
+        await bench.began.wait()
+        await home.say("how far?", sort="side")
+        await asked_aside.wait()
+        if ended:
+            bench.hold.set()
+            while await home.reasons() != ["done", ""]:
+                await asyncio.sleep(0.01)
+        async with asyncio.timeout(4):
+            await home.threads.close()
+        assert [envelope.event.kind for envelope in await home.log()][-1] == "handed_over"
