@@ -25,7 +25,6 @@ from agentic.core.events import (
     DeadlinePassed,
     Finished,
     HandedOver,
-    ModelFailed,
     ModelRequested,
     Perceived,
     Started,
@@ -335,7 +334,7 @@ class _Running:
     async def _ask_model(self, request: str, action: Think, prompt: Prompt) -> None:
         on_text = self._recorder.streamed if self._loop.sinks else None
         came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text)
-        if request in self._effects or isinstance(came_to, ModelFailed):
+        if request in self._effects:
             self._recorder.note(came_to)
         await self._purse.settle(came_to)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
 
-from agentic.core.events import ToolFinished
+from agentic import loop
+from agentic.core.events import ModelFailed, ToolFinished
 from agentic.core.identity import execution_id
-from agentic.errors import SandboxUnavailable
+from agentic.errors import ModelUnavailable, SandboxUnavailable
 from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer, Observation, Perception, Prepared
 from tests.integration.loop.conftest import THREAD, Stage
@@ -253,6 +255,36 @@ async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf)
     await asyncio.sleep(0.05)
     assert await stage.events("tool_finished") == before
     assert [event.outcome for event in before if isinstance(event, ToolFinished)] == ["unknown"]
+
+
+async def test_a_request_that_was_given_up_has_one_result(stage_of: StageOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "ACKNOWLEDGE_SECONDS", 0.05)
+    go, begun, settled = asyncio.Event(), asyncio.Event(), 0
+
+    async def deaf(_: Asked) -> Answer:
+        begun.set()
+        while not go.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await go.wait()
+        raise ModelUnavailable("the line broke")
+
+    async def settle() -> None:
+        nonlocal settled
+        settled += 1
+        if settled == 2:  # the end is decided, and not noted yet
+            go.set()
+            await asyncio.sleep(0.05)
+
+    stage = await _leased(stage_of(deaf))
+    stage.toolbox.settle = settle
+    running = asyncio.create_task(stage.run())
+    await begun.wait()
+    await stage.say("stop")
+    execution = await running
+    assert execution.finished is not None
+    assert [event.failure for event in await stage.events("model_failed") if isinstance(event, ModelFailed)] == [
+        "cancelled"
+    ]
 
 
 async def test_a_call_without_a_sandbox_has_its_result_before_the_trouble_is_handed_on(stage_of: StageOf) -> None:
