@@ -1,4 +1,4 @@
-"""What people do to what an execution left behind: undo it, take it up again, merge or delete its branch.
+"""What people do to what executions left behind: undo one, take it up again, merge or delete its branch, clean up.
 
 Between two executions only.
 """
@@ -14,6 +14,7 @@ from agentic.errors import AgenticError
 from agentic.ports import Lease, SessionRow
 from agentic.world.snapshots import SnapshotLost
 from bot.branches import Branches
+from bot.cleaning import Cleaning
 from bot.ground import Acted
 from bot.refusals import refused as why_not
 from bot.restoring import NotDone
@@ -26,6 +27,7 @@ CANNOT: dict[Sort, str] = {
     "redo": "That undo cannot be taken back.",
     "retry": "That task cannot be run again.",
     "rewind": "That cannot be gone on with.",
+    "clean": "The copy is damaged.",
 }
 
 log = logging.getLogger(__name__)
@@ -42,6 +44,7 @@ class ThreadActs:
     undoing: Undoing
     branches: Branches
     rewinding: Rewinding
+    cleaning: Cleaning
 
     async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
         """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
@@ -66,6 +69,8 @@ class ThreadActs:
                 return await self.rewinding.retry(item, session, lease)
             case "rewind":
                 return await self.rewinding.rewind(item, session, lease)
+            case "clean":
+                return await self.cleaning.clean(item)
             case _ if not may(item.author.level, "merge"):
                 return Acted(why_not("merge", needed("merge")))
             case "merge":

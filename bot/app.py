@@ -38,6 +38,7 @@ from bot.announcing import Announcing
 from bot.backstage import Backstage
 from bot.branches import Branches
 from bot.choosing import chooser
+from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES, FetchFile
@@ -195,6 +196,7 @@ class App:
                 Undoing(store, workshop, restoring),
                 Branches(store, clock, workshop, offers, BUILD),
                 Rewinding(store, clock, workshop, restoring, begin, BUILD),
+                Cleaning(restoring),
             ),
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
             missed=missed,

@@ -26,6 +26,10 @@ INTERRUPTED = (
     "is written here, it goes on where it was: stop it again once the disk has room."
 )
 NOT_WHILE_RUNNING = "Something is running here. Stop it with 🛑 or wait for its end, then do that again."
+ACTING = (
+    "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
+    "Nothing begins after it."
+)
 NO_RESULT = "There is no result here yet to have an opinion on."
 UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
 CONTROLS = frozenset(("pause", "resume", "ask", "extend", "escalate"))
@@ -88,7 +92,8 @@ class Arrivals:
         if item.sort == "fork":
             self._forks.take(item, session.row)
             return Receipt(True, session.activity)
-        session.waits = session.waits or (starts(item) and not session.ended and item.sort != "side")
+        begins = item.sort in ACTS or (starts(item) and item.sort != "side")
+        session.waits = session.waits or (begins and not session.ended)
         session.wake()
         return Receipt(True, session.activity, await self._place(session, item))
 
@@ -157,7 +162,7 @@ class Arrivals:
             await self._ground.store.discard([item.id])
             return Receipt(True, "idle", "Nothing is running here.")
         session.stop()
-        return Receipt(True, session.activity)
+        return Receipt(True, session.activity, ACTING if session.acting else "")
 
     async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
         """The task that runs is told; what still waits is taken out; all else was taken in long ago."""

@@ -37,7 +37,7 @@ def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool =
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
             made += [Undo.make(item.execution, item.key)] if undo else []
         case "receipt" if item.redo:
-            made = [Redo.make(item.redo, item.key)]
+            made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
         case "question":

@@ -143,10 +143,10 @@ class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
         return Press(match["key"], redo=match["execution"])
 
     @classmethod
-    def make(cls, execution: str, key: str) -> Self:
+    def make(cls, execution: str, key: str, label: str = "") -> Self:
         """The button of one receipt."""
         button: ui.Button[Any] = ui.Button(
-            label="Do it again", emoji="↪️", style=ButtonStyle.secondary, custom_id=f"tw:redo:{execution}:{key}"
+            label=label or "Do it again", emoji="↪️", style=ButtonStyle.secondary, custom_id=f"tw:redo:{execution}:{key}"
         )
         return cls(button)
 

@@ -12,7 +12,8 @@ side                     ``. btw …``: a question beside the running execution
 edited, deleted          the task's own message was
 undo                     put back what an execution changed; ``target`` is the execution
 merge, reject            👍 and 👎 on an offered branch; ``target`` is the offer's id
-redo                     take an undo back; ``target`` is the execution
+redo                     take an undo or a cleaning back; ``target`` is the execution
+clean                    delete all files of the workspace
 retry                    🔄: an execution once more, from the turn in ``text`` or from its beginning
 rewind                   go on with an execution that ended, from the checkpoint ``target``
 fork                     a new thread that goes on from the checkpoint ``target``, with ``text``; ``channel`` is its parent

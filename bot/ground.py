@@ -41,11 +41,12 @@ class Workshop(Protocol):
 class Acted:
     """What somebody did to what an execution left behind came to: the receipt's words.
 
-    ``redo``: the execution that was undone, where that can be taken back.
+    ``redo``: the execution that was undone, where that can be taken back; ``label``: the words of the button for it.
     """
 
     text: str
     redo: str = ""
+    label: str = ""
 
 
 class Acts(Protocol):

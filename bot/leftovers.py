@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from agentic.core.events import InboxItem
+from agentic.core.events import InboxItem, Sort
 from bot.session import Session, starts
 
 CLOSED = "This question is closed. Write what I should do."
@@ -13,6 +13,11 @@ EDITED_LATE = (
 )
 FILES = ".files"
 """The end of an item's id that stands for another one, now that its files are there."""
+HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does the rest"
+_ACTS: dict[Sort, str] = {
+    "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
+    "rewind": "going on from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
+}  # fmt: skip
 _WORDS = {"edited": EDITED_LATE, "answer": CLOSED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
@@ -44,9 +49,16 @@ async def call_off(session: Session, why: str) -> None:
     pending = await session.ground.store.pending(session.thread)
     last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
     off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction", "fork")]
-    lines = "".join(f"\n- {one.text[:200]}" for one in off if starts(one))
+    lines = "".join(f"\n- {name}" for name in map(_named, off) if name)
     if lines:
         words = f" It waited, because {why}." if why else ""
         text = f"Stopped before it began; nothing of it was done.{words} Send it again if you want it:{lines}"
         await session.tell(f"{off[0].id}.called-off", "", text)
     await session.ground.store.discard([one.id for one in off])
+
+
+def _named(item: InboxItem) -> str:
+    """What would have begun, '' for what begins nothing."""
+    if starts(item):
+        return item.text[:200]
+    return f"{_ACTS[item.sort]}{HALFWAY}" if item.sort in _ACTS else ""

@@ -125,7 +125,9 @@ def told_later(past: Past) -> tuple[str, ...]:
         who = past.restored.by.name if past.restored.by else "a person"
         lost = f" Left as they are: {past.restored.lost}." if past.restored.lost else ""
         did = "undid it: its files are as they were before it"
-        if past.restored.way == "rewind":
+        if past.restored.way == "clean":
+            did = "deleted all files of the workspace afterwards"
+        elif past.restored.way == "rewind":
             did = f"had its files put back to where they were after its turn {past.restored.turn}, to go on from there"
         told.append(f"{who} {did}.{lost}")
     for offer, (created, _) in past.offers.items():

@@ -30,7 +30,7 @@ from bot.troubles import in_plain_words
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
-ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject")
+ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject", "clean")
 """What people do to what an execution left behind, between two executions."""
 AGAIN: tuple[Sort, ...] = ("retry", "rewind")
 """What begins a further execution; what was learned from the one before is known to it."""
@@ -105,7 +105,7 @@ class _Serving:
         pending = await without_doubles(session, waiting)
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
         first = starting[0] if starting and not opened else None
-        session.waits = len(starting) > (first is not None)
+        session.waits = len(starting) > (first is not None) or (first is not None and first.sort in ACTS)
         before = pending[: pending.index(first)] if first is not None else pending
         if not opened:
             await leave_behind(session, self._opine, before)
@@ -135,28 +135,27 @@ class _Serving:
     async def _attempt(self, item: InboxItem) -> None:
         """An act; a stop calls it off before it begins."""
         session = self._session
-        more, session.waits = session.waits, True
         try:
             if item.sort in AGAIN:
                 await unless(session.halt, self._learned())
             await self._act(item)
         except Halted as halted:
             await call_off(session, str(halted))
+        except Exception:
+            session.waits = False
+            raise
         finally:
-            session.waits = more
+            session.acting = False
 
     async def _act(self, item: InboxItem) -> None:
         """What one did is said, also where it could not be done; it is not tried again by itself."""
         session, ground = self._session, self._ground
-        try:
-            reach("act.before")
-            acted = await self._acted(item)
-            reach("act.after")
-        finally:
-            session.acting = False
+        reach("act.before")
+        acted = await self._acted(item)
+        reach("act.after")
         receipt = OutboxItem(
             key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=acted.text,
-            target=item.message, redo=acted.redo,
+            target=item.message, redo=acted.redo, redo_label=acted.label,
         )  # fmt: skip
         await ground.tell(receipt)
         reach("act.told")

@@ -27,6 +27,7 @@ NO_COPY = "That task cannot be undone, since there is no copy of the files as th
 NOTHING = "That task changed no files, so there is nothing to undo."
 AS_BEFORE = "The files are as they were before that task already; nothing had to be put back."
 NOT_UNDONE = "That task is not undone, so there is nothing to take back."
+BACK = "Put back: {number} as before the cleaning: {files}."
 AS_THEN = "The files are as they were before the undo already; nothing had to be put back."
 
 log = logging.getLogger(__name__)
@@ -78,10 +79,10 @@ class Undoing:
         """Take the undo of the execution back that the item names."""
         past, later = await self._past(item)
         undo = past.restored
-        if undo is None or not past.undone or not undo.kept:
+        if undo is None or undo.way not in ("undo", "clean") or not undo.kept:
             done = past.acts.get(item.id)
-            return Acted(NOT_UNDONE) if done is None else Acted(_again(PutBack(done)))
-        return Acted(_again(await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
+            return Acted(NOT_UNDONE) if done is None else Acted(_again(past, PutBack(done)))
+        return Acted(_again(past, await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
         """The execution that is meant, and those after it, if it may be undone by who wants it.  Raises ``NotDone``."""
@@ -95,8 +96,10 @@ class Undoing:
         return past, pasts[1:]
 
 
-def _again(done: PutBack) -> str:
-    return _words(done, "Done again: {number} as before the undo: {files}.", AS_THEN)
+def _again(past: Past, done: PutBack) -> str:
+    cleaned = any(act.way == "clean" and act.kept == done.event.manifest for act in past.acts.values())
+    words = BACK if cleaned else "Done again: {number} as before the undo: {files}."
+    return _words(done, words, AS_THEN)
 
 
 def _words(done: PutBack, sentence: str, nothing: str) -> str:

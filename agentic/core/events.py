@@ -241,6 +241,8 @@ class OutboxItem(Frozen):
     """The question's id, or an offer's."""
     redo: str = ""
     """The execution whose undo it tells of, and which can be taken back."""
+    redo_label: str = ""
+    """The words of that button, where they are not the usual ones."""
     target: str = ""
     generation: int = 0
     notify: bool = False

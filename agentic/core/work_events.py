@@ -225,8 +225,8 @@ class WorkspaceRestored(Frozen):
     """A checkpoint of the state before it was done."""
     after: str = ""
     """A checkpoint of the state after it."""
-    way: Literal["undo", "redo", "rewind"] = "undo"
-    """An execution was undone, its undo was, or it is gone on with from an earlier position."""
+    way: Literal["undo", "redo", "rewind", "clean"] = "undo"
+    """An execution was undone, its undo was, it is gone on with from an earlier position, or all files were deleted."""
     turn: int = 0
     """The turn that the workspace is as of; 0 before the first, or where it is no position of a log."""
 

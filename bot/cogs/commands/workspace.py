@@ -10,9 +10,11 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.core.events import InboxItem
 from agentic.errors import AgenticError
 from agentic.world.names import safe_name
 from bot import shelf
+from bot.cleaning import WITHOUT_COPY
 from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
 from bot.reach import OutOfReach, Stand, require
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 NO_WORKSPACES = "There are no workspaces here."
 RUNNING = "Something runs here. Stop it first (🛑), then clean."
 EMPTY = "The workspace is empty already."
-CONFIRM = "Delete everything in this thread's workspace ({what})? That cannot be undone.{kept}"
+CONFIRM = "Delete everything in this thread's workspace ({what})? {copy}{kept}"
+COPY = "A copy is kept as a checkpoint, so it can be put back."
+NO_COPY = "No copy is kept, so that cannot be undone."
 KEPT = "\n-# `.aiignore` and what it hides stay."
-CLEANED = "The workspace is empty now ({what} deleted)."
+BEGUN = "I see to it; what comes of it is told in the thread."
 NOT_NOW = "Nothing was deleted."
 NOT_YOU = "Only who asked for it can confirm it. Use `/workspace clean` yourself."
 CONFIRM_SECONDS = 120.0
@@ -75,7 +79,8 @@ class Workspace(commands.Cog):
         await answer(ctx, f"{inline(path, SHORT)}, {shelf.bytes_of(len(content))}", files=[file])
 
     @workspace.command(description="Delete every file of the workspace, after you confirm it")
-    async def clean(self, ctx: Context) -> None:
+    @app_commands.describe(copy="Keep a copy as a checkpoint; without it the files are gone for good")
+    async def clean(self, ctx: Context, *, copy: bool = True) -> None:
         """Delete every file of the workspace, after you confirm it."""
         stand, row = await self._row(ctx)
         await self._check_clean(stand, row)
@@ -84,20 +89,23 @@ class Workspace(commands.Cog):
         if not [name for name, _ in there.files if name != shelf.IGNORE] and not there.more:
             await answer(ctx, EMPTY)
             return
-        view = Confirmation(self, stand, row)
+        view = Confirmation(self, stand, row, copy=copy)
         kept = KEPT if world.hidden() or any(name == shelf.IGNORE for name, _ in there.files) else ""
         more = " and more" if there.more else ""
-        view.message = await answer(ctx, CONFIRM.format(what=shelf.summed(there.files) + more, kept=kept), view=view)
+        words = CONFIRM.format(what=shelf.summed(there.files) + more, copy=COPY if copy else NO_COPY, kept=kept)
+        view.message = await answer(ctx, words, view=view)
 
-    async def perform(self, interaction: Interaction, row: SessionRow) -> str:
-        """Clean, by the rights that who clicked has now; returns what is told."""
-        await self._check_clean(await self.bot.reach.stand(interaction), row)
-        world = self._world(row)
-        there = await shelf.look(world)
-        problem = await shelf.clear(world)
+    async def perform(self, interaction: Interaction, row: SessionRow, *, copy: bool) -> str:
+        """Have the thread clean, by the rights that who clicked has now; returns what is told."""
+        stand = await self.bot.reach.stand(interaction)
+        await self._check_clean(stand, row)
+        item = InboxItem(
+            id=str(interaction.id), thread=row.thread, sort="clean", author=stand.speaker.person(),
+            at=interaction.created_at, text="" if copy else WITHOUT_COPY,
+        )  # fmt: skip
         self._listed.pop(row.thread, None)
-        files = [one for one in there.files if one[0] != shelf.IGNORE]
-        return f"Not all of it: {problem}." if problem else CLEANED.format(what=shelf.summed(files))
+        receipt = await self.bot.intake.deliver(item, row.guild)
+        return receipt.text or BEGUN
 
     async def _check_clean(self, stand: Stand, row: SessionRow) -> None:
         require(stand, "undo", own=await self.bot.reach.owns(stand, row.thread))
@@ -161,10 +169,10 @@ def shelf_cap() -> int:
 class Confirmation(discord.ui.View):
     """Two buttons for the one who asked; what they do is checked again when it is done."""
 
-    def __init__(self, cog: Workspace, stand: Stand, row: SessionRow) -> None:
+    def __init__(self, cog: Workspace, stand: Stand, row: SessionRow, *, copy: bool) -> None:
         super().__init__(timeout=CONFIRM_SECONDS)
         self.message: discord.Message | None = None
-        self._cog, self._stand, self._row = cog, stand, row
+        self._cog, self._stand, self._row, self._copy = cog, stand, row, copy
 
     async def interaction_check(self, interaction: discord.Interaction) -> bool:
         """Nobody else's click counts."""
@@ -179,7 +187,7 @@ class Confirmation(discord.ui.View):
         self.stop()
         await interaction.response.defer()
         try:
-            said = await self._cog.perform(interaction, self._row)
+            said = await self._cog.perform(interaction, self._row, copy=self._copy)
         except (OutOfReach, AgenticError) as refused:
             said = in_plain_words(refused, Used("workspace clean", "/workspace clean"))
         said = interaction.client.desk.discreet_text(said)

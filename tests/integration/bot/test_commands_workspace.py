@@ -59,38 +59,9 @@ async def test_a_file_that_is_too_large_is_not_sent(guild: LocalGuild) -> None:
         assert not sent.attachments
 
 
-async def cleaned(one: Desk, thread: int, choice: int, author: str | None = None) -> str:
-    asked = await one.slash(thread, "workspace clean", author=author)
-    await one.guild.click(asked.id, asked.custom_ids()[choice], author=author)
-    done = await one.guild.wait_for(
-        lambda g: next((m for m in g.messages(thread, viewer=author) if m.id == asked.id and not m.components), None)
-    )
-    return done.content
-
-
 def names(one: Desk, thread: int) -> set[str]:
     folder = one.folder / "workspaces" / str(thread)
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-
-
-async def test_cleaning_deletes_everything_but_what_a_person_hid_and_only_after_a_click(guild: LocalGuild) -> None:
-    async with desk(guild) as one:
-        thread = await one.worked()
-        one.put(thread, ".aiignore", "kept[1].env\nprivate/\n")
-        one.put(thread, "kept1.env", "TOKEN=1")
-        one.put(thread, "private/deep/x", "1")
-        one.put(thread, "src/.git/config", "x")
-        one.put(thread, "-rf * $(touch x)", "x")
-        outside = one.folder / "outside.txt"
-        outside.write_text("stays")
-        Path(one.folder / "workspaces" / str(thread) / "link").symlink_to(outside)
-        before = names(one, thread)
-        assert await cleaned(one, thread, 1) == "Nothing was deleted."
-        assert names(one, thread) == before
-        assert "empty now" in await cleaned(one, thread, 0)
-        assert names(one, thread) == {".aiignore", "kept1.env", "private/deep/x"}
-        assert outside.read_text() == "stays"
-        assert "empty already" in words(await one.slash(thread, "workspace clean"))
 
 
 async def test_nobody_elses_click_cleans_and_nothing_is_cleaned_while_something_runs(guild: LocalGuild) -> None:

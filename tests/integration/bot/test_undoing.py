@@ -31,6 +31,7 @@ from agentic.world.ladder import chooser
 from agentic.world.snapshots import SnapshotLimits, Snapshots
 from bot.acts import ThreadActs
 from bot.branches import Branches
+from bot.cleaning import Cleaning
 from bot.clock import SystemClock
 from bot.download import download
 from bot.offering import Offers
@@ -60,6 +61,7 @@ class Scene:
             Undoing(self.store, self.workshop, restoring),
             Branches(self.store, clock, self.workshop, Offers(self.store)),
             Rewinding(self.store, clock, self.workshop, restoring, self.begin),
+            Cleaning(restoring),
         )
 
     async def begin(self, item: InboxItem, row: SessionRow, toolbox: Toolbox) -> Started:
