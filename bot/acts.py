@@ -84,3 +84,10 @@ class ThreadActs:
             await self.undoing.remember(execution)
         except (AgenticError, OSError) as error:
             log.warning("execution %s: how it left its files is not kept: %s", execution.id, error)
+
+    async def begins(self, thread: str) -> None:
+        """The next execution begins: what the process of the last one could not keep any more is kept now.  Never fails."""
+        try:
+            await self.undoing.catch_up(thread)
+        except (AgenticError, OSError) as error:
+            log.warning("thread %s: how its last execution left its files is not kept: %s", thread, error)

@@ -60,6 +60,10 @@ class Acts(Protocol):
         """An execution has ended, and nothing of it runs any more.  Never fails."""
         ...
 
+    async def begins(self, thread: str) -> None:
+        """The thread's next execution is about to begin.  Never fails."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:

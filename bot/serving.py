@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 
-from agentic.core.events import InboxItem, OutboxItem, Sort
+from agentic.core.events import InboxItem, OutboxItem, Sort, Started
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
@@ -235,7 +235,7 @@ class _Serving:
         try:
             started = None
             if not isinstance(work, str):
-                started = await unless(session.halt, ground.begin(work, session.row, toolbox))
+                started = await unless(session.halt, self._begin(work, toolbox))
                 reach("task.begin")
             async with side_questions(session, lease, execution):
                 session.at_work = True
@@ -247,6 +247,11 @@ class _Serving:
         if ground.acts is not None and ended.finished is not None:
             await ground.acts.ended(ended)
         return ended
+
+    async def _begin(self, item: InboxItem, toolbox: Toolbox) -> Started:
+        if self._ground.acts is not None:
+            await self._ground.acts.begins(self._session.thread)
+        return await self._ground.begin(item, self._session.row, toolbox)
 
     async def _settle(self, toolbox: Toolbox) -> None:
         """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""

@@ -8,13 +8,14 @@ state before the undo is kept too, so an undo loses nothing: a redo puts it back
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentic.core.events import CheckpointSaved, InboxItem
+from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.ports import Store
 from bot.ground import Acted
-from bot.pasts import Past, pasts_after
+from bot.pasts import Past, past_of, pasts_after
 from bot.positions import id_in_outcome
 from bot.refusals import refused as why_not
 from bot.render import inline, plain
@@ -58,6 +59,18 @@ class Undoing:
                 not_kept=saved.not_kept,
             )
         )
+
+    async def catch_up(self, thread: str) -> None:
+        """The same for the thread's last execution, where its process ended just before; nobody has changed a file since."""
+        rows = [] if self.workshop.workspaces.shared else await self.store.executions(thread)
+        for row in reversed(rows):
+            past = await past_of(self.store, row)
+            if past.side:
+                continue
+            if past.finished and past.before and not (past.end or past.acts or past.kept or past.verdicts):
+                log_ = [envelope async for envelope in self.store.read(row.execution)]
+                await self.remember(replace(fold(log_), id=row.execution))
+            return
 
     async def undo(self, item: InboxItem) -> Acted:
         """Undo the execution that the item names; returns what is told.  Doing it again does nothing."""

@@ -219,6 +219,23 @@ class Undoing:
     async def ended(self, execution: Execution) -> None:
         self.left = execution.id
 
+    async def begins(self, thread: str) -> None: ...
+
+
+async def test_what_the_last_execution_left_is_looked_at_before_the_next_one_begins() -> None:
+    seen: list[list[str]] = []
+
+    class Looking(Undoing):
+        async def begins(self, thread: str) -> None:
+            assert await home.store.acquire(thread, "another") is None, "under the lease"
+            seen.append(await home.reasons(thread))
+
+    async with asyncio.timeout(10), house([FINISH, FINISH], acts=Looking()) as home:
+        for text in ("first", "second"):
+            await home.say(text)
+            await home.threads.idle("100")
+    assert seen == [[], ["done"]]
+
 
 async def test_an_act_on_what_was_left_is_done_between_executions_under_the_lease_and_has_its_receipt() -> None:
     acts, bench = Undoing(), held()

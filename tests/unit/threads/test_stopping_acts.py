@@ -28,6 +28,8 @@ class Slow:
 
     async def ended(self, execution: Execution) -> None: ...
 
+    async def begins(self, thread: str) -> None: ...
+
 
 async def test_a_stop_during_an_act_is_answered_at_once_and_begins_nothing_that_waited() -> None:
     acts = Slow()
