@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from agentic.stores.sqlite import SQLiteStore
 from tests.e2e.living import living
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -26,6 +28,17 @@ async def until(path: Path) -> None:
     async with asyncio.timeout(30):
         while not path.exists():
             await asyncio.sleep(0.02)
+
+
+async def taken_up(home: Path) -> datetime:
+    """When the second owner of the one execution wrote its first event."""
+    store = SQLiteStore.open(home / "threadwright.sqlite")
+    try:
+        (row,) = await store.executions()
+        log = [envelope async for envelope in store.read(row.execution)]
+        return next(envelope.at for envelope in log if envelope.fence != log[0].fence)
+    finally:
+        await store.close()
 
 
 async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tmp_path: Path) -> None:
@@ -45,6 +58,7 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             await until(bot.workspace(thread) / "runs.txt")
             await bot.running.kill()
         async with living(tmp_path, endpoint) as bot:
+            online = datetime.now(UTC)
             await bot.person.sees(thread, r"interrupted in the middle of this and go on from turn 2")
             await bot.person.sees(thread, r"variables of the Python interpreter; .*sleep 119.*; what lies in /tmp")
             await bot.person.sees(thread, r"What was cut off had changed files: .*runs\.txt")
@@ -62,6 +76,7 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             assert len(answers) == 1
             assert re.search(r"Outcome unknown: .*once >> runs\.txt", answers[0])
             assert await bot.running.end() == 0
+    assert await taken_up(tmp_path) - online < timedelta(seconds=2), "no lease of the dead is waited for"
 
 
 async def test_f74_a_read_whose_result_was_lost_runs_again_and_a_command_does_not(tmp_path: Path) -> None:

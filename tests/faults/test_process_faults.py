@@ -91,7 +91,16 @@ async def test_f90_twenty_running_executions_are_left_in_order_and_resumed_by_th
                 assert sum("It is done." in text for text in said) == 1
             assert asked == CROWD + CROWD // 2, "no answer is asked for twice"
             assert [file.read_text() for file in acting] == ["once\n"] * len(acting), "no command ran twice or went on"
-            assert await bot.running.end() == 0
+            go.clear()
+            await bot.person.mention("think once more")
+            async with asyncio.timeout(30):
+                while asked == CROWD + CROWD // 2:
+                    await asyncio.sleep(0.02)
+            bot.running.process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.3)
+            assert bot.running.process.returncode is None, "it lets the answer come first"
+            bot.running.process.send_signal(signal.SIGTERM)
+            assert await bot.running.ended(2) == 128 + signal.SIGTERM, "a second signal ends it at once"
 
 
 @pytest.mark.parametrize("hours", [1, -1])

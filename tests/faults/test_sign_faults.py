@@ -22,6 +22,7 @@ from agentic.core.events import (
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from bot.download import download
 from bot.guild.local import LocalGuild
 from tests.faults.staging import guild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
@@ -157,3 +158,72 @@ def filled(folder: Path) -> None:
         (folder / f"d{number}").mkdir()
         for each in range(100):
             (folder / f"d{number}" / f"f{each}").write_text(f"{number} {each}")
+
+
+async def test_f22_a_stop_during_a_download_or_in_line_calls_the_task_off_and_says_so(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            writer.close()
+
+    def script(request: CapturedRequest) -> Reply:
+        return finishes() if request.answers else uses("shell", command="sleep 300", timeout=600)
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    nowhere = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/data.csv"
+    connected = asyncio.Event()
+
+    async def slow(_: str, most: int) -> bytes:
+        connected.set()
+        return await download(nowhere, most)
+
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path, endpoint, guild, max_executions=1) as bot:
+        bot.app.workshop.download = slow
+        words = f"{guild.bot.mention} sum this up"
+        posted = await guild.post(guild.channel().id, words, files=[("data.csv", b"1;2")])
+        await asyncio.wait_for(connected.wait(), SECONDS)
+        await called_off(bot, posted.id)
+        running = await mention(bot, "wait for long")
+        await until(bot, running, lambda log: any(isinstance(event, ToolStarted) for event in log))
+        waiting = await mention(bot, "wait in line")
+        await bot.says(waiting, "Waiting")
+        await called_off(bot, waiting)
+        await stopped(bot, running)
+    server.close()
+
+
+async def called_off(bot: Whole, thread: int) -> None:
+    """React with 🛑; it is told as soon as promised, and nothing was begun and nothing is left."""
+    since = time.monotonic()
+    await bot.guild.react(thread, "🛑")
+    await bot.says(thread, "Stopped before it began; nothing of it was done.")
+    assert time.monotonic() - since <= PROMISED
+    await bot.app.threads.idle(str(thread))
+    assert await bot.executions(thread) == []
+    assert await bot.app.store.pending(str(thread)) == []
+
+
+async def test_f22_a_stop_during_an_undo_is_answered_at_once_and_the_undo_is_whole(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    write = uses("write", path="new.txt", content="made")
+    async with ScriptedEndpoint.start([write, finishes()]) as endpoint, whole(tmp_path, endpoint, guild) as bot:
+        thread = await bot.task("write the file new.txt")
+        await asyncio.to_thread(filled, bot.workspace(thread))
+        card = await bot.says(thread, "It is done.")
+        (undo,) = [str(b["custom_id"]) for b in card.interactive() if str(b["custom_id"]).startswith("tw:undo:")]
+        await guild.click(card.id, undo)
+        async with asyncio.timeout(SECONDS):
+            while bot.app.threads.state(str(thread)) != "busy":
+                await asyncio.sleep(0.01)
+        since = time.monotonic()
+        await guild.react(thread, "🛑")
+        await bot.says(thread, "is not broken off halfway")
+        assert time.monotonic() - since <= PROMISED
+        await bot.says(thread, "Undone: 1 file")
+        assert not (bot.workspace(thread) / "new.txt").exists()
+        await bot.app.threads.idle(str(thread))
+        assert await bot.app.store.pending(str(thread)) == []
