@@ -17,6 +17,7 @@ import os
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -24,7 +25,7 @@ import discord
 from pydantic import SecretStr
 
 from agentic.core.events import OutboxItem
-from agentic.errors import AgenticError, PathRefused
+from agentic.errors import AgenticError
 from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.router import ModelRouter
@@ -41,7 +42,7 @@ from bot.choosing import chooser
 from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
-from bot.composing import FILE_BYTES, FetchFile
+from bot.composing import FILE_BYTES
 from bot.connecting import raise_why
 from bot.courtesy import Courteous, Courtesy
 from bot.discretion import secrets_of
@@ -111,6 +112,7 @@ class App:
         self.bot = bot
         self.guild = guild
         self._router = router
+        self._loaded, self._warming = asyncio.Event(), False
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
         self._background: set[asyncio.Task[None]] = set()
@@ -126,8 +128,8 @@ class App:
         async with AsyncExitStack() as stack:
             app = await cls._build(stack, settings, place, guild, sinks)
             stack.push_async_callback(app._close)
-            if place.recovers:
-                await app.threads.recover()
+            if place.recovers and await app.threads.recover():
+                app._warm_up_now()
             app._connect()
             yield app
 
@@ -209,7 +211,7 @@ class App:
             await workshop.forget(thread)
 
         bot = create_bot(
-            threads, store, feed, _fetcher(workshop), options_from(settings, local=guild is not None),
+            threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES), options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget),
         )  # fmt: skip
         quotes.through(bot.desk)
@@ -228,7 +230,8 @@ class App:
             ready.cancel()
         if connection.done():
             raise_why(connection)
-        self.beside("warm-up", self._warm_up())
+        if not self._warming:
+            self.beside("warm-up", self._warm_up(WARM_UP_AFTER))
         self.beside("eviction", self._evict())
 
     async def _ready(self) -> None:
@@ -278,10 +281,17 @@ class App:
         self._begun.set()
         await self.bot.start(token)
 
-    async def _warm_up(self) -> None:
-        await asyncio.sleep(WARM_UP_AFTER)
+    def _warm_up_now(self) -> None:
+        """What an earlier process left goes on as soon as it can: its models are needed before anything else is."""
+        self._warming = True
+        self.bot.catching.goes_on = self._loaded.wait
+        self.beside("warm-up", self._warm_up(0.0))
+
+    async def _warm_up(self, after: float) -> None:
+        await asyncio.sleep(after)
         try:
             await self._router.warm_up(self.models.models)
+            self._loaded.set()
             await asyncio.sleep(WARM_UP_AFTER)  # whoever waited for the library has their answer first
         finally:
             self.warmed.set()
@@ -335,14 +345,3 @@ def options_from(settings: Settings, *, local: bool) -> Options:
 def _held_by(settings: Settings) -> frozenset[str]:
     held = (getattr(settings, name) for name in type(settings).model_fields)
     return frozenset(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr))
-
-
-def _fetcher(workshop: Workshop) -> FetchFile:
-    async def fetch(thread: str, path: str) -> bytes | None:
-        try:
-            return await workshop.world(thread).get_file(path, FILE_BYTES)
-        except PathRefused as refused:
-            log.info("thread %s: %s", thread, refused)
-            return None
-
-    return fetch

@@ -32,6 +32,8 @@ SECONDS = 15.0
 """So long what comes live in a channel waits until its gap is closed."""
 FIRST_SECONDS = 20.0
 """So long what was running waits for what was said meanwhile while nothing can be read; then it goes on."""
+LEAD_SECONDS = 3.0
+"""So long the other threads leave the processor to the first one, whose model's library may still be loading."""
 AGAIN = (5.0, 20.0, 60.0)
 """A channel that could not be read is tried again after so many seconds."""
 AT_ONCE = 8
@@ -58,6 +60,8 @@ class CatchingUp:
         self._bot = bot
         self.take: Take | None = None
         self.stops: Stops | None = None
+        self.goes_on: Callable[[], Awaitable[object]] | None = None
+        """Waits until what was read first can go on; the others are read after it, so that one of them goes on soon."""
         self.caught_up = asyncio.Event()
         """No gap is open."""
         self._listed = asyncio.Event()
@@ -173,7 +177,7 @@ class CatchingUp:
     async def _close_all(self) -> None:
         try:
             await self._close_running()
-        except AgenticError as error:
+        except _PASSING as error:
             log.warning("what was missed cannot be read: %s", error)
         self._now_unread(())
         left = await self._close_each(await self._channels())
@@ -196,10 +200,18 @@ class CatchingUp:
                     await self._close_running_in(row)
                 except AgenticError as error:
                     log.warning("thread %s: what was missed there cannot be read: %s", row.thread, error)
+                except Exception:  # of one thread; the others, and what was said elsewhere, are read
+                    log.exception("a fault of ours with what was missed in thread %s", row.thread)
                 self._was_read(row.thread)
 
+        for row in rows[:1]:
+            await one(row)
+        if self.goes_on is not None and len(rows) > 1:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAD_SECONDS):
+                    await self.goes_on()
         async with asyncio.TaskGroup() as group:
-            for row in rows:
+            for row in rows[1:]:
                 group.create_task(one(row))
         await self._bot.tending.look_all()
 

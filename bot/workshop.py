@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from agentic.core.events import FileChange, FileRef, InboxItem
-from agentic.errors import AgenticError
+from agentic.errors import AgenticError, PathRefused
 from agentic.ports import Found, Saved
 from agentic.tools import COMMIT_TOOL, STANDARD, StandardToolbox, repositories_in
 from agentic.world import Choice, RealWorld, Sandboxes
@@ -136,6 +136,14 @@ class Workshop:
         except SnapshotLost as lost:
             return Found(problem=str(lost))
         return Found(unexplained(before, now, since))
+
+    async def shown_file(self, thread: str, path: str, cap: int) -> bytes | None:
+        """A file that the agent shows to people, at most ``cap`` bytes; None where it may not be read."""
+        try:
+            return await self.world(thread).get_file(path, cap)
+        except PathRefused as refused:
+            log.info("thread %s: %s", thread, refused)
+            return None
 
     async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
         """Put a person's files into the workspace, within bounds; each that was left out says why."""
