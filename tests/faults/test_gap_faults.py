@@ -12,10 +12,13 @@ import discord
 import pytest
 from discord.ext import commands
 
+from agentic.core.events import Envelope, Person, Started
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.ports import ExecutionRow, SessionRow, Store
 from bot.client import ThreadwrightBot
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, Dropped, Duplicated, Rule
+from bot.reading import when
 from tests.e2e.processes import environment, started
 from tests.faults.staging import guild, nothing_more, scenery
 from tests.faults.whole import Mind, whole
@@ -55,6 +58,15 @@ async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_i
     assert len(talk.got) == 5
 
 
+async def something_runs(store: Store, thread: str) -> None:
+    """An execution that its process left open."""
+    await store.save_session(SessionRow(thread, "", ""))
+    lease = await store.acquire(thread, "another")
+    assert lease is not None
+    begun = Started(thread=thread, task="go", requester=Person(id="7", name="Ann"), inbox=thread)
+    await store.append("x1", 0, lease, [Envelope(execution="x1", seq=1, at=when(), fence=lease.fence, event=begun)])
+
+
 async def test_f2_one_missed_message_that_breaks_something_keeps_no_other_from_being_read(scenery: Scenery) -> None:
     guild, talk, catching = scenery.guild, scenery.talk, scenery.bot.catching
     thread = await scenery.mention("one")
@@ -67,16 +79,22 @@ async def test_f2_one_missed_message_that_breaks_something_keeps_no_other_from_b
             raise ValueError("a fault of ours")
         await take(message)
 
-    catching.take = breaks
-    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=3))
+    async def broken(row: ExecutionRow, session: SessionRow, task: str) -> None:
+        raise ValueError("a fault of ours")
+
+    catching.take, catching.stops = breaks, broken
+    await something_runs(scenery.bot.store, "777")
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=4))
     for text in ("before", "poison", "behind"):
         await guild.post(thread, text)
+    await guild.post(scenery.general, f"{guild.bot.mention} elsewhere")
     guild.invalidate_sessions()
     await online_again(scenery)
+    await scenery.until(lambda: talk.got[-1].text == "elsewhere", timeout=20)
     await caught_up(scenery)
     await guild.post(thread, "live")
     await scenery.until(lambda: talk.got[-1].text == "live")
-    assert [item.text for item in talk.got] == ["one", "before", "behind", "live"]
+    assert [item.text for item in talk.got if item.thread == str(thread)] == ["one", "before", "behind", "live"]
 
 
 async def test_f2_a_command_that_was_missed_is_done_by_the_rights_of_who_wrote_it(guild: LocalGuild) -> None:
