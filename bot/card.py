@@ -91,8 +91,9 @@ def _claim(claim: Claim) -> str:
 def _small(progress: Progress) -> list[str]:
     lines: list[str] = []
     if progress.unclear:
-        shown = ", ".join(inline(call, 100) for call in progress.unclear[:UNCLEAR_SHOWN])
-        more = f" and {len(progress.unclear) - UNCLEAR_SHOWN} more" if len(progress.unclear) > UNCLEAR_SHOWN else ""
+        calls = tuple(dict.fromkeys(progress.unclear))
+        shown = ", ".join(inline(call, 100) for call in calls[:UNCLEAR_SHOWN])
+        more = f" and {len(calls) - UNCLEAR_SHOWN} more" if len(calls) > UNCLEAR_SHOWN else ""
         lines.append(f"-# ❔ Outcome unknown: {shown}{more}. I was interrupted there and did not repeat it.")
     if progress.changed and progress.checkpoint_problem:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")

@@ -115,7 +115,7 @@ class Forking:
         finally:
             await self.store.release(lease)
         reach("fork.after")
-        return Forked(row, _receipt(row, found_))
+        return Forked(row, _receipt(item, row, found_))
 
     async def _source(self, item: InboxItem) -> _Source:
         if self.workshop.workspaces.shared:
@@ -275,12 +275,15 @@ def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:
     ]
     if not found_.idle:
         parts.append("I go on from there; 🛑 stops me.")
-    elif not item.text:
+    if item.text:
+        parts.append(f"{plain(item.author.name, 60)} wrote with it: “{plain(one_line(item.text, 300), 400)}”")
+    elif found_.idle:
         parts.append("Write what I should do next.")
     return " ".join(filter(None, parts))
 
 
-def _receipt(row: SessionRow, found_: _Source) -> str:
+def _receipt(item: InboxItem, row: SessionRow, found_: _Source) -> str:
     """What the thread that was forked is told."""
-    goes = "it waits there for a task" if found_.idle else "it goes on there"
+    goes = "it begins there with what you wrote" if found_.idle and item.text else "it waits there for a task"
+    goes = goes if found_.idle else "it goes on there"
     return f"Forked from checkpoint {inline(found_.kept.id)}: <#{row.thread}>; {goes}. Nothing changes here."

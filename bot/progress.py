@@ -41,6 +41,7 @@ from agentic.core.events import (
     Triaged,
     TurnEnded,
     WorkspaceFound,
+    WorkspaceRestored,
 )
 from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
 
@@ -84,6 +85,8 @@ class Progress:
     """The last event it has taken."""
     started: datetime | None = None
     latest: datetime | None = None
+    away: float = 0.0
+    """Seconds before it was gone on with from an earlier position, in which nothing of it ran."""
     role: str = ""
     sandbox: str = ""
     turn: int = 0
@@ -150,13 +153,15 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """From the start to the latest event."""
-        return (self.latest - self.started).total_seconds() if self.started and self.latest else 0.0
+        """From the start to the latest event, less what lies between an earlier position and going on from it."""
+        return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0
 
     def take(self, envelope: Envelope) -> None:
         """Show one more event; one that was taken already changes nothing."""
         if envelope.seq <= self.seq:
             return
+        if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
+            self.away += max((envelope.at - self.latest).total_seconds(), 0.0)
         self.seq, self.latest = envelope.seq, envelope.at
         if isinstance(envelope.event, InputReceived):
             self._heard(envelope.event)

@@ -10,7 +10,7 @@ from agentic.core.execution import Execution
 from agentic.ports import ExecutionRow, Store
 from bot.conversation import StatusView
 from bot.session import Session
-from bot.views import stopped_in
+from bot.views import away, stopped_in
 
 
 async def status_of(session: Session, store: Store, now: datetime) -> StatusView:
@@ -48,7 +48,7 @@ def _view(
         tier=execution.tier,
         model=models[-1] if models else "",
         usd=execution.spent.usd,
-        seconds=max((until - log[0].at).total_seconds(), 0.0),
+        seconds=max((until - log[0].at).total_seconds() - away(log), 0.0),
         confidence=execution.confidence.shown if execution.confidence else None,
         queued=queued,
         finished=row.finished,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from agentic.core.events import (
     CommitCreated,
@@ -22,6 +23,7 @@ from agentic.core.events import (
     Started,
     TodoChanged,
     TurnEnded,
+    WorkspaceRestored,
 )
 from agentic.core.evolving import fold
 
@@ -192,6 +194,12 @@ def stopped_in(log: Iterable[Envelope]) -> float | None:
         if since is not None and isinstance(each.event, Finished):
             return max((each.at - since).total_seconds(), 0.0)
     return None
+
+
+def away(log: Sequence[Envelope]) -> float:
+    """Seconds between the positions that were gone back to and going on from them: nothing of it ran then."""
+    pairs = ((before, each) for before, each in pairwise(log) if isinstance(each.event, WorkspaceRestored))
+    return sum(max((each.at - before.at).total_seconds(), 0.0) for before, each in pairs)
 
 
 def _turn(envelope: Envelope, before: int) -> int:

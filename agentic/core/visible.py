@@ -178,7 +178,5 @@ def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxIt
 def _unknown(before: Execution, event: ToolFinished) -> str:
     call = next((call for call in before.turn.calls if call.id == event.call), None)
     command = call.block.arguments.get("command", "") if call is not None else ""
-    what = f"`{command}`" if command else f"the tool {call.block.tool}" if call is not None else "a step"
-    return (
-        f"I was interrupted while {what} ran, so its outcome is unknown. I do not repeat it, I look at the state first."
-    )
+    what = f"`{command}`" if command else f"The tool {call.block.tool}" if call is not None else "A step"
+    return f"{what} was cut off, so its outcome is unknown. I do not repeat it; I look at the state first."

@@ -51,7 +51,9 @@ class Used:
 EXAMPLES: Mapping[str, str] = {
     "logs": "logs lines:50",
     "cost": "cost of:people",
-    "fork": "fork at:12",
+    "retry": "retry turn:2",
+    "resume": "resume checkpoint:9262b5",
+    "fork": "fork checkpoint:9262b5",
     "help": "help command:workspace",
     "workspace list": "workspace list path:src",
     "workspace get": "workspace get path:report.csv",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import pytest
 from discord import app_commands
 
 from bot.checkpoints import checkpoints_of
+from bot.cogs.commands.failures import EXAMPLES
 from bot.guild.local import LocalGuild
 from bot.render import LIMIT
 from tests.integration.bot.commanding import Desk, desk, lesson, words
@@ -149,6 +151,10 @@ async def test_each_registered_command_and_option_is_tried_above_and_stands_in_t
                    if p.display_name not in tried[c.qualified_name] | {"thread", "trigger"}]  # fmt: skip
         assert untried == []
         assert [c.qualified_name for c in leaves for p in c.parameters if str(p.description) == "…"] == []
+        options = {c.qualified_name: {p.display_name for p in c.parameters} for c in leaves}
+        shown = {(name, option) for name, line in EXAMPLES.items() for option in re.findall(r"(\w+):", line)}
+        assert [(name, option) for name, option in shown if option not in options[name]] == []
+        assert {"retry", "resume", "fork"} <= EXAMPLES.keys()
         card = words(await one.slash(one.scenery.general, "help"))
         assert [name for name in tried if name != "help" and f"`{name}`" not in card] == []
 

@@ -178,6 +178,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         *(adds(number) for number in range(1, 7)), uses("shell", command=WAITING),
         uses("shell", command="echo forked >> log.txt"), finishes("In the fork."),
         finishes("In the first."),
+        finishes("Read in the third fork."),
         uses("shell", command="cat log.txt"), finishes("Read in the second fork."),
     ]  # fmt: skip
     async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
@@ -192,6 +193,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         assert lines(running, thread)[-1] == "seven"
         welcome = await running.says(fork, f"This is a fork of <#{thread}>")
         assert "what lies in /tmp" in welcome.content
+        assert "wrote with it: “try it another way”" in welcome.content
         assert "try it another way" in endpoint.requests[7].text()
         assert "echo 6 >> log.txt" in endpoint.requests[7].text()
         await running.says(fork, "In the fork.")
@@ -200,6 +202,13 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         (running.workspace(thread) / "go").touch()
         first = await ended(running, thread, 1)
         assert len(await running.executions(thread)) == 1
+
+        await slash(running, thread, "fork", text="read it first")
+        receipt = await running.says(thread, "it begins there with what you wrote")
+        third = int(re.findall(r"<#(\d+)>", receipt.content)[0])
+        welcome = await running.says(third, "wrote with it: “read it first”")
+        assert "Write what I should do next" not in welcome.content
+        await running.says(third, "Read in the third fork.")
 
         await slash(running, thread, "fork")
         receipt = await running.says(thread, "it waits there for a task")
@@ -215,7 +224,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         seen = await slash(running, guild.channel().id, "sessions")
         assert all(f"<#{one}>" in seen for one in (thread, fork, second))
         assert "count" in seen
-        assert len([m for m in guild.messages(guild.channel().id) if "forked" in m.content]) == 2
+        assert len([m for m in guild.messages(guild.channel().id) if "forked" in m.content]) == 3
         assert first
 
 

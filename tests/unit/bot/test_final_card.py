@@ -127,8 +127,12 @@ def test_an_answer_without_evidence_says_so_in_plain_words() -> None:
 
 
 def test_what_nobody_knows_the_outcome_of_is_said_in_the_answer_too() -> None:
-    calls = [event for number in range(1, 6) for event in (called(number), ended(number, outcome="unknown"))]
-    progress = after(STARTED, *calls, called(6), ended(6), Finished(reason="done", answer=""))
+    calls = [
+        event
+        for number, command in enumerate(("a", "b", "c", "a", "d", "e"), 1)
+        for event in (called(number, command=command), ended(number, outcome="unknown"))
+    ]
+    progress = after(STARTED, *calls, called(7), ended(7), Finished(reason="done", answer=""))
     line = card("Done.", progress).splitlines()[-1]
     assert line.startswith("-# ❔ Outcome unknown: `")
     assert line.count("`") == 6

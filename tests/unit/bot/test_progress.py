@@ -26,6 +26,7 @@ from agentic.core.events import (
     Todo,
     TodoChanged,
     TurnEnded,
+    WorkspaceRestored,
 )
 from bot.progress import STEPS_KEPT, update_of
 from bot.render import LIMIT, length
@@ -47,6 +48,11 @@ def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> Non
     assert "-# ✖ Ran the tests (`pytest -q`) · exit 1" in progress_text(progress)
     assert "**Using frobnicate**" in progress_text(after(STARTED, called(1, tool="frobnicate")))
     assert "🔧 **Editing** `src/range.py`" in progress_text(after(STARTED, called(1, tool="edit", path="src/range.py")))
+
+
+def test_the_time_before_it_was_gone_on_with_is_not_its_own() -> None:
+    back = WorkspaceRestored(manifest="m", way="rewind", turn=3)
+    assert after(STARTED, REQUESTED, back, REQUESTED, Finished(reason="done", answer="")).seconds == 60
 
 
 @pytest.mark.parametrize(

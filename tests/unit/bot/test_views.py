@@ -28,6 +28,7 @@ from agentic.core.events import (
     Started,
     TurnEnded,
     Usage,
+    WorkspaceRestored,
 )
 from agentic.ports import SessionRow
 from bot import tellings, views
@@ -183,3 +184,13 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
     assert "could not be kept (the disk is full)" in told
     assert told.count("In none of them: what lies in /tmp.") == 1
     assert "There is none" in tellings.checkpoints([])
+
+
+def test_the_time_between_a_position_and_going_on_from_it_is_known() -> None:
+    began = Started(thread="5", task="t", requester=ANN, policy=Policy())
+    back = WorkspaceRestored(manifest="m", way="rewind")
+    assert views.away(logged(began, asked(1))) == 0
+    late = [
+        each.model_copy(update={"at": each.at + timedelta(days=each.seq > 2)}) for each in logged(began, asked(1), back)
+    ]
+    assert views.away(late) == 86_401

@@ -84,9 +84,9 @@ def test_an_unknown_outcome_is_told_to_people() -> None:
     log.finish(1, "unknown")
     log.add(ToolFinished(call="gone", outcome="unknown", preview=""))
     notices = [item.text for item in shown(log) if item.sort == "notice"]
-    assert "while `make deploy` ran" in notices[0]
-    assert "while the tool look ran" in notices[1]
-    assert "while a step ran" in notices[2]
+    assert "`make deploy` was cut off" in notices[0]
+    assert "The tool look was cut off" in notices[1]
+    assert "A step was cut off" in notices[2]
 
 
 def test_a_queued_task_that_a_stop_dropped_is_named() -> None:
