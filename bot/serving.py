@@ -157,6 +157,10 @@ class _Serving:
             key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=acted.text,
             target=item.message, redo=acted.redo, redo_label=acted.label,
         )  # fmt: skip
+        # Who reads the receipt may do the next thing at once.
+        pending = await ground.store.pending(session.thread)
+        session.acting = False
+        session.waits = any(one.id != item.id and (starts(one) or one.sort in ACTS) for one in pending)
         await ground.tell(receipt)
         reach("act.told")
         await ground.store.discard([item.id])

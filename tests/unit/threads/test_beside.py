@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
-from agentic.core.events import Finished, InboxItem, Person, QuotedMessage, Sort, Started
+from agentic.core.events import Finished, InboxItem, OutboxItem, Person, QuotedMessage, Sort, Started
 from agentic.core.execution import Execution
 from agentic.errors import AgenticError
 from agentic.models.scripted import Asked, answer
 from agentic.ports import Answer, Lease, SessionRow
+from agentic.stores.memory import MemoryStore
 from bot.clock import SystemClock
 from bot.crowding import ROOM, Crowd
 from bot.ground import Acted
@@ -267,6 +269,24 @@ async def test_an_act_on_what_was_left_is_done_between_executions_under_the_leas
         await home.say("go on")
         await home.threads.idle("100")
         assert (await home.reasons())[-1] == "done"
+
+
+async def test_who_reads_a_receipt_may_do_the_next_thing_at_once() -> None:
+    class Watched(MemoryStore):
+        states: tuple[str, ...] = ()
+
+        async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
+            if any(one.sort == "receipt" for one in items):
+                self.states = (*self.states, home.threads.state("100"))
+            await super().put_outbox(items)
+
+    store = Watched()
+    async with asyncio.timeout(10), house([FINISH], store=store, acts=Undoing()) as home:
+        await home.say("first")
+        await home.threads.idle("100")
+        await home.threads.deliver(item("undo", message="555"), guild="1")
+        await home.threads.idle("100")
+    assert store.states == ("idle",)
 
 
 def test_a_crowd_counts_what_lies_in_the_inbox_and_what_no_request_has_carried() -> None:
