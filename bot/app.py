@@ -211,7 +211,8 @@ class App:
             await workshop.forget(thread)
 
         bot = create_bot(
-            threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES), options_from(settings, local=guild is not None),
+            threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
+            options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget),
         )  # fmt: skip
         quotes.through(bot.desk)
