@@ -112,5 +112,5 @@ def _told(past: Past, done: WorkspaceRestored, before: Manifest, after: Manifest
     out = [f"{inline(path)} ({why})" for path, why in before.left_out.items() if path not in after.left_out]
     if out:
         more = f" and {len(out) - NAMED} more" if len(out) > NAMED else ""
-        parts.append(f"Not in it: {'; '.join(out[:NAMED])}{more}.")
+        parts.append(f"Not in it, and gone for good: {'; '.join(out[:NAMED])}{more}.")
     return Acted(" ".join(parts), redo=past.execution if done.files else "", label=BUTTON)

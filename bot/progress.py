@@ -108,6 +108,8 @@ class Progress:
     """Why it is paused; None while it is not."""
     crashes: int = 0
     """How often its process ended in the middle of it, where it is left alone for that."""
+    handed_over: bool = False
+    """Its process ended in order, and no other has it yet."""
     owners: int = 0
     cut_off: tuple[str, ...] = ()
     """Files that were changed by what was cut off with an earlier process."""
@@ -163,6 +165,7 @@ class Progress:
         if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
             self.away += max((envelope.at - self.latest).total_seconds(), 0.0)
         self.seq, self.latest = envelope.seq, envelope.at
+        self.handed_over = isinstance(envelope.event, HandedOver)
         if isinstance(envelope.event, InputReceived):
             self._heard(envelope.event)
         match envelope.event:

@@ -117,6 +117,8 @@ def _now(progress: Progress, now: datetime | None) -> str:
         return f"⚠ **Left alone** after {progress.crashes} crashes of the bot · write anything, or ▶, to try once more"
     if progress.asked:
         return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
+    if progress.handed_over:
+        return "⏸ **Interrupted** by a restart of the bot · it goes on by itself"
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"

@@ -63,7 +63,7 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         assert "told in the thread" in (await asked(running, thread, 0)).content
         receipt = await running.says(thread, "The workspace is empty now: 3 files")
         assert "kept as checkpoint `" in receipt.content
-        assert "Not in it: `node_modules`" in receipt.content
+        assert "Not in it, and gone for good: `node_modules`" in receipt.content
         assert names(folder) == set(hidden)
         assert (tmp_path / "outside.txt").read_text() == "stays"
         await running.app.threads.idle(str(thread))

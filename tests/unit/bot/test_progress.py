@@ -16,11 +16,13 @@ from agentic.core.events import (
     Event,
     FileRef,
     Finished,
+    HandedOver,
     InputReceived,
     Intervened,
     ModelAnswered,
     ModelFailed,
     Noted,
+    OwnerChanged,
     Person,
     TextBlock,
     Todo,
@@ -48,6 +50,14 @@ def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> Non
     assert "-# ✖ Ran the tests (`pytest -q`) · exit 1" in progress_text(progress)
     assert "**Using frobnicate**" in progress_text(after(STARTED, called(1, tool="frobnicate")))
     assert "🔧 **Editing** `src/range.py`" in progress_text(after(STARTED, called(1, tool="edit", path="src/range.py")))
+
+
+def test_what_a_restart_interrupts_says_so_until_it_goes_on() -> None:
+    handed = after(STARTED, REQUESTED, HandedOver(worker="w"))
+    assert progress_text(handed).startswith("⏸ **Interrupted** by a restart of the bot · it goes on by itself · turn 3")
+    assert "Interrupted" not in progress_text(
+        after(STARTED, REQUESTED, HandedOver(worker="w"), OwnerChanged(worker="v"))
+    )
 
 
 def test_the_time_before_it_was_gone_on_with_is_not_its_own() -> None:
