@@ -62,6 +62,7 @@ WAITS = (
     "allow it, it goes on by itself."
 )
 REFUSED = "Discord did not take the message in <#{parent}> from which the fork's thread is made, so there is no fork."
+FORK = " (fork)"
 LEFT_OUT = 5
 ENDING_LOOKS = 40
 """So often it is looked whether the copy of an end is there; where the process ended in that moment it never comes."""
@@ -106,7 +107,7 @@ class Forking:
         """Make the fork that the item asks for, once.  Raises ``NotDone``, ``AgenticError`` and ``OSError``."""
         found_ = await self._source(item)
         thread = await self._thread(item, source, found_)
-        title = one_line(f"{source.title} (fork)", 95) or "A fork"
+        title = _title(item, source)
         now = self.clock.now()
         row = SessionRow(thread, item.channel, source.guild, title, now, now, source.confidence, source.settings)
         lease = await take(self.store, self.clock, thread, self.owner)
@@ -164,7 +165,7 @@ class Forking:
         (thread, *_) = await self._delivered(opening.key, item) or [""]
         if not thread:
             raise NotDone(REFUSED.format(parent=item.channel))
-        title = one_line(f"{source.title} (fork)", 95) or "A fork"
+        title = _title(item, source)
         made = OutboxItem(
             key=f"{item.id}.thread", thread=thread, execution="", sort="thread", text=title, target=item.channel
         )
@@ -262,6 +263,11 @@ def _never_kept(wanted: Manifest) -> list[str]:
     """What no copy of a workspace holds, by name."""
     left = [f"{path} ({why})" for path, why in wanted.left_out.items()]
     return left if len(left) <= LEFT_OUT else [*left[:LEFT_OUT], f"{len(left) - LEFT_OUT} more paths of that sort"]
+
+
+def _title(item: InboxItem, source: SessionRow) -> str:
+    """What it is to do, where that was said: forks of one thread are told apart by it."""
+    return f"{one_line(item.text or source.title.removesuffix(FORK) or 'A thread', 95 - len(FORK))}{FORK}"
 
 
 def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:

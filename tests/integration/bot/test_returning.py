@@ -208,6 +208,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         third = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         welcome = await running.says(third, "wrote with it: “read it first”")
         assert "Write what I should do next" not in welcome.content
+        assert [one.name for one in guild.threads() if one.id == third] == ["read it first (fork)"]
         await running.says(third, "Read in the third fork.")
 
         await slash(running, thread, "fork")
