@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -196,12 +197,13 @@ class CatchingUp:
 
         async def one(row: ExecutionRow) -> None:
             async with room:
-                try:
-                    await self._close_running_in(row)
-                except AgenticError as error:
-                    log.warning("thread %s: what was missed there cannot be read: %s", row.thread, error)
-                except Exception:  # of one thread; the others, and what was said elsewhere, are read
-                    log.exception("a fault of ours with what was missed in thread %s", row.thread)
+                for look in (partial(self._close_running_in, row), partial(self._bot.tending.look, row.thread)):
+                    try:
+                        await look()
+                    except AgenticError as error:
+                        log.warning("thread %s: what was missed there cannot be read: %s", row.thread, error)
+                    except Exception:  # of one thread; the others, and what was said elsewhere, are read
+                        log.exception("a fault of ours with what was missed in thread %s", row.thread)
                 self._was_read(row.thread)
 
         for row in rows[:1]:
@@ -213,10 +215,9 @@ class CatchingUp:
         async with asyncio.TaskGroup() as group:
             for row in rows[1:]:
                 group.create_task(one(row))
-        await self._bot.tending.look_all()
 
     async def _close_running_in(self, row: ExecutionRow) -> None:
-        """One thread in which something runs: what was said, and the 🛑 that was given."""
+        """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
         await self._in_lane(row.thread)
         session = await self._bot.store.session(row.thread)
         if self.stops is not None and session is not None:

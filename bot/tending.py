@@ -42,12 +42,12 @@ class Tending:
         self._held: dict[str, str] = {}
         """Threads that are paused here -> the execution and the pause; the same stands in the store."""
 
-    async def look_all(self, guild: int | None = None) -> None:
-        """Look after every thread in which something runs (of one server)."""
+    async def look_all(self, guild: int) -> None:
+        """Look after every thread of a server in which something runs."""
         rows = await self._bot.store.executions(open_only=True)
         for thread in dict.fromkeys([row.thread for row in rows]):
             row = await self._bot.store.session(thread)
-            if row is not None and guild in (None, int(row.guild or 0)):
+            if row is not None and int(row.guild or 0) == guild:
                 await self.look(thread)
 
     async def look(self, thread: str, *, locked: bool | None = None) -> None:

@@ -84,6 +84,7 @@ async def test_a_file_is_posted_with_its_content(bot: ThreadwrightBot) -> None:
 
 async def test_a_file_of_the_workspace_is_attached_to_what_the_outbox_posts(bot: ThreadwrightBot) -> None:
     channel = dpytest.get_config().channels[0]
+    await dpytest.message("hello")  # dpytest has no history of a channel in which nothing was said
     item = OutboxItem(
         key="x1.1.0", thread=str(channel.id), execution="x1", sort="notice", text="see", files=("out/data.csv",)
     )
