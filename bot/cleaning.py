@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentic.core.events import CheckpointSaved, InboxItem, WorkspaceRestored
 from agentic.world.ignore import NAME as IGNORE
-from agentic.world.snapshots import Manifest
+from agentic.world.snapshots import HIDDEN, MADE_AGAIN, Manifest
 from bot import shelf
 from bot.ground import Acted
 from bot.pasts import Past, past_of
@@ -54,7 +54,8 @@ class Cleaning:
         done = past.acts.get(item.id)
         if done is None:
             kept = past.kept.get(item.id) or await self._keep(item, past)
-            problem = await shelf.clear(restoring.workshop.world(thread))
+            spared = _spared(await restoring.snapshots.load(thread, kept))
+            problem = await shelf.clear(restoring.workshop.world(thread), spared)
             done = await self._record(item, past, kept, problem)
         before = await restoring.snapshots.load(thread, done.kept)
         after = await restoring.snapshots.load(thread, done.after) if done.after else Manifest()
@@ -100,6 +101,11 @@ class Cleaning:
         return Acted(f"{words} {FOR_GOOD}")
 
 
+def _spared(before: Manifest) -> list[str]:
+    """What the copy does not hold and nobody can make again stays where it is."""
+    return [path for path, why in before.left_out.items() if why not in (MADE_AGAIN, HIDDEN) and path != IGNORE]
+
+
 def _files(manifest: Manifest) -> list[str]:
     return [path for path, entry in manifest.entries.items() if entry.kind != "dir" and path != IGNORE]
 
@@ -113,4 +119,7 @@ def _told(past: Past, done: WorkspaceRestored, before: Manifest, after: Manifest
     if out:
         more = f" and {len(out) - NAMED} more" if len(out) > NAMED else ""
         parts.append(f"Not in it, and gone for good: {'; '.join(out[:NAMED])}{more}.")
+    if stays := [f"{inline(path)} ({before.left_out[path]})" for path in _spared(before) if path in after.left_out]:
+        more = f" and {len(stays) - NAMED} more" if len(stays) > NAMED else ""
+        parts.append(f"Left where it is, since no copy can hold it: {'; '.join(stays[:NAMED])}{more}.")
     return Acted(" ".join(parts), redo=past.execution if done.files else "", label=BUTTON)

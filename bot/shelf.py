@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -46,13 +46,14 @@ async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
     return PurePosixPath(wanted).name, await world.get_file(wanted, cap)
 
 
-async def clear(world: RealWorld) -> str:
-    """Delete everything but ``.aiignore`` and what it hides; '' or what went wrong."""
-    result = await world.exec(clearing(world.hidden()), timeout=CLEAN_SECONDS, by="a person")
+async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
+    """Delete everything but ``.aiignore``, what it hides and what is ``spared``; '' or what went wrong."""
+    result = await world.exec(clearing((*world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
     left = await look(world)
-    kept = [name for name, _ in left.files if name != IGNORE]
+    stays = {IGNORE, *spared}
+    kept = [name for name, _ in left.files if not stays & {name, *map(str, PurePosixPath(name).parents)}]
     return f"{len(kept)} files could not be deleted, such as {kept[0]}" if kept else ""
 
 

@@ -11,8 +11,11 @@ from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.restoring import Restored
 from agentic.world.snapshots.store import SnapshotLimits, SnapshotLost, Snapshots
 from agentic.world.snapshots.undoing import Plan, changed_units, plan_undo, unexplained, unit_of
+from agentic.world.snapshots.walking import HIDDEN, MADE_AGAIN
 
 __all__ = [
+    "HIDDEN",
+    "MADE_AGAIN",
     "Entry",
     "Manifest",
     "Plan",

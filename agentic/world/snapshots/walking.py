@@ -22,6 +22,8 @@ CACHES = frozenset(
     {"node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
 """Folders that are made again rather than put back; known by name alone, so that no file in one decides about it."""
+MADE_AGAIN = "caches and installed packages are not kept"
+HIDDEN = "it is hidden by .aiignore"
 MAX_DEPTH = 64
 GRAIN_NS = 20_000_000
 BLOCK = 1 << 20
@@ -107,7 +109,7 @@ class Walk:
 
     def _entry(self, parent: int, name: str, path: str, status: os.stat_result, depth: int) -> None:
         if path in self.hidden:
-            self._left_out[path] = "it is hidden by .aiignore"
+            self._left_out[path] = HIDDEN
         elif self._owner not in (None, status.st_uid):
             self._left_out[path] = "it belongs to somebody else"
         elif stat.S_ISDIR(status.st_mode):
@@ -121,7 +123,7 @@ class Walk:
 
     def _below(self, parent: int, name: str, path: str, status: os.stat_result, depth: int) -> None:
         if name in CACHES:
-            self._left_out[path] = "caches and installed packages are not kept"
+            self._left_out[path] = MADE_AGAIN
         elif (status.st_dev, status.st_ino) in self.avoided:
             self._left_out[path] = "Threadwright keeps its own state there"
         elif depth >= MAX_DEPTH:

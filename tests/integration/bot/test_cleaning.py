@@ -15,7 +15,7 @@ from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 MADE = (
     "ln -s {outside} link; mkdir -p src/.git private node_modules; echo 1 > src/.git/config; "
-    "echo 2 > '-rf * $(touch x)'; echo > node_modules/m.js"
+    "echo 2 > '-rf * $(touch x)'; echo > node_modules/m.js; mkfifo pipe"
 )
 
 
@@ -64,7 +64,8 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         receipt = await running.says(thread, "The workspace is empty now: 3 files")
         assert "kept as checkpoint `" in receipt.content
         assert "Not in it, and gone for good: `node_modules`" in receipt.content
-        assert names(folder) == set(hidden)
+        assert "Left where it is, since no copy can hold it: `pipe`" in receipt.content
+        assert names(folder) == {*hidden, "pipe"}
         assert (tmp_path / "outside.txt").read_text() == "stays"
         await running.app.threads.idle(str(thread))
         assert await running.app.store.pending(str(thread)) == []
