@@ -188,6 +188,7 @@ async def test_f92_many_executions_one_after_the_other_leave_nothing_behind(
     )
     more = {name for name, count in made[-1].items() if count - made[third][name] >= (BATCHES - third - 1) * BATCH}
     assert more <= KNOWN, {name: [one[name] for one in made] for name in more - KNOWN}
-    assert tasks <= 2, seen
-    assert descriptors <= 2, seen
+    leaked = third * BATCH  # by which a third differs where one is left behind by each; pools fill up by a few
+    assert tasks < leaked / 2, seen
+    assert descriptors < leaked / 2, seen
     assert memory <= 12, seen

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+
+import pytest
 
 from agentic.core.events import InboxItem, WorkspaceRestored
 from agentic.models.endpoint import ScriptedEndpoint
@@ -17,6 +20,14 @@ MADE = (
     "ln -s {outside} link; mkdir -p src/.git private node_modules; echo 1 > src/.git/config; "
     "echo 2 > '-rf * $(touch x)'; echo > node_modules/m.js; mkfifo pipe"
 )
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    """Cleaning goes through a sandbox, which ends with the test."""
+    made = Scene(tmp_path)
+    yield made
+    await made.workshop.sandboxes.close()
 
 
 def names(folder: Path) -> set[str]:
@@ -83,8 +94,7 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         assert "deleted all files of the workspace" not in endpoint.requests[-1].text(), "it was put back"
 
 
-async def test_cleaning_again_after_a_crash_changes_nothing_more(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+async def test_cleaning_again_after_a_crash_changes_nothing_more(scene: Scene) -> None:
     cleaning = scene.acts.cleaning
     await scene.executed("one", ("a.txt", "1"), ("b.txt", "2"))
     wish = item()
@@ -104,8 +114,7 @@ async def test_cleaning_again_after_a_crash_changes_nothing_more(tmp_path: Path)
     assert [one.kept for one in restored] == [kept]
 
 
-async def test_where_no_copy_can_be_kept_nothing_is_deleted_unless_a_person_says_so(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+async def test_where_no_copy_can_be_kept_nothing_is_deleted_unless_a_person_says_so(scene: Scene) -> None:
     (scene.files / "a.txt").write_text("1")
     lease = await scene.store.acquire("100", "test")
     assert lease is not None
