@@ -131,8 +131,11 @@ class Process:
         """As by SIGTERM: take nothing more in, end what runs, then go."""
         self.closing = True
         self.world.guild.ears.pop(self.name, None)
-        await self.begin(self.threads.close(), "end")
-        self.kill()
+        end = self.begin(self.threads.close(), "end")
+        while not end.done() and not self.life.dead:  # it may die while it ends, and then it ends no more
+            await asyncio.wait((end,), timeout=0.5)
+        if not self.life.dead:
+            self.kill()
 
     # --- what it is made of -------------------------------------------------------------------------------------
 
