@@ -35,6 +35,8 @@ FIRST_SECONDS = 20.0
 """So long what was running waits for what was said meanwhile while nothing can be read; then it goes on."""
 LEAD_SECONDS = 3.0
 """So long the other threads leave the processor to the first one, whose model's library may still be loading."""
+TAKE_UP_SECONDS = 3.0
+"""So long a start takes at most until each session works on what it left open."""
 AGAIN = (5.0, 20.0, 60.0)
 """A channel that could not be read is tried again after so many seconds."""
 AT_ONCE = 8
@@ -197,7 +199,7 @@ class CatchingUp:
 
         async def one(row: ExecutionRow) -> None:
             async with room:
-                for look in (partial(self._close_running_in, row), partial(self._bot.tending.look, row.thread)):
+                for look in (partial(self._close_running_in, row), partial(self._look_after, row.thread)):
                     try:
                         await look()
                     except AgenticError as error:
@@ -222,6 +224,14 @@ class CatchingUp:
         session = await self._bot.store.session(row.thread)
         if self.stops is not None and session is not None:
             await self.stops(row, session, await self._message_of(row))
+
+    async def _look_after(self, thread: str) -> None:
+        """Whether the bot can be heard there, as soon as what runs there was taken up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TAKE_UP_SECONDS):
+                while self._bot.conversation.state(thread) == "idle":  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+        await self._bot.tending.look(thread)
 
     def _now_unread(self, threads: Sequence[str]) -> None:
         """These have to be read, and no others; whoever waits for one since an earlier session goes on waiting."""

@@ -272,6 +272,8 @@ class Desk:
     async def _judged(
         self, urgency: Urgency, act: Act[T], channel: str = "", route: str = "", within: float | None = None
     ) -> T:
+        if self._client.user is None:
+            raise Held("the bot is not connected to Discord yet", 2.0)
         try:
             return await self._sender.send(urgency, act, lane=channel, route=route, within=within)
         except Crowded as crowded:

@@ -127,6 +127,8 @@ class _Serving:
             else:
                 session.requester = work.author.id
                 await unless(session.halt, self._learned())
+                if self._ground.missed is not None:  # what an earlier process took in waits until this one is connected
+                    await unless(session.halt, self._ground.missed(session.thread))
             await self._hold(session.execution, work)
         except Halted as halted:
             session.execution = ""
