@@ -144,7 +144,7 @@ class _Measured(io.RawIOBase):
 
 def read(archive: Path, into: Into | None = None, told: Told = lambda _: None) -> Contents:
     """Read an archive to its end and hold every member against its hash.  Raises ``ArchiveRefused`` and ``OSError``."""
-    with _plainly(archive), archive.open("rb") as raw, tarfile.open(fileobj=raw, mode="r|gz") as tar:
+    with _plainly(archive), gzip.open(archive, "rb") as raw, tarfile.open(fileobj=raw, mode="r|") as tar:
         members = iter(tar)
         first = next(members, None)
         if first is None or first.name != FIRST:
@@ -158,6 +158,8 @@ def read(archive: Path, into: Into | None = None, told: Told = lambda _: None) -
                 promised = _listed(tar, member)
             else:
                 _take(tar, member, contents, into, told)
+        while raw.read(1 << 20):  # to the checksum of the whole, behind the last file
+            pass
     if promised is None:
         raise ArchiveRefused(f"{archive} is not whole: its end is missing. Take another backup.")
     _compare(archive, contents, promised)

@@ -81,11 +81,16 @@ async def test_f82_a_checkpoint_that_fails_loses_nothing(tmp_path: Path) -> None
     with failing_disk() as disk:
         async with sqlite(tmp_path) as store:
             lease = await begin(store)
+            reader = apsw.Connection(str(tmp_path / "threadwright.db"))
+            reader.execute(
+                "BEGIN; SELECT count(*) FROM events"
+            ).fetchall()  # while it reads, the log is not copied away
             kept = 1
             for _ in range(40):
                 await store.append("x1", kept, lease, envelopes("x1", lease, kept, notes(10, 5_000)))
                 kept += 10
             disk.arm(apsw.FullError, 1)
+            reader.close()
         assert disk.failed > 0, "closing copies the log into the database"
     async with sqlite(tmp_path) as store:
         assert len(await log_of(store, "x1")) == kept
