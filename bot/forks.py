@@ -14,6 +14,11 @@ from agentic.world.snapshots import SnapshotLost
 from bot.forking import Forking
 from bot.restoring import NotDone
 
+BROKEN = (
+    "The fork could not be completed because of a fault on my side. Nothing here was changed; I take it up again by myself "
+    "at my next start."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +55,18 @@ class Forks:
             await forking.store.discard([item.id])
         except Exception:
             log.exception("fork %s is not complete; it is taken up again at the next start", item.id)
+            await _told(forking, item)
+
+
+async def _told(forking: Forking, item: InboxItem) -> None:
+    """Who asked is not left waiting for it; where even that cannot be kept, the log says so."""
+    notice = OutboxItem(
+        key=f"{item.id}.broken", thread=item.thread, execution="", sort="notice", text=BROKEN, target=item.message, notify=True
+    )  # fmt: skip
+    try:
+        await forking.tell(notice)
+    except StoreError as error:
+        log.error("and it could not be told in thread %s: %s", item.thread, error)
 
 
 async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:

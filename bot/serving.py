@@ -127,8 +127,7 @@ class _Serving:
             else:
                 session.requester = work.author.id
                 await unless(session.halt, self._learned())
-                if self._ground.missed is not None:  # what an earlier process took in waits until this one is connected
-                    await unless(session.halt, self._ground.missed(session.thread))
+                await self._caught_up()
             await self._hold(session.execution, work)
         except Halted as halted:
             session.execution = ""
@@ -231,9 +230,13 @@ class _Serving:
             session.asked(folded.question.question)
         session.paused = folded.paused.author.id if folded.paused is not None else ""
         session.left_alone = folded.quarantined is not None
+        with contextlib.suppress(Halted):
+            await self._caught_up()
+
+    async def _caught_up(self) -> None:
+        """What an earlier process left waits until this one is connected, and has read what was said meanwhile."""
         if self._ground.missed is not None:
-            with contextlib.suppress(Halted):
-                await unless(session.halt, self._ground.missed(session.thread))
+            await unless(self._session.halt, self._ground.missed(self._session.thread))
 
     async def _run(self, lease: Lease, execution: str, work: InboxItem | str) -> Execution:
         session, ground = self._session, self._ground
