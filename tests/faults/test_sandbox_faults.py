@@ -84,13 +84,18 @@ async def test_f62_a_link_inside_the_workspace_is_followed(sandbox: Sandbox) -> 
 
 
 async def test_f62_a_folder_swapped_for_a_link_during_the_call_never_leads_outside(ground: Ground) -> None:
-    """Thousands of reads and writes race with a command that swaps a folder for a link to the home folder."""
+    """Thousands of reads and writes race with a command that swaps a folder for a link to the home folder.
+
+    The swap is one exchange: were there a moment without ``d``, a write would make it anew and end the race.
+    """
     swap = (
-        "import os, time\nwhile True:\n os.rename('d', 'real'); os.symlink('/home/agent', 'd'); time.sleep(0.0001); "
-        "os.unlink('d'); os.rename('real', 'd'); time.sleep(0.0001)"
+        "import ctypes, time\nexchange = ctypes.CDLL(None, use_errno=True).renameat2\n"
+        "while exchange(-100, b'd', -100, b'link', 2) == 0:\n time.sleep(0.0001)\nprint(ctypes.get_errno())"
     )
     async with ground.open() as sandbox:
-        await sandbox.exec("echo outside > /home/agent/secret; mkdir d; echo inside > d/secret", timeout=10)
+        await sandbox.exec(
+            "echo outside > /home/agent/secret; mkdir d; echo inside > d/secret; ln -s /home/agent link", timeout=10
+        )
         number = await sandbox.start(["python3", "-c", swap])
         seen: set[bytes | str] = set()
         for round_ in range(400):
