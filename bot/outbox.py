@@ -170,7 +170,7 @@ class Outbox:
             plain = self._composer.as_file(item)
             bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + GENERATIONS})
             try:
-                return await self._post_parts(bare, plain)
+                return await self._in_thread(item, lambda: self._post_parts(bare, plain))
             except Unfit as again:
                 return await self._left_out(item, again)
 

@@ -15,7 +15,7 @@ KINDS = (
     "store_down", "store_slow", "gateway_gap", "rights_lost", "discord_down", "thread_archived", "message_deleted",
     "sandbox_lost", "sandbox_unavailable", "provider_down", "long_outage",
 )  # fmt: skip
-WEIGHTS = (7, 22, 9, 9, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7)
+WEIGHTS = (8, 22, 9, 9, 7, 8, 7, 9, 9, 8, 11, 11, 9, 9, 7, 7, 8, 10)
 WHERE = (
     *("", ""), *("after shell ran",) * 4, "after the request to post", "append", "put", "delivered",
 )  # fmt: skip

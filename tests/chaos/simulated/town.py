@@ -17,7 +17,7 @@ CANARY = "xoxb-7719-canary-4411-of-the-simulation"
 """A secret of the process; it must never be read in Discord."""
 
 SEAMS = {
-    "store_answer_lost": 0.0008,
+    "store_answer_lost": 0.0012,
     "rest_limited": 0.006,
     "rest_503": 0.008,
     "rest_reset": 0.008,
@@ -28,11 +28,11 @@ SEAMS = {
     "gateway_twice": 0.05,
     "model_unavailable": 0.006,
     "model_limited": 0.006,
-    "model_stalls": 0.005,
+    "model_stalls": 0.006,
     "model_key_refused": 0.005,
-    "model_quota": 0.005,
+    "model_quota": 0.007,
     "model_overflow": 0.005,
-    "model_filtered": 0.005,
+    "model_filtered": 0.007,
     "model_bad_request": 0.005,
     "sandbox_late": 0.03,
     "checkpoint_fails": 0.02,

@@ -8,6 +8,7 @@ import pytest
 
 from agentic.core.events import OutboxItem
 from agentic.errors import StoreUnavailable
+from agentic.ports import SessionRow
 from agentic.stores.memory import MemoryStore
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, RateLimited, Refused, Reset, Rule
@@ -189,6 +190,17 @@ async def test_content_that_discord_takes_in_no_form_holds_up_nothing_that_follo
     await put(scenery, notice(thread, 2, "what follows"))
     await scenery.says(thread, "what follows")
     await scenery.until_delivered()
+
+
+async def test_what_is_sent_as_a_file_makes_its_thread_too(scenery: Scenery) -> None:
+    task = await scenery.guild.post(scenery.general, "go")
+    await scenery.store.save_session(
+        SessionRow(thread=str(task.id), channel=str(scenery.general), guild=str(scenery.guild.guild_id), title="go")
+    )
+    scenery.guild.misbehave(Rule(f"POST */{task.id}/messages", Refused(400, 50035, "Invalid Form Body")))
+    await put(scenery, notice(task.id, 1, "odd"))
+    message = await scenery.says(task.id, "in the file")
+    assert scenery.guild.file(message.attachments[0].id) == b"odd"
 
 
 def test_a_nonce_is_the_same_whenever_it_is_made_and_fits() -> None:
