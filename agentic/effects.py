@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from agentic.core.actions import Checkpoint, Inspect, Think
+from agentic.core.actions import Checkpoint, Consult, Inspect, Think
 from agentic.core.conversation import Prompt
 from agentic.core.events import (
     Asked,
@@ -20,9 +20,11 @@ from agentic.core.events import (
     Gated,
     ModelAnswered,
     ModelFailed,
+    ModelRequested,
     Moment,
     Option,
     Part,
+    Segments,
     ToolFinished,
     ToolStarted,
     WorkspaceFound,
@@ -50,8 +52,22 @@ def answered(request: str, answer: Answer) -> ModelAnswered:
     )
 
 
+def requested(request: str, action: Think | Consult, segments: Segments, price: float | None) -> ModelRequested:
+    """The intent of a request, with what it may cost at most."""
+    return ModelRequested(
+        request=request,
+        turn=action.turn,
+        purpose=action.purpose,
+        attempt=action.attempt,
+        tier=action.tier,
+        model=action.model,
+        segments=segments,
+        reserved_usd=price or 0.0,
+    )
+
+
 async def asked_model(
-    model: LanguageModel, request: str, action: Think, prompt: Prompt, on_text: Callable[[str], None] | None
+    model: LanguageModel, request: str, action: Think | Consult, prompt: Prompt, on_text: Callable[[str], None] | None
 ) -> ModelAnswered | ModelFailed:
     """Ask once; a provider's failure is an event as an answer is."""
     try:

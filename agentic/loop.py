@@ -15,7 +15,20 @@ from typing import Any, assert_never
 
 from agentic import effects
 from agentic.beginning import taken_up
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, Timer, UseTools, Wait
+from agentic.core.actions import (
+    Action,
+    Ask,
+    Cancel,
+    Checkpoint,
+    Consult,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    Timer,
+    UseTools,
+    Wait,
+)
 from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
@@ -25,14 +38,12 @@ from agentic.core.events import (
     DeadlinePassed,
     Finished,
     HandedOver,
-    ModelRequested,
     Perceived,
     Started,
     ToolFinished,
 )
 from agentic.core.execution import Call, Execution
 from agentic.core.identity import batch_id, question_id, request_id
-from agentic.core.prompt import build_prompt
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
 from agentic.errors import SandboxUnavailable
@@ -40,7 +51,7 @@ from agentic.leaving import Leaving
 from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.recording import Recorder
-from agentic.segments import SegmentKeeper
+from agentic.segments import SegmentKeeper, prompt_for
 from agentic.surveying import Survey
 
 PERCEIVE_SECONDS = 5.0
@@ -120,8 +131,8 @@ class _Running:
                 self._recorder.note(*events)
             case Ask(asked):
                 self._recorder.note(asked)
-            case Think():
-                await self._think(action)
+            case Think() | Consult():
+                await self._ask(action)
             case UseTools(calls):
                 await self._use_tools(calls)
             case Checkpoint() | Inspect():
@@ -142,8 +153,6 @@ class _Running:
         if await late_to_end((*own, *self._looks, *self._effects.values())):
             await settled(self._toolbox)
 
-    # --- steps ------------------------------------------------------------------------------------------------
-
     async def _begin(self, started: Started | None) -> None:
         await self._recorder.load()
         new = started if self._execution.started is None else None
@@ -162,30 +171,22 @@ class _Running:
             self._recorder.note(received(item), taken=item.id)
         await self._recorder.commit()
 
-    async def _think(self, action: Think) -> None:
-        perceived = await self._perceive()
+    async def _ask(self, action: Think | Consult) -> None:
+        perceived = await self._perceive() if isinstance(action, Think) else None
         if self._doorbell.is_set():
             return  # what came in meanwhile is decided on first
         if perceived is not None:
             self._recorder.note(perceived)
         request = request_id(self._execution.id, self._execution.seq + 1)
-        segments, blobs = self._segments.of(self._execution, self._toolbox.specs)
-        size = self._segments.characters // 4
-        requested = ModelRequested(
-            request=request,
-            turn=action.turn,
-            attempt=action.attempt,
-            tier=action.tier,
-            model=action.model,
-            segments=segments,
-            reserved_usd=self._loop.model.price(action.model, size, action.max_tokens) or 0.0,
-        )
+        segments, blobs = self._segments.of(self._execution, self._toolbox.specs, action.purpose)
+        price = self._loop.model.price(action.model, self._segments.characters // 4, action.max_tokens)
+        requested = effects.requested(request, action, segments, price)
         refused = await self._purse.refusal(self._execution, requested, self._loop.clock.now())
         if refused is not None:
             self._recorder.note(refused)
             return
         self._recorder.note(requested, blobs=blobs)
-        prompt = build_prompt(self._execution, self._execution.mind.perceived, self._toolbox.specs)
+        prompt = prompt_for(self._execution, self._toolbox.specs, action.purpose)
         await self._recorder.commit()
         self._start(request, self._ask_model(request, action, prompt))
 
@@ -304,8 +305,6 @@ class _Running:
             await settled(self._toolbox)
         self._recorder.note(finished)
 
-    # --- effects ----------------------------------------------------------------------------------------------
-
     def _start(self, ref: str, effect: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(effect, name=f"{self._execution.id} {ref}")
         self._effects[ref] = task
@@ -331,8 +330,8 @@ class _Running:
             await self._recorder.commit()
             raise self._bug
 
-    async def _ask_model(self, request: str, action: Think, prompt: Prompt) -> None:
-        on_text = self._recorder.streamed if self._loop.sinks else None
+    async def _ask_model(self, request: str, action: Think | Consult, prompt: Prompt) -> None:
+        on_text = self._recorder.streamed if self._loop.sinks and isinstance(action, Think) else None
         came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text)
         if request in self._effects:
             self._recorder.note(came_to)

@@ -26,6 +26,7 @@ from agentic.core.events import (
     Reported,
     StaleFile,
     StopReason,
+    StrongerWanted,
     TodoChanged,
     Usage,
 )
@@ -118,7 +119,7 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | TodoChanged | CommitCreated
+CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | CommitCreated
 """What a tool may record beside its result."""
 
 

@@ -10,12 +10,20 @@ import hashlib
 
 import orjson
 
-from agentic.core.conversation import Message, ToolSpec
-from agentic.core.events import Segments
+from agentic.core.consulting import prompt_of
+from agentic.core.conversation import Message, Prompt, ToolSpec
+from agentic.core.events import Purpose, Segments
 from agentic.core.execution import Execution
 from agentic.core.prompt import build_prompt
 from agentic.core.telling import pending_message
 from agentic.effects import Blob, blob
+
+
+def prompt_for(execution: Execution, specs: tuple[ToolSpec, ...], purpose: Purpose = "turn") -> Prompt:
+    """What is sent: a turn, or what is asked beside the turns."""
+    if purpose == "turn":
+        return build_prompt(execution, execution.mind.perceived, specs)
+    return prompt_of(execution, purpose, specs)
 
 
 class SegmentKeeper:
@@ -31,12 +39,14 @@ class SegmentKeeper:
         self._texts: dict[str, Blob] = {}
         self._tools: tuple[tuple[ToolSpec, ...], Blob] | None = None
 
-    def of(self, execution: Execution, specs: tuple[ToolSpec, ...]) -> tuple[Segments, list[Blob]]:
+    def of(
+        self, execution: Execution, specs: tuple[ToolSpec, ...], purpose: Purpose = "turn"
+    ) -> tuple[Segments, list[Blob]]:
         """The segments of the next request, and the blobs that are not stored yet."""
-        prompt = build_prompt(execution, execution.mind.perceived, specs)
+        prompt = prompt_for(execution, specs, purpose)
         system = self._text(prompt.system)
         tools = self._tools_blob(prompt.tools)
-        pending = pending_message(execution)
+        pending = pending_message(execution) if purpose == "turn" else None
         self._chain_up((*prompt.messages, pending) if pending else prompt.messages)
         self.characters = system[0].size + tools[0].size + self._history_characters + len(prompt.tail)
         fresh = [stored for stored in (system, tools) if stored[0].sha not in self._stored]

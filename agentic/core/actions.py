@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentic.core.events import Asked, Event, Finished, Moment
+from agentic.core.events import Asked, Event, Finished, Moment, Purpose
 from agentic.core.execution import Call
 
-__all__ = ["Action", "Ask", "Cancel", "Checkpoint", "Finish", "Inspect", "Record", "Think", "Timer", "UseTools", "Wait"]
+__all__ = [
+    "Action", "Ask", "Cancel", "Checkpoint", "Consult", "Finish", "Inspect", "Record", "Think", "Timer", "UseTools", "Wait",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,20 @@ class Think:
     attempt: int
     max_tokens: int
     seconds: float
+    purpose: Purpose = "turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Consult:
+    """Ask a model something beside the turns; it is asked once, and a failure of it blocks nothing."""
+
+    purpose: Purpose
+    turn: int
+    tier: int
+    model: str
+    max_tokens: int
+    seconds: float
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +108,4 @@ class Finish:
     finished: Finished
 
 
-Action = Think | UseTools | Checkpoint | Inspect | Ask | Cancel | Record | Wait | Finish
+Action = Think | Consult | UseTools | Checkpoint | Inspect | Ask | Cancel | Record | Wait | Finish

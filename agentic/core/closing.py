@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
+from agentic.core.actions import Action, Cancel, Finish, Record, Wait
 from agentic.core.completion import changed_files, contradicted, finished_by, judged_claims
-from agentic.core.events import BudgetRefused, Claim, Event, Finished, ModelFailed, Reason, ToolFinished
+from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
 from agentic.core.execution import Call, Execution
-
-
-def over_budget(execution: Execution) -> bool:
-    """Tokens or dollars have reached their cap, or there was no room for a request in one that executions share."""
-    policy, caps, spent = execution.policy, execution.caps, execution.spent
-    if execution.refused is not None:
-        return True
-    return spent.tokens >= policy.max_tokens + caps.tokens or spent.usd >= policy.max_usd + caps.usd
 
 
 def stopped(execution: Execution) -> Finished:
     """The end after a stop."""
     who = execution.stopping.author.name if execution.stopping else "a person"
-    return _end(execution, "stopped", f"Stopped by {who}. Nothing of it runs any more.")
+    return ended_for(execution, "stopped", f"Stopped by {who}. Nothing of it runs any more.")
 
 
 def withdrawn(execution: Execution) -> Finished:
     """The end of a task whose message was deleted before anything had been done."""
-    return _end(
+    return ended_for(
         execution, "cancelled", "The message with this task was deleted before I had done anything, so I dropped it."
     )
-
-
-def out_of_minutes(execution: Execution) -> Finished:
-    """The end at the wall-time cap."""
-    minutes = execution.policy.max_minutes + execution.caps.minutes
-    return _end(execution, "budget", f"I stopped: the {minutes:g} minutes for this task are used up.")
-
-
-def out_of_budget(execution: Execution) -> Finished:
-    """The end at the cap on tokens or money."""
-    policy, caps, spent = execution.policy, execution.caps, execution.spent
-    if execution.refused is not None:
-        return _end(execution, "budget", _shared(execution, execution.refused))
-    if spent.usd >= policy.max_usd + caps.usd:
-        return _end(execution, "budget", f"I stopped: the budget of {_dollars(policy.max_usd + caps.usd)} is used up.")
-    return _end(execution, "budget", f"I stopped: the budget of {policy.max_tokens + caps.tokens:,} tokens is used up.")
 
 
 def at_limit(execution: Execution) -> Finished:
     """The end at the turn limit."""
     turns = "1 turn" if execution.turn_limit == 1 else f"{execution.turn_limit} turns"
-    return _end(execution, "limit", f"I stopped at the limit of {turns} before I was done.")
+    return ended_for(execution, "limit", f"I stopped at the limit of {turns} before I was done.")
 
 
 def stuck(execution: Execution, trigger: str) -> Finished:
     """The end when no stronger model and no person can help."""
-    return _end(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
+    return ended_for(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
 
 
 def stopped_here(execution: Execution) -> Finished:
     """The end that a person chose when it was stuck."""
-    return _end(
+    return ended_for(
         execution, "stuck", "I was stuck and had no stronger model to hand over to, so this ends here, as you chose."
     )
 
@@ -76,7 +53,7 @@ def completed(execution: Execution) -> Finished | None:
         shown = completion.files or changed_files(execution.deeds)
         return _ended(execution, reason, completion.answer or turn.text, claims=claims, files=shown)
     if turn.stop == "filtered":
-        return _end(execution, "failed", "The model's provider refused to answer because of its content rules.")
+        return ended_for(execution, "failed", "The model's provider refused to answer because of its content rules.")
     if turn.calls or not turn.text or turn.stop == "length":
         return None
     if execution.talk:
@@ -85,6 +62,20 @@ def completed(execution: Execution) -> Finished | None:
         claim = Claim(text="This answer was given without calling finish.", note="no evidence was given")
         return _ended(execution, "done", turn.text, claims=(claim,), files=changed_files(execution.deeds))
     return None
+
+
+def close(execution: Execution, ended: Finished, reason: str) -> Action:
+    """End what runs, then give every open call its result, then finish."""
+    running = [call.id for call in execution.calls_in_flight]
+    if execution.request_in_flight is not None:
+        running.append(execution.request_in_flight.id)
+    fresh = tuple(ref for ref in running if ref not in execution.cancelled)
+    if fresh:
+        return Cancel(fresh, reason)
+    if running:
+        return Wait()
+    closed = results_of_open(execution, reason)
+    return Record(closed) if closed else Finish(ended)
 
 
 def refused(execution: Execution, call: Call) -> ToolFinished | None:
@@ -133,28 +124,8 @@ def unseen(execution: Execution) -> str:
     return " What was written last did not reach me any more; write it again if it still matters."
 
 
-def _shared(execution: Execution, refused: BudgetRefused) -> str:
-    """Which cap it is, what is left of it, and what can be done."""
-    whose = {"person": f"for {execution.requester.name}", "guild": "for this server", "bot": "for this bot"}
-    budget = f"today's budget of {_dollars(refused.cap_usd)} {whose[refused.whose]}"
-    left = refused.cap_usd - refused.spent_usd
-    why = f"{budget} is used up."
-    if left > 0:
-        why = (
-            f"of {budget} only {_dollars(left)} is left, counting what other tasks have set aside, "
-            f"and my next step may cost {_dollars(refused.needed_usd)}."
-        )
-    return (
-        f"I stopped: {why} It begins anew at 00:00 UTC; then write the task again. "
-        "Who runs the bot can set a higher one."
-    )
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.6f}".rstrip("0")
-
-
-def _end(execution: Execution, reason: Reason, answer: str) -> Finished:
+def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:
+    """An end that nothing proves, with the last words of the model."""
     answer += unseen(execution)
     said = execution.turn.text.strip()
     if said:

@@ -11,13 +11,16 @@ from collections.abc import Callable
 
 from agentic.core import approvals as approving
 from agentic.core import asking, checkpoints, closing, completion, confidence, escalation, failing, owning
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
-from agentic.core.events import Escalated, Finished, Intervened, ModelFailed, Quarantined, ToolFinished, TurnEnded
+from agentic.core.actions import Action, Ask, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
+from agentic.core.budgeting import budget, limit, out_of_time
+from agentic.core.compacting import compact
+from agentic.core.escalation import escalate
+from agentic.core.events import ModelFailed, Quarantined, ToolFinished, TurnEnded
 from agentic.core.execution import Call, Execution
-from agentic.core.interventions import INTERVENTIONS
-from agentic.core.triage import triage
+from agentic.core.interventions import intervene
+from agentic.core.triage import untriaged
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Recorded in each log, so that ``verifying`` knows which logs these rules can judge.  Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
 
@@ -40,21 +43,14 @@ def stopping(execution: Execution) -> Action | None:
     """A stop ends what runs, gives every open call its result, and then the execution."""
     if execution.stopping is None:
         return None
-    return _close(execution, closing.stopped(execution), f"stopped by {execution.stopping.author.name}")
+    return closing.close(execution, closing.stopped(execution), f"stopped by {execution.stopping.author.name}")
 
 
 def withdrawn(execution: Execution) -> Action | None:
     """The task's message was deleted before anything had been done: nothing is."""
     if execution.withdrawn is None:
         return None
-    return _close(execution, closing.withdrawn(execution), "its message was deleted")
-
-
-def out_of_time(execution: Execution) -> Action | None:
-    """The wall-time cap ends the execution, also in the middle of an effect."""
-    if not execution.spent.minutes_passed:
-        return None
-    return _close(execution, closing.out_of_minutes(execution), "the time is used up")
+    return closing.close(execution, closing.withdrawn(execution), "its message was deleted")
 
 
 def quarantine(execution: Execution) -> Action | None:
@@ -106,13 +102,6 @@ def in_flight(execution: Execution) -> Action | None:
     if execution.request_in_flight is None and not execution.calls_in_flight:
         return None
     return Wait(failing.standing_timers(execution))
-
-
-def budget(execution: Execution) -> Action | None:
-    """Tokens or money are used up: end visibly."""
-    if not closing.over_budget(execution):
-        return None
-    return _close(execution, closing.out_of_budget(execution), "the budget is used up")
 
 
 def checkpoint(execution: Execution) -> Action | None:
@@ -177,15 +166,6 @@ def decided(execution: Execution) -> Action | None:
     return Record(asking.granted(execution))
 
 
-def untriaged(execution: Execution) -> Action | None:
-    """Talk or task comes first; what derives from it waits for it.  Talk that goes on becomes a task."""
-    if execution.triage is None:
-        return Record((triage(execution.started),)) if execution.started else None
-    if execution.talk and execution.told.unseen:
-        return Record((execution.triage.model_copy(update={"talk": False, "complexity": "medium"}),))
-    return None
-
-
 def model_failed(execution: Execution) -> Action | None:
     """Another model of the tier at once, then later, then a visible end."""
     if failing.is_final(execution):
@@ -200,39 +180,6 @@ def completed(execution: Execution) -> Action | None:
         return None
     ended = closing.completed(execution)
     return Finish(ended) if ended is not None else None
-
-
-def limit(execution: Execution) -> Action | None:
-    """At the turn limit the person is asked to extend it; it is never extended by itself."""
-    if execution.turn.number < execution.turn_limit or not execution.turn.ended:
-        return None
-    if execution.attended:
-        return Ask(asking.extension(execution))
-    return Finish(closing.at_limit(execution))
-
-
-def escalate(execution: Execution) -> Action | None:
-    """Stuck: a stronger model; at the top the person; where nobody can answer, the end."""
-    trigger = escalation.trigger(execution)
-    if not trigger or not execution.turn.ended:
-        return None
-    higher = escalation.next_tier(execution)
-    if higher is not None:
-        return Record((Escalated(from_tier=execution.tier, to_tier=higher, trigger=trigger),))
-    if execution.attended:
-        return Ask(asking.stuck(execution, trigger))
-    return Finish(closing.stuck(execution, trigger))
-
-
-def intervene(execution: Execution) -> Action | None:
-    """One nudge a turn, where one applies."""
-    if not execution.turn.ended or execution.turn.intervened:
-        return None
-    for name, intervention in INTERVENTIONS:
-        text = intervention(execution)
-        if text:
-            return Record((Intervened(rule=name, text=text),))
-    return None
 
 
 def think(execution: Execution) -> Action:
@@ -274,22 +221,9 @@ RULES: tuple[Rule, ...] = (
     limit,
     escalate,
     intervene,
+    compact,
 )
 """The order of events.md; ``think`` comes last, where no rule answers."""
-
-
-def _close(execution: Execution, ended: Finished, reason: str) -> Action:
-    """End what runs, then give every open call its result, then finish."""
-    running = [call.id for call in execution.calls_in_flight]
-    if execution.request_in_flight is not None:
-        running.append(execution.request_in_flight.id)
-    fresh = tuple(ref for ref in running if ref not in execution.cancelled)
-    if fresh:
-        return Cancel(fresh, reason)
-    if running:
-        return Wait()
-    closed = closing.results_of_open(execution, reason)
-    return Record(closed) if closed else Finish(ended)
 
 
 def _answered_call(execution: Execution, call: Call) -> Action | None:

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from agentic.core import asking, closing
+from agentic.core.actions import Action, Ask, Finish, Record
+from agentic.core.events import Escalated
 from agentic.core.execution import Execution
+
+
+def escalate(execution: Execution) -> Action | None:
+    """Stuck: a stronger model; at the top the person; where nobody can answer, the end."""
+    why = trigger(execution)
+    if not why or not execution.turn.ended:
+        return None
+    higher = next_tier(execution)
+    if higher is not None:
+        return Record((Escalated(from_tier=execution.tier, to_tier=higher, trigger=why),))
+    if execution.attended:
+        return Ask(asking.stuck(execution, why))
+    return Finish(closing.stuck(execution, why))
 
 
 def trigger(execution: Execution) -> str:

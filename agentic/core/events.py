@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from agentic.core.calibrator import Calibrator
 from agentic.core.values import *
 from agentic.core.work_events import *
 
@@ -45,6 +46,9 @@ class Started(Frozen):
     """A side question about ``parent``: answered beside it, without tools, without a progress message."""
     rules: int = 0
     """Version of the rules that decide from here on (decide.py); 0 before versions were recorded."""
+    environment: tuple[str, ...] = ()
+    """Date, platform, shell, network and what is installed, a line each, for the prompt."""
+    calibrator: Calibrator | None = None
 
 
 class OwnerChanged(Frozen):
@@ -105,6 +109,9 @@ class Triaged(Frozen):
     role: str = ""
     complexity: Complexity = "medium"
     by: Literal["rule", "model"] = "rule"
+    changes_files: bool = False
+    """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
+    why: str = ""
 
 
 class Asked(Frozen):
@@ -115,6 +122,8 @@ class Asked(Frozen):
     options: tuple[Option, ...] = ()
     parts: tuple[Part, ...] = ()
     """Several questions in one; then ``text`` introduces them and ``options`` is empty."""
+    what: Literal["", "turns", "tokens", "usd", "minutes", "day"] = ""
+    """The cap that an extension would raise."""
     call: str = ""
     args_sha: str = ""
     who_may: Level = "executor"
@@ -192,7 +201,7 @@ Event = Annotated[
     Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
-    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | TodoChanged | PlanEntered
+    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Evaluated | Reflected,

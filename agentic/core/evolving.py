@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from agentic.core.conversation import Message
+from agentic.core import climbing, repetition
+from agentic.core.compacting import compacted
 from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
 from agentic.core.events import (
     BudgetRefused,
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
-    Compacted,
     DeadlinePassed,
     Envelope,
     Escalated,
@@ -38,6 +38,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Execution, Failure, Told
 from agentic.core.frozen import changed
+from agentic.core.judging import Climb, Repeats
 from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested
@@ -91,7 +92,7 @@ def _rules_changed(execution: Execution, event: RulesChanged, envelope: Envelope
 
 
 def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execution:
-    return changed(execution, triage=event)
+    return changed(execution, triage=event, consulted=None)
 
 
 def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Execution:
@@ -127,7 +128,12 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
     return changed(
         execution,
         judged=changed(
-            judged, calls=judged.calls + ran, calls_ok=judged.calls_ok + ok, errors_since=errors, tests=tests
+            judged,
+            calls=judged.calls + ran,
+            calls_ok=judged.calls_ok + ok,
+            errors_since=errors,
+            tests=tests,
+            repeats=repetition.with_result(execution, event),
         ),
         turn=changed(
             turn,
@@ -154,6 +160,7 @@ def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> E
             recent=(*judged.recent, (ok, len(ran)))[-3:],
             turns_unchanged=0 if turn.changed else judged.turns_unchanged + 1,
             turns_unreported=0 if judged.reported_this_turn else judged.turns_unreported + 1,
+            climb=climbing.turn_ended(execution, event.confidence),
         ),
     )
 
@@ -174,6 +181,7 @@ def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> 
         told=changed(told, texts=(*told.texts, event.text)),
         turn=changed(turn, intervened=(*turn.intervened, event.rule)),
         decided=None,
+        consulted=None,
     )
 
 
@@ -184,16 +192,12 @@ def _escalated(execution: Execution, event: Escalated, envelope: Envelope) -> Ex
         stuck_since=False,
         empty_answers=0,
         escalated_at_turn=execution.turn.number,
+        repeats=Repeats(),
+        climb=Climb(),
     )
     note = f"[Note from Threadwright] You take over from a weaker model, which was stuck ({event.trigger})."
     told = changed(execution.told, texts=(*execution.told.texts, note))
     return changed(execution, tier=event.to_tier, judged=judged, told=told, decided=None, failure=Failure())
-
-
-def _compacted(execution: Execution, event: Compacted, envelope: Envelope) -> Execution:
-    kept = execution.history[len(execution.history) - event.kept :] if event.kept else ()
-    summary = Message("user", text=event.summary)
-    return changed(execution, history=(summary, *kept), mind=changed(execution.mind, compacted=event))
 
 
 def _noted(execution: Execution, event: Noted, envelope: Envelope) -> Execution:
@@ -270,9 +274,10 @@ _STEPS = cast(
         "deadline_passed": _deadline_passed,
         "intervened": _intervened,
         "escalated": _escalated,
-        "compacted": _compacted,
+        "compacted": compacted,
         "noted": _noted,
         "reported": _reported,
+        "stronger_wanted": climbing.stronger_wanted,
         "todo_changed": _todo_changed,
         "gated": gated,
         "checkpoint_saved": _checkpoint_saved,

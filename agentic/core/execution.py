@@ -27,6 +27,7 @@ from agentic.core.events import (
     Perceived,
     Person,
     Policy,
+    Purpose,
     Quarantined,
     Reported,
     Started,
@@ -36,6 +37,9 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
 )
+from agentic.core.judging import Climb, Consulted, Repeats
+
+_NO_REPEATS, _NO_CLIMB = Repeats(), Climb()
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class Request:
     tier: int
     model: str
     reserved_usd: float
+    purpose: Purpose = "turn"
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class Judged:
     truncated_answers: int = 0
     evidence_nudges: int = 0
     escalated_at_turn: int = 0
+    repeats: Repeats = _NO_REPEATS
+    climb: Climb = _NO_CLIMB
 
     @property
     def same_error(self) -> int:
@@ -200,6 +207,8 @@ class Execution:
     triage: Triaged | None = None
     tier: int = 0
     request: Request | None = None
+    consulted: Consulted | None = None
+    """What a request beside the turns came to, until a rule has made something of it."""
     failure: Failure = Failure()
     turn: Turn = Turn()
     history: tuple[Message, ...] = ()

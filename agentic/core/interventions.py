@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentic.core import completion
+from agentic.core.actions import Action, Record
+from agentic.core.events import Intervened
 from agentic.core.evolving import EVIDENCE
 from agentic.core.execution import Execution
 from agentic.core.telling import NOTE
@@ -50,10 +54,21 @@ def evidence(execution: Execution) -> str:
     )
 
 
-INTERVENTIONS = (
+INTERVENTIONS: tuple[tuple[str, Callable[[Execution], str]], ...] = (
     (EVIDENCE, evidence),
     ("empty_answer", empty_answer),
     ("truncated_answer", truncated_answer),
     ("act_or_finish", act_or_finish),
 )
 """In the order in which they speak; the first one that applies does."""
+
+
+def intervene(execution: Execution) -> Action | None:
+    """One nudge a turn, where one applies."""
+    if not execution.turn.ended or execution.turn.intervened:
+        return None
+    for name, intervention in INTERVENTIONS:
+        text = intervention(execution)
+        if text:
+            return Record((Intervened(rule=name, text=text),))
+    return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from agentic.core import climbing
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.frozen import changed
+from agentic.core.judging import Climb, Repeats
 from agentic.core.owning import brought, heard_from
 from agentic.core.telling import guidance
 
@@ -33,8 +35,12 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
     if _answers(execution, event):
         return _answered(execution, event)
     if event.sort == "correction":
-        judged = changed(execution.judged, corrections=execution.judged.corrections + 1)
+        judged = changed(
+            execution.judged, corrections=execution.judged.corrections + 1, climb=climbing.corrected(execution)
+        )
         execution = changed(execution, judged=judged)
+    if event.sort == "escalate":
+        return climbing.asked_for(execution, event)
     return _told(execution, event)
 
 
@@ -137,7 +143,9 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         allowed = event.choice == ALLOW
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
         execution = change_call(execution, question.call, approval=question.question if allowed else "", denied=denied)
-    judged = changed(execution.judged, errors_since=(), stuck_since=False, empty_answers=0)
+    judged = changed(
+        execution.judged, errors_since=(), stuck_since=False, empty_answers=0, repeats=Repeats(), climb=Climb()
+    )
     return changed(
         execution,
         question=None,

@@ -18,6 +18,7 @@ from agentic.core.events import (
 from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
 from agentic.core.frozen import changed
 from agentic.core.identity import call_id
+from agentic.core.judging import Consulted
 from agentic.core.telling import pending_message
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
@@ -26,23 +27,19 @@ UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out")
 
 def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
     """A request carries what was told; it is in flight until it has an answer or a failure."""
+    if event.purpose != "turn":
+        return changed(execution, request=_request(event, envelope), consulted=None)
     pending = pending_message(execution)
     history = (*execution.history, pending) if pending else execution.history
-    request = Request(
-        id=event.request,
-        seq=envelope.seq,
-        fence=envelope.fence,
-        turn=event.turn,
-        tier=event.tier,
-        model=event.model,
-        reserved_usd=event.reserved_usd,
-    )
+    request = _request(event, envelope)
     turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
     return changed(execution, request=request, history=history, told=Told(), turn=turn, decided=None)
 
 
 def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
     """An answer is the turn, with its calls; what it cost is spent."""
+    if execution.request is not None and execution.request.purpose != "turn":
+        return _consulted(execution, event)
     text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
     blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
     calls = tuple(Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks))
@@ -82,5 +79,34 @@ def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -
     spent = execution.spent
     if event.failure in UNPRICED and execution.request is not None:
         spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
+    if execution.request is not None and execution.request.purpose != "turn":
+        asked = execution.request
+        failed = event.message or event.failure
+        came = Consulted(purpose=asked.purpose, failed=failed, model=asked.model, tier=asked.tier)
+        return changed(execution, request=None, spent=spent, consulted=came)
     count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
     return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))
+
+
+def _request(event: ModelRequested, envelope: Envelope) -> Request:
+    return Request(
+        id=event.request,
+        seq=envelope.seq,
+        fence=envelope.fence,
+        turn=event.turn,
+        tier=event.tier,
+        model=event.model,
+        reserved_usd=event.reserved_usd,
+        purpose=event.purpose,
+    )
+
+
+def _consulted(execution: Execution, event: ModelAnswered) -> Execution:
+    """What a request beside the turns came to; it cost what it cost."""
+    asked, spent = execution.request, execution.spent
+    assert asked is not None
+    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+    failed = "" if text else "it answered nothing"
+    came = Consulted(purpose=asked.purpose, text=text, failed=failed, model=asked.model, tier=asked.tier)
+    spent = changed(spent, tokens=spent.tokens + event.usage.total, usd=spent.usd + event.usd)
+    return changed(execution, request=None, consulted=came, spent=spent)

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.actions import Action, Record
+from agentic.core.conversation import Prompt, ToolSpec
 from agentic.core.events import Started, Triaged
+from agentic.core.execution import Execution
 
 _TALK = re.compile(
     r"^(hi|hello|hey|good (morning|evening|afternoon)|thanks?( you)?|thank you|ok(ay)?|cool|nice|great|bye|"
@@ -15,6 +18,15 @@ _TALK = re.compile(
     r"(,? (there|all|everyone|again|bot|threadwright|so much|a lot|you|today|very much))*[\s,.!?🙂👋🙏]*$",
     re.IGNORECASE,
 )
+
+
+def untriaged(execution: Execution) -> Action | None:
+    """Talk or task comes first; what derives from it waits for it.  Talk that goes on becomes a task."""
+    if execution.triage is None:
+        return Record((triage(execution.started),)) if execution.started else None
+    if execution.talk and execution.told.unseen:
+        return Record((execution.triage.model_copy(update={"talk": False, "complexity": "medium"}),))
+    return None
 
 
 def triage(started: Started) -> Triaged:
@@ -25,3 +37,8 @@ def triage(started: Started) -> Triaged:
     if not started.files and _TALK.match(text):
         return Triaged(talk=True, role=started.role, complexity="simple")
     return Triaged(talk=False, role=started.role, complexity=started.complexity)
+
+
+def prompt(execution: Execution, tools: tuple[ToolSpec, ...]) -> Prompt:
+    """What a cheap model is asked about a task that the rules cannot place."""
+    return Prompt(system="", tools=(), messages=(), tail=execution.task)

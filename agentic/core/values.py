@@ -119,6 +119,30 @@ class Policy(Frozen):
     crashes: int = 3
     """Owners that may end in the middle of it before it is left alone."""
     history: Literal["append", "seed", "replay_all"] = "append"
+    history_tokens: int = 15_000
+    """With so much history it is compacted, in strategy ``append``."""
+    turns_kept: int = 3
+    """Turns that stand in full after a compaction."""
+    summary_tokens: int = 1_500
+    """Bound of what a compaction leaves of all earlier turns."""
+    windows: dict[str, int] = Field(default_factory=dict)
+    """Tokens that each model of the tiers reads, where that is known."""
+    productivity_turns: int = 3
+    snapshot_from: int = 2
+    snapshot_every: int = 2
+    snapshots: int = 5
+    repeats_nudged: int = 3
+    repeats_escalate: int = 4
+    low_confidence: int = 30
+    low_confidence_turns: int = 2
+    unchanged_turns_escalate: int = 5
+    corrections_escalate: int = 2
+    advise_first: bool = False
+    """A stronger model gives one advice before it takes over."""
+    come_down: bool = False
+    """Easy steps that remain go back to the tier below."""
+    triage_by_model: bool = True
+    """Where the rules are unsure what a task is, a cheap model is asked."""
     lesson_tokens: int = 300
     reflections_kept: int = 3
 

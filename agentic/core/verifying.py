@@ -23,7 +23,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
+from agentic.core.actions import (
+    Action,
+    Ask,
+    Cancel,
+    Checkpoint,
+    Consult,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
 from agentic.core.decide import RULES_VERSION, decide
 from agentic.core.events import (
     Asked,
@@ -184,7 +196,7 @@ class _Walk:
         if self._due:
             return self._recorded(event)
         match event:
-            case ModelRequested(purpose="turn"):
+            case ModelRequested():
                 return _decided(any(_asks(action, event) for action in self._window))
             case Finished():
                 return _decided(Finish(event) in self._window)
@@ -271,8 +283,10 @@ def _decided(holds: bool) -> _Kind:
 
 
 def _asks(action: Action, event: ModelRequested) -> bool:
-    asked = (event.turn, event.tier, event.model, event.attempt)
-    return isinstance(action, Think) and (action.turn, action.tier, action.model, action.attempt) == asked
+    if not isinstance(action, Think | Consult):
+        return False
+    asked = (event.turn, event.purpose, event.tier, event.model, event.attempt)
+    return (action.turn, action.purpose, action.tier, action.model, action.attempt) == asked
 
 
 def _waited_for(action: Action) -> tuple[str, ...]:

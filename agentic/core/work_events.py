@@ -50,6 +50,7 @@ __all__ = [
     "PlanEntered",
     "PlanExited",
     "Reported",
+    "StrongerWanted",
     "SubagentFinished",
     "SubagentStarted",
     "TodoChanged",
@@ -172,6 +173,13 @@ class Reported(Frozen):
     status: Status
     confidence: int
     note: str = ""
+
+
+class StrongerWanted(Frozen):
+    """The model asks for a stronger one itself."""
+
+    kind: Literal["stronger_wanted"] = "stronger_wanted"
+    reason: str
 
 
 class TodoChanged(Frozen):

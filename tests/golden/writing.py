@@ -104,6 +104,7 @@ def first_turn() -> Iterable[e.Event]:
     )  # fmt: skip
     yield e.ToolFinished(call="req00002.1", outcome="refused", preview="The arguments are no JSON object.")
     yield e.Reported(status="progressing", confidence=80, note="one test fails")
+    yield e.StrongerWanted(reason="the cause is in a library that I do not know")
     yield e.TurnEnded(turn=1, confidence=SURE)
 
 
