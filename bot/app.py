@@ -52,6 +52,7 @@ from bot.forking import Forking
 from bot.ground import Ground
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
+from bot.pictures.drawing import Studio
 from bot.quoting import Quoting
 from bot.reading import Options
 from bot.refetching import Refetching
@@ -213,7 +214,7 @@ class App:
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures")),
         )  # fmt: skip
         quotes.through(bot.desk)
         learning.through(bot.desk)

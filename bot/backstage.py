@@ -11,6 +11,7 @@ from bot.altering import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:
     from bot.offering import Offers
+    from bot.pictures.drawing import Studio
     from bot.workshop import Workshop
     from reflexion.ports import LessonStore
 
@@ -28,3 +29,5 @@ class Backstage:
     """Whoever keeps the messages of offered branches up to date."""
     forget: Callable[[str], Awaitable[None]] | None = None
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
+    studio: Studio | None = None
+    """Draws what commands show; without it there are only words."""

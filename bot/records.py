@@ -43,6 +43,11 @@ class Records:
                 log.warning("execution %s is left out: %s", row.execution, damaged)
         return found
 
+    async def streams(self, thread: str) -> tuple[list[list[Envelope]], list[list[Envelope]]]:
+        """Every execution's log and its outcome stream, oldest first."""
+        logs = [log for log in await self.logs(thread) if log]
+        return logs, [await self._store.read_outcome(log[0].execution) for log in logs]
+
     async def costs(self, threads: Iterable[str], limit: int = 500) -> list[Cost]:
         """What the newest executions of these threads cost, oldest first."""
         rows: list[ExecutionRow] = []

@@ -94,6 +94,8 @@ class Attached:
     name: str
     content: bytes
     made: bool = True
+    told: str = ""
+    """A picture in words, for who cannot see it."""
 
 
 @dataclass(frozen=True, slots=True)

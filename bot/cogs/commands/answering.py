@@ -64,13 +64,13 @@ async def answer(
     return await (send() if ctx.interaction is not None else ctx.bot.sender.send(Urgency.RESULT, send))
 
 
-async def answer_at_length(ctx: Context, title: str, text: str, name: str) -> None:
+async def answer_at_length(ctx: Context, title: str, text: str, name: str, pictures: Sequence[Attached] = ()) -> None:
     """A text under a title; as a file where it is longer than a message."""
     body = f"**{title}**\n{text}"
     if length(body) <= LIMIT:
-        await answer(ctx, body)
+        await answer(ctx, body, files=pictures)
     else:
-        await answer(ctx, f"**{title}**", files=[Attached(name, clean(text).encode())])
+        await answer(ctx, f"**{title}**", files=[*pictures, Attached(name, clean(text).encode())])
 
 
 Proposing = Callable[[Cog, "Interaction", str], Awaitable[Sequence[tuple[str, str]]]]

@@ -12,7 +12,9 @@ from bot.cogs.commands.answering import answer, answer_at_length, begin, propose
 from bot.cogs.commands.proposing import threads_for
 from bot.cogs.commands.steering import THREAD
 from bot.commandline.story import line_of
+from bot.pictures.charts import Kind, chart_of
 from bot.reach import Stand, require
+from bot.render import Attached
 from reflexion.redaction import redact
 
 if TYPE_CHECKING:
@@ -82,7 +84,8 @@ class Looking(commands.Cog):
         """How sure the agent is, and how that went turn by turn."""
         row = await self._row(ctx, thread)
         trends = await self.bot.records.trends(row.thread)
-        await answer_at_length(ctx, "Confidence", tellings.confidence(trends), "confidence.md")
+        pictures = await self._picture("confidence", row.thread)
+        await answer_at_length(ctx, "Confidence", tellings.confidence(trends), "confidence.md", pictures)
 
     @commands.hybrid_command(description="When a stronger model took over, and why")
     @app_commands.describe(thread=THREAD)
@@ -93,7 +96,7 @@ class Looking(commands.Cog):
         found = [(log[0].execution, views.rises(log)) for log in await self.bot.records.logs(row.thread) if log]
         status = await self.bot.conversation.status(row.thread)
         text = tellings.escalation(found, status, tellings.tiers_of(newest) or self.bot.backstage.policy.tiers)
-        await answer_at_length(ctx, "Escalation", text, "escalation.md")
+        await answer_at_length(ctx, "Escalation", text, "escalation.md", await self._picture("escalation", row.thread))
 
     @commands.hybrid_command(description="The newest lines of a thread's log")
     @reads_much()
@@ -134,6 +137,13 @@ class Looking(commands.Cog):
         """Which rules and caps the agent follows here."""
         await self._stand(ctx)
         await answer(ctx, tellings.rules(self.bot.backstage.policy))
+
+    async def _picture(self, kind: Kind, thread: str) -> list[Attached]:
+        """What the newest executions of a thread look like; none where there is too little to see."""
+        studio = self.bot.backstage.studio
+        chart = chart_of(kind, *await self.bot.records.streams(thread)) if studio else None
+        png = await studio.png(chart) if studio and chart else None
+        return [Attached(f"{kind}.png", png, made=False, told=chart.told)] if png and chart else []
 
     async def _stand(self, ctx: Context) -> Stand:
         await begin(ctx)
