@@ -64,6 +64,8 @@ class Message:
     answers: tuple[ToolAnswer, ...] = ()
     reasoning: tuple[tuple[str, str, str], ...] = ()
     """(provider, text, opaque)."""
+    landmark: bool = False
+    """What stands up to its end is worth keeping in a provider's cache by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agentic.core.chronicle import Chronicle
 from agentic.core.conversation import Message
 from agentic.core.events import (
     Asked,
@@ -36,10 +37,11 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
     Triaged,
+    Whose,
 )
 from agentic.core.judging import Climb, Consulted, Repeats
 
-_NO_REPEATS, _NO_CLIMB = Repeats(), Climb()
+_NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Turn:
     changed: bool = False
     intervened: tuple[str, ...] = ()
     """Rules that already spoke in this turn."""
+    longest: int = 0
+    """Characters of each result that the next request carries; 0 for all of them."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ class Failure:
     at: datetime | None = None
     waited: bool = False
     """The back-off after the last failure is over."""
+    compacted: bool = False
+    """The history was made shorter since, because the request was too long."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,16 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class DayRaise:
+    """What people added to a cap that executions share, for a day; it counts once for its ``question``."""
+
+    question: str
+    whose: Whose
+    day: str
+    usd: float
+
+
+@dataclass(frozen=True)
 class Caps:
     """What people added to the policy's caps."""
 
@@ -126,6 +142,7 @@ class Caps:
     tokens: int = 0
     usd: float = 0.0
     minutes: float = 0.0
+    days: tuple[DayRaise, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +161,7 @@ class Judged:
     tests: tuple[int, int] | None = None
     """(passed, failed) of the last test run."""
     turns_unchanged: int = 0
+    turns_changed: int = 0
     turns_unreported: int = 0
     corrections: int = 0
     empty_answers: int = 0
@@ -177,9 +195,27 @@ class Mind:
     todo: tuple[Todo, ...] = ()
     notes: tuple[str, ...] = ()
     perceived: Perceived | None = None
+    guided: tuple[str, ...] = ()
+    """What people said while it worked, as the model was told it."""
     compacted: Compacted | None = None
+    chronicle: Chronicle = _NOTHING_YET
+    """What was done in the turns that stand no more in the history."""
     offers: tuple[CommitCreated, ...] = ()
     """Branches that were offered to be merged."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How long things are: characters as counted here, and tokens as the provider counted the same request."""
+
+    history: int = 0
+    rest: int = 0
+    """Characters of system text, tools and tail of the last request."""
+    asked: int = 0
+    """Characters of the last request in all, until it has its answer."""
+    characters: int = 0
+    tokens: int = 0
+    """Of the last request that was answered."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +248,7 @@ class Execution:
     failure: Failure = Failure()
     turn: Turn = Turn()
     history: tuple[Message, ...] = ()
+    extent: Extent = Extent()
     told: Told = Told()
     question: Asked | None = None
     partial: dict[str, str] = field(default_factory=dict[str, str])

@@ -53,8 +53,9 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
     if mind.todo:
         marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
         parts.append("Your to-do list:\n" + "\n".join(f"{marks[item.state]} {item.text}" for item in mind.todo))
-    if mind.notes:
-        parts.append("Your notes:\n" + "\n".join(f"- {note}" for note in mind.notes))
+    notes = mind.notes[mind.compacted.notes :] if mind.compacted is not None else mind.notes
+    if notes:
+        parts.append("Your notes:\n" + "\n".join(f"- {note}" for note in notes))
     return "[Perceived now]\n" + "\n\n".join(parts) if parts else ""
 
 

@@ -19,10 +19,13 @@ from agentic.core.execution import Call, Execution, Failure, Request, Told, Turn
 from agentic.core.frozen import changed
 from agentic.core.identity import call_id
 from agentic.core.judging import Consulted
+from agentic.core.measuring import answered, characters, requested
 from agentic.core.telling import pending_message
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
 """Failures after which nobody knows what a request cost: its reservation is spent."""
+UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_overflow"))
+"""Failures that say nothing against the model: the same one is asked again."""
 
 
 def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
@@ -30,10 +33,13 @@ def model_requested(execution: Execution, event: ModelRequested, envelope: Envel
     if event.purpose != "turn":
         return changed(execution, request=_request(event, envelope), consulted=None)
     pending = pending_message(execution)
-    history = (*execution.history, pending) if pending else execution.history
+    history, length = execution.history, execution.extent.history
+    if pending is not None:
+        history, length = (*history, pending), length + characters((pending,))
     request = _request(event, envelope)
     turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
-    return changed(execution, request=request, history=history, told=Told(), turn=turn, decided=None)
+    extent = requested(execution.extent, event, length)
+    return changed(execution, request=request, history=history, extent=extent, told=Told(), turn=turn, decided=None)
 
 
 def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
@@ -46,10 +52,10 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     reasoning = tuple(
         (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
     )
-    history = execution.history
+    said: tuple[Message, ...] = ()
     if text or calls:
         made = tuple(ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks)
-        history = (*history, Message("assistant", text=text, calls=made, reasoning=reasoning))
+        said = (Message("assistant", text=text, calls=made, reasoning=reasoning),)
     judged = execution.judged
     judged = changed(
         judged,
@@ -65,7 +71,8 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         request=None,
         failure=Failure(),
         mind=changed(execution.mind, perceived=None),
-        history=history,
+        history=(*execution.history, *said),
+        extent=answered(execution.extent, event.usage, characters(said)),
         spent=spent,
         judged=judged,
         turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
@@ -84,8 +91,10 @@ def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -
         failed = event.message or event.failure
         came = Consulted(purpose=asked.purpose, failed=failed, model=asked.model, tier=asked.tier)
         return changed(execution, request=None, spent=spent, consulted=came)
-    count = execution.failure.count + (event.failure not in ("lost", "cancelled"))
-    return changed(execution, request=None, spent=spent, failure=Failure(count=count, last=event, at=envelope.at))
+    before = execution.failure
+    count = before.count + (event.failure not in UNCOUNTED)
+    failure = Failure(count=count, last=event, at=envelope.at, compacted=before.compacted)
+    return changed(execution, request=None, spent=spent, failure=failure)
 
 
 def _request(event: ModelRequested, envelope: Envelope) -> Request:

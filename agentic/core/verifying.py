@@ -42,6 +42,7 @@ from agentic.core.events import (
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
+    Compacted,
     DeadlinePassed,
     Decided,
     Envelope,
@@ -80,7 +81,7 @@ _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
     CommitCreated, Perceived,
 )  # fmt: skip
-_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated
+_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,10 +155,22 @@ class TurnEnded(Frozen):
 
 
 class Compacted(Frozen):
+    """The history became a summary: its first ``head`` messages, the summary, its last ``kept`` messages."""
+
     kind: Literal["compacted"] = "compacted"
     through_seq: int
     summary: str
     kept: int = 0
+    head: int = 0
+    why: Literal["", "length", "each turn", "window", "overflow"] = ""
+    remembered: str = ""
+    """The part of the summary that a model wrote; what a later summary is without one of its own."""
+    notes: int = 0
+    """So many of the agent's notes stand in the summary, the oldest ones."""
+    longest: int = 0
+    """Characters that each result in what was kept may have from here on; 0 for all of them."""
+    opening: int = 0
+    """Characters of the first message with which the summary begins, because it was too long to stay."""
 
 
 class Noted(Frozen):

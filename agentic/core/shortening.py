@@ -1,0 +1,48 @@
+"""The part of the fold that makes the history shorter: what stood before the kept turns becomes the summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentic.core.chronicle import advanced, bounded
+from agentic.core.conversation import Message
+from agentic.core.events import Compacted, Envelope
+from agentic.core.execution import Execution
+from agentic.core.frozen import changed
+from agentic.core.measuring import characters
+from agentic.core.summarising import room_of
+from agentic.core.telling import shortened
+
+
+def compacted(execution: Execution, event: Compacted, envelope: Envelope) -> Execution:
+    """The history begins with its head and the summary, and what was kept follows."""
+    history = execution.history
+    cut = len(history) - event.kept
+    kept = history[cut:]
+    if event.longest:
+        kept = tuple(trimmed(message, event.longest) for message in kept)
+    shorter = (*history[: event.head], Message("user", text=event.summary, landmark=True), *kept)
+    chronicle = advanced(execution.mind.chronicle, history[event.head : cut], asking(execution))
+    return changed(
+        execution,
+        history=shorter,
+        extent=changed(execution.extent, history=characters(shorter)),
+        mind=changed(execution.mind, compacted=event, chronicle=bounded(chronicle, room_of(execution))),
+        turn=changed(execution.turn, longest=event.longest),
+        failure=changed(execution.failure, last=None, compacted=True) if event.why == "overflow" else execution.failure,
+        consulted=None,
+    )
+
+
+def asking(execution: Execution) -> frozenset[str]:
+    """The tools that put a question to a person."""
+    return frozenset(tool.name for tool in execution.started.tools if tool.asks) if execution.started else frozenset()
+
+
+def trimmed(message: Message, longest: int) -> Message:
+    """The message with its results cut; the same one where there is nothing to cut."""
+    if all(len(answer.text) <= longest for answer in message.answers):
+        return message
+    return replace(
+        message, answers=tuple(replace(answer, text=shortened(answer.text, longest)) for answer in message.answers)
+    )
