@@ -6,11 +6,10 @@ The tables here are that page's.  Whoever changes one changes the other, and eve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from operator import mul
 from typing import Literal, TypeVar
 
 from agentic.core.events import CallBlock, Person, Policy, Reported, Started, ToolFinished
@@ -20,14 +19,12 @@ T = TypeVar("T")
 World = Literal["usual", "easy", "silent"]
 Source = Literal["verifier", "person", "reason"]
 
-MODELS = {"swift": (0.5, -1.3, 94), "steady": (0.3, -0.4, 91), "strong": (0.2, 0.6, 88)}
-"""Share, skill, habit of reporting."""
+MODELS = {"swift": (0.5, -1.3, 94, -0.5), "steady": (0.3, -0.4, 91, 0.2), "strong": (0.2, 0.6, 88, 1.0)}
+"""Share, skill, habit of reporting, worth."""
 ROLES = {"shell": (0.35, 0.5), "python-coder": (0.35, 0.0), "researcher": (0.2, -0.4), "documentation": (0.1, 0.3)}
 """Share, ease."""
 QUIRKS = {("strong", "researcher"): -0.5, ("swift", "shell"): 0.3}
 DIFFICULTIES = {-1.5: 1, -0.75: 4, 0.0: 6, 0.75: 4, 1.5: 1}
-STATES = tuple((difficulty, success) for difficulty in DIFFICULTIES for success in (False, True))
-"""What cannot be seen of a run."""
 TURNS = range(2, 15)
 CALLS = {0: 0.1, 1: 0.5, 2: 0.3, 3: 0.1}
 TESTED = {"python-coder": 0.4, "shell": 0.15}
@@ -41,22 +38,14 @@ LATEST_LOOK = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A run at the end of a turn: what the bot knows of it, and the true probability that it succeeds."""
-
-    execution: Execution
-    done: bool
-    truth: float
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
-    """A run with its label."""
+    """A run with its true probability and its label; ``under_way`` is it after an earlier turn."""
 
     role: str
     model: str
-    end: Point
-    under_way: Point | None
+    end: Execution
+    under_way: Execution | None
+    truth: float
     success: bool
     label: bool
     source: Source
@@ -73,170 +62,100 @@ def u(seed: int, run: int, what: str) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-# --- probabilities: each says how likely something seen is where d and y are so ----------------------------------
-
-
-def succeeds(world: World, model: str, role: str, d: float) -> float:
-    """Probability of success."""
-    skill = MODELS[model][1] + (EASIER if world == "easy" else 0.0)
-    return 1 / (1 + math.exp(-(skill + ROLES[role][1] + QUIRKS.get((model, role), 0.0) - 1.1 * d)))
+def sigma(odds: float) -> float:
+    """Log odds as a probability."""
+    return 1 / (1 + math.exp(-odds))
 
 
 @cache
-def lengths(d: float, y: bool) -> tuple[float, ...]:
-    """Probability of each number of turns of ``TURNS``."""
-    mean = 5 + 1.2 * d + (0.0 if y else 1.0)
-    weights = [math.exp(-((turns - mean) ** 2) / 18) for turns in TURNS]
-    return tuple(weight / sum(weights) for weight in weights)
+def lengths(d: float, well: bool) -> dict[int, float]:
+    """Weight of each number of turns."""
+    mean = 5 + 1.2 * d + (0.0 if well else 1.0)
+    return {turns: math.exp(-((turns - mean) ** 2) / 18) for turns in TURNS}
 
 
-def fails(role: str, turn: int, d: float, y: bool) -> float:
+def fails(role: str, turn: int, d: float, well: bool) -> float:
     """Probability that a call fails."""
     if role == "researcher":
-        return 0.25 + 0.04 * d + (0.0 if y else 0.05)
+        return 0.25 + 0.04 * d + (0.0 if well else 0.05)
     doomed = 0.02 if turn <= 2 else 0.08 if turn <= 5 else 0.16
-    return 0.12 + 0.04 * d + (0.0 if y else doomed)
+    return 0.12 + 0.04 * d + (0.0 if well else doomed)
 
 
-def repeats(y: bool) -> float:
-    """Probability that a further failure is the first error again."""
-    return 0.15 if y else 0.35
-
-
-def changes(role: str, turn: int, y: bool) -> float:
+def changes(role: str, turn: int, well: bool) -> float:
     """Probability that something changed in a turn."""
     if role == "researcher":
         return 0.25
-    return 0.65 if y else 0.6 if turn <= 2 else 0.45
+    return 0.65 if well else 0.6 if turn <= 2 else 0.45
 
 
-def passes(turn: int, y: bool) -> dict[int, float]:
+@cache
+def passes(turn: int, well: bool) -> dict[int, float]:
     """Probability of each number of tests that pass."""
-    whole = min(0.85, 0.3 + 0.08 * turn) if y else 0.2
-    others = (5, 7, 9) if y else (2, 5, 7, 9)
+    whole = min(0.85, 0.3 + 0.08 * turn) if well else 0.2
+    others = (5, 7, 9) if well else (2, 5, 7, 9)
     return {TESTS: whole} | dict.fromkeys(others, (1 - whole) / len(others))
 
 
-def corrects(y: bool) -> float:
-    """Probability that a person corrects it in a turn."""
-    return 0.015 if y else 0.04
-
-
-# --- drawing -----------------------------------------------------------------------------------------------------
+def truth(world: World, role: str, model: str, seen: Seen) -> float:
+    """The true probability of success of a run that ended so."""
+    fixed = MODELS[model][3] + ROLES[role][1] + QUIRKS.get((model, role), 0.0)
+    if world == "silent":
+        return sigma(fixed)
+    researching = role == "researcher"
+    failed = min(sum(ran - ok for ok, ran in seen.ran[-3:]), 3)
+    worst, unchanged = min(max(seen.errors, default=0), 5), min(seen.unchanged_now, 5)
+    odds = fixed + (EASIER if world == "easy" else 0.0)
+    odds += seen.tests_worth - (0.1 if researching else 0.55) * failed
+    odds -= 0.4 * max(0, worst - 2) + (0.0 if researching else 0.4 * max(0, unchanged - 1))
+    odds += 0.5 - 0.9 * (seen.turn / 10) ** 2 - 1.2 * min(seen.corrections, 2)
+    return sigma(odds + ((seen.reported.confidence if seen.reported else 85) - 85) / 100)
 
 
 @dataclass(slots=True)
-class _Drawing:
-    """One run in the making: what is hidden, what was seen, and what that says of the hidden states."""
+class Seen:
+    """What can be seen of a run so far."""
 
-    world: World
-    seed: int
-    number: int
-    role: str = ""
-    model: str = ""
     turn: int = 0
-    y: bool = False
-    d: float = 0.0
-    weights: list[float] = field(default_factory=list)
-    """Probability of each of ``STATES`` and all that was seen."""
     errors: list[int] = field(default_factory=list)
     """How often each error came; the first one first."""
     ran: list[tuple[int, int]] = field(default_factory=list)
     """(succeeded, all) calls of each turn."""
-    tests: tuple[int, int] | None = None
+    passed: int | None = None
     changed: bool = False
+    turns_changed: int = 0
     unchanged: int = 0
     unreported: int = 0
     reported: Reported | None = None
     reported_now: bool = False
     corrections: int = 0
 
-    def run(self) -> Run:
-        self.model = _choice({name: row[0] for name, row in MODELS.items()}, self._u("model"))
-        self.role = _choice({name: row[0] for name, row in ROLES.items()}, self._u("role"))
-        self.d = _choice(DIFFICULTIES, self._u("difficulty"))
-        self.y = self._u("success") < succeeds(self.world, self.model, self.role, self.d)
-        for d, y in STATES:
-            right = succeeds(self.world, self.model, self.role, d)
-            self.weights.append(DIFFICULTIES[d] * (right if y else 1 - right))
-        turns = _choice(dict(zip(TURNS, lengths(self.d, self._shown(self.y)), strict=True)), self._u("turns"))
-        looked_at = 1 + int(self._u("look") * LATEST_LOOK)
-        under_way = None
-        while self.turn < turns:
-            self._take_turn()
-            if self.turn == looked_at < turns:
-                under_way = self._point(done=False)
-        shares: dict[Source, float] = {name: row[0] for name, row in LABELLED.items()}
-        source = _choice(shares, self._u("source"))
-        wrong = self._u("wrong") < LABELLED[source][1]
-        return Run(self.role, self.model, self._point(done=True), under_way, self.y, self.y != wrong, source)
+    @property
+    def unchanged_now(self) -> int:
+        """Turns running without a change, with this one."""
+        return 0 if self.changed else self.unchanged + 1
 
-    def _take_turn(self) -> None:
-        self.unchanged = 0 if self.changed or not self.turn else self.unchanged + 1
-        self.unreported = 0 if self.reported_now or not self.turn else self.unreported + 1
+    @property
+    def tests_worth(self) -> float:
+        """What the last test run is worth."""
+        if self.passed is None:
+            return 0.0
+        return 1.5 if self.passed == TESTS else -0.3 - 1.8 * (1 - self.passed / TESTS)
+
+    def next_turn(self) -> None:
+        """What was of this turn is of the one before."""
+        if self.turn:
+            self.turns_changed += self.changed
+            self.unchanged = self.unchanged_now
+            self.unreported = 0 if self.reported_now else self.unreported + 1
         self.turn += 1
-        count = _choice(CALLS, self._u(f"calls {self.turn}"))
-        failed = sum(self._call(index) for index in range(count))
-        self.ran.append((count - failed, count))
-        self.changed = self._seen("changed", {y: changes(self.role, self.turn, y) for y in (False, True)})
-        if self.turn >= 2 and self._u(f"tested {self.turn}") < TESTED.get(self.role, 0.0):
-            self._test()
-        self.reported_now = self._u(f"reports {self.turn}") < 0.7
-        if self.reported_now:
-            self._report()
-        self.corrections += self._seen("corrected", {y: corrects(y) for y in (False, True)})
 
-    def _call(self, index: int) -> bool:
-        failed = self._u(f"fails {self.turn} {index}") < fails(self.role, self.turn, self.d, self._shown(self.y))
-        self._weigh(_calls(self.role, self.turn, failed, silent=self.world == "silent"))
-        if not failed:
-            return False
-        if self.errors and self._seen(f"repeats {index}", {y: repeats(y) for y in (False, True)}):
-            self.errors[0] += 1
-        else:
-            self.errors.append(1)
-        return True
-
-    def _test(self) -> None:
-        told = {y: passes(self.turn, y) for y in (False, True)}
-        passed = _choice(told[self._shown(self.y)], self._u(f"passed {self.turn}"))
-        self._weigh_by({y: told[y].get(passed, 0.0) for y in (False, True)})
-        self.tests = (passed, TESTS - passed)
-
-    def _report(self) -> None:
-        weights = LEVELS[self._shown(self.y)]
-        k = _choice(dict(zip(range(-3, 3), weights, strict=True)), self._u(f"level {self.turn}"))
-        self._weigh_by({y: LEVELS[y][k + 3] / sum(LEVELS[y]) for y in (False, True)})
-        level = min(100, MODELS[self.model][2] - min(self.turn, 8) + 5 * k)
-        self.reported = Reported(status="progressing", confidence=level)
-
-    def _seen(self, what: str, chances: dict[bool, float]) -> bool:
-        """Draw whether something happens that depends on y alone, and weigh what it says."""
-        happens = self._u(f"{what} {self.turn}") < chances[self._shown(self.y)]
-        self._weigh_by({y: chance if happens else 1 - chance for y, chance in chances.items()})
-        return happens
-
-    def _weigh_by(self, chances: dict[bool, float]) -> None:
-        self._weigh([chances[self._shown(y)] for _, y in STATES])
-
-    def _weigh(self, chances: Iterable[float]) -> None:
-        self.weights = list(map(mul, self.weights, chances))
-
-    def _point(self, *, done: bool) -> Point:
-        weights: list[float] = []
-        for (d, y), weight in zip(STATES, self.weights, strict=True):
-            at = lengths(d, self._shown(y))
-            index = self.turn - TURNS.start
-            goes_on = 1 - sum(at[: max(0, index + 1)])
-            weights.append(weight * (at[index] if done else goes_on))
-        right = sum(weight for (_, y), weight in zip(STATES, weights, strict=True) if y)
-        return Point(self._execution(), done, right / sum(weights))
-
-    def _execution(self) -> Execution:
+    def execution(self, role: str, name: str) -> Execution:
+        """The state in which the bot would have it, before ``TurnEnded``."""
         ok, ran = self.ran[-1]
         return Execution(
-            id=f"{self.seed}.{self.number}",
-            started=_started(self.role),
+            id=name,
+            started=_started(role),
             tier=2,
             turn=Turn(
                 number=self.turn, answered=True, ended=False, changed=self.changed, failed_calls=ran - ok,
@@ -246,23 +165,79 @@ class _Drawing:
                 reported=self.reported, reported_this_turn=self.reported_now,
                 errors_since=tuple(("shell", f"error {kind}", count) for kind, count in enumerate(self.errors)),
                 calls=sum(count for _, count in self.ran), calls_ok=sum(good for good, _ in self.ran),
-                recent=tuple(self.ran[:-1][-3:]), tests=self.tests, turns_unchanged=self.unchanged,
+                recent=tuple(self.ran[:-1][-3:]), turns_unchanged=self.unchanged, turns_changed=self.turns_changed,
+                tests=None if self.passed is None else (self.passed, TESTS - self.passed),
                 turns_unreported=self.unreported, corrections=self.corrections,
             ),
         )  # fmt: skip
 
-    def _shown(self, y: bool) -> bool:
-        """What a trajectory of such a run looks like: in the silent world always like a good one."""
-        return y or self.world == "silent"
+
+class _Drawing:
+    """One run in the making."""
+
+    def __init__(self, world: World, seed: int, number: int) -> None:
+        self._world: World = world
+        self._seed, self._number = seed, number
+        self._seen = Seen()
+        self._model = _choice({name: row[0] for name, row in MODELS.items()}, self._u("model"))
+        self._role = _choice({name: row[0] for name, row in ROLES.items()}, self._u("role"))
+        self._d = _choice(DIFFICULTIES, self._u("difficulty"))
+        odds = MODELS[self._model][1] + ROLES[self._role][1] + QUIRKS.get((self._model, self._role), 0.0)
+        self._well = self._u("well") < sigma(odds - 1.1 * self._d)
+
+    def run(self) -> Run:
+        turns = _choice(lengths(self._d, self._well), self._u("turns"))
+        looked_at = 1 + int(self._u("look") * LATEST_LOOK)
+        under_way = None
+        while self._seen.turn < turns:
+            self._take_turn()
+            if self._seen.turn == looked_at < turns:
+                under_way = self._execution()
+        right = truth(self._world, self._role, self._model, self._seen)
+        success = self._u("success") < right
+        shares: dict[Source, float] = {name: row[0] for name, row in LABELLED.items()}
+        source = _choice(shares, self._u("source"))
+        wrong = self._u("wrong") < LABELLED[source][1]
+        label = success != wrong
+        return Run(self._role, self._model, self._execution(), under_way, right, success, label, source)
+
+    def _take_turn(self) -> None:
+        seen, well = self._seen, self._well
+        seen.next_turn()
+        count = _choice(CALLS, self._turn_u("calls"))
+        failed = sum(self._call(index) for index in range(count))
+        seen.ran.append((count - failed, count))
+        seen.changed = self._turn_u("changed") < changes(self._role, seen.turn, well)
+        if seen.turn >= 2 and self._turn_u("tested") < TESTED.get(self._role, 0.0):
+            seen.passed = _choice(passes(seen.turn, well), self._turn_u("passed"))
+        seen.reported_now = self._turn_u("reports") < 0.7
+        if seen.reported_now:
+            self._report()
+        seen.corrections += self._turn_u("corrected") < (0.015 if well else 0.04)
+
+    def _call(self, index: int) -> bool:
+        seen = self._seen
+        if self._turn_u(f"fails {index}") >= fails(self._role, seen.turn, self._d, self._well):
+            return False
+        if seen.errors and self._turn_u(f"repeats {index}") < (0.15 if self._well else 0.35):
+            seen.errors[0] += 1
+        else:
+            seen.errors.append(1)
+        return True
+
+    def _report(self) -> None:
+        weights = dict(zip(range(-3, 3), LEVELS[self._well], strict=True))
+        level = MODELS[self._model][2] - min(self._seen.turn, 8) + 5 * _choice(weights, self._turn_u("level"))
+        self._seen.reported = Reported(status="progressing", confidence=min(100, level))
+
+    def _execution(self) -> Execution:
+        return self._seen.execution(self._role, f"{self._seed}.{self._number}")
+
+    def _turn_u(self, what: str) -> float:
+        return self._u(f"{what} {self._seen.turn}")
 
     def _u(self, what: str) -> float:
-        return u(self.seed, self.number, what)
-
-
-@cache
-def _calls(role: str, turn: int, failed: bool, *, silent: bool) -> tuple[float, ...]:
-    chances = [fails(role, turn, d, y or silent) for d, y in STATES]
-    return tuple(chance if failed else 1 - chance for chance in chances)
+        return u(self._seed, self._number, what)
 
 
 def _choice(weights: Mapping[T, float], at: float) -> T:
