@@ -9,7 +9,8 @@ AgenticError
 │   ├── ModelQuotaUsedUp       the account is empty: a person must act
 │   ├── ModelContextOverflow   the request is longer than the model's window
 │   ├── ModelContentFiltered   the provider refused the content
-│   └── ModelBadRequest        400, 404: a wrong name or a request the provider does not take
+│   ├── ModelBadRequest        400, 404: a wrong name or a request the provider does not take
+│   └── ModelUnpriced          nobody knows what it costs, so it was not asked: the settings must say
 ├── SandboxError               the place where commands run
 │   ├── SandboxUnavailable     there is none: no engine, no image, not allowed
 │   ├── SandboxLost            it was there and is gone
@@ -94,6 +95,18 @@ class ModelBadRequest(ModelError):
     """The provider does not take this request, or does not know this model."""
 
     failure = "bad_request"
+
+
+class ModelUnpriced(ModelError):
+    """Nobody knows what this model costs, so no budget could be kept with it."""
+
+    failure = "unpriced"
+
+
+class ModelLibraryBroken(ModelError):
+    """The library that asks this model cannot be loaded."""
+
+    failure = "library_broken"
 
 
 class SandboxError(AgenticError):

@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import discord
-from pydantic import SecretStr
 
 from agentic.core.events import OutboxItem
-from agentic.errors import AgenticError
+from agentic.errors import AgenticError, ModelLibraryBroken
 from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.router import ModelRouter
@@ -45,16 +44,16 @@ from bot.clock import SystemClock
 from bot.composing import FILE_BYTES
 from bot.connecting import raise_why
 from bot.courtesy import Courteous, Courtesy
-from bot.discretion import secrets_of
 from bot.download import download
 from bot.feed import Feed
 from bot.forking import Forking
 from bot.ground import Ground
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
+from bot.options import options_from
 from bot.pictures.drawing import Studio
 from bot.quoting import Quoting
-from bot.reading import Options
+from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
 from bot.restoring import Restoring
 from bot.rewinding import Rewinding
@@ -77,8 +76,6 @@ WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
 DISCORD = str(Settings.model_fields["discord_api"].default)
-LOCAL_READY_SECONDS = 0.05
-DISCORD_READY_SECONDS = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +113,8 @@ class App:
         self._loaded, self._warming = asyncio.Event(), False
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
+        self.library = ""
+        """Why a library that asks the models cannot be loaded, in words; '' where it can."""
         self._background: set[asyncio.Task[None]] = set()
         self._connection: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
@@ -129,6 +128,8 @@ class App:
         async with AsyncExitStack() as stack:
             app = await cls._build(stack, settings, place, guild, sinks)
             stack.push_async_callback(app._close)
+            if place.recovers:
+                await settle_leftovers(app.store, caps_from(settings))
             if place.recovers and await app.threads.recover():
                 app._warm_up_now()
             app._connect()
@@ -295,6 +296,9 @@ class App:
             await self._router.warm_up(self.models.models)
             self._loaded.set()
             await asyncio.sleep(WARM_UP_AFTER)  # whoever waited for the library has their answer first
+        except ModelLibraryBroken as error:
+            log.error("%s", error)
+            self.library = str(error)
         finally:
             self.warmed.set()
         try:
@@ -329,21 +333,3 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
-
-
-def options_from(settings: Settings, *, local: bool) -> Options:
-    """What the Discord side needs of the settings; a local guild is complete at once."""
-    return Options(
-        roles=settings.levels,
-        default_level=settings.default_level,
-        custom_emoji=settings.signs,
-        speaking_bots=frozenset(settings.speaking_bots),
-        command_guilds=() if local else settings.command_guilds,
-        guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
-        secrets=secrets_of(os.environ) | _held_by(settings),
-    )
-
-
-def _held_by(settings: Settings) -> frozenset[str]:
-    held = (getattr(settings, name) for name in type(settings).model_fields)
-    return frozenset(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr))

@@ -28,6 +28,7 @@ State = Literal["ok", "limited", "missing"]
 """missing: it cannot run like this; limited: it runs, and less is possible."""
 LEAST_FREE = 500_000_000
 LEAST_TO_START = 10_000_000
+LIBRARY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,14 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 
 async def examine(settings: Settings) -> tuple[Component, ...]:
     """All components, probed beside each other."""
-    kept, walls, tiers, places = await asyncio.gather(
-        asyncio.to_thread(store, settings, thoroughly=True), sandbox(settings), models(settings), discord(settings)
+    kept, walls, tiers, loaded, places = await asyncio.gather(
+        asyncio.to_thread(store, settings, thoroughly=True),
+        sandbox(settings),
+        models(settings),
+        libraries(settings),
+        discord(settings),
     )
-    return (python(), guild(settings), *places, kept, walls, *tiers)
+    return (python(), guild(settings), *places, kept, walls, *tiers, *loaded)
 
 
 def show(components: Sequence[Component]) -> None:
@@ -144,6 +149,47 @@ def model_components(choice: TierChoice) -> Iterator[Component]:
     for problem in choice.problems:
         state: State = "missing" if problem.fatal else "limited"
         yield Component("models", problem.setting, state, problem.said, problem.instead)
+
+
+def library_components(problem: str) -> Iterator[Component]:
+    """What asks the models, where it cannot be loaded."""
+    if problem:
+        said, _, todo = problem.partition(". ")
+        yield Component("models", "library", "missing", said, todo)
+
+
+async def libraries(settings: Settings) -> tuple[Component, ...]:
+    """The libraries that the models need, each loaded by a process of its own: a broken one breaks only that."""
+    from agentic.models.importing import broken
+    from agentic.models.providers import is_anthropic
+    from agentic.models.tiers import tiers_from
+    from bot.modelling import prices_from
+
+    choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
+    asked = [name for name in choice.models if not name.startswith("scripted/")]
+    needed = {"anthropic" if is_anthropic(name) else "litellm" for name in asked}
+    found: list[Component] = []
+    for library in sorted(needed):
+        said = await _loaded(library)
+        found += library_components(str(broken(library, ImportError(said)))) if said else ()
+    return tuple(found)
+
+
+async def _loaded(library: str) -> str:
+    """'' where a library can be loaded, else the last thing that was said of it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", f"import {library}", env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(LIBRARY_SECONDS):
+            _, said = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return f"it was not loaded within {LIBRARY_SECONDS:g} s"
+    lines = said.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
+    return lines[-1] if process.returncode else ""
 
 
 def python() -> Component:

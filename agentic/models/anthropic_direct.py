@@ -22,7 +22,7 @@ from agentic.models.calls import by_name
 from agentic.models.events_stream import event_data
 from agentic.models.failures import NoAnswer
 from agentic.models.finishing import Came, finished_answer
-from agentic.models.importing import uncollected
+from agentic.models.importing import broken, uncollected
 from agentic.models.prices import Prices
 from agentic.models.streams import IDLE_SECONDS, Patience
 from agentic.ports import Answer, Prompt
@@ -125,9 +125,11 @@ class AnthropicDirect:
         return bool(self._env.get(KEY) or self._env.get(TOKEN))
 
     def _connect(self) -> AsyncAnthropic:
-        with uncollected():
-            from anthropic import AsyncAnthropic
-
+        try:
+            with uncollected():
+                from anthropic import AsyncAnthropic
+        except Exception as error:
+            raise broken("anthropic", error) from error
         return AsyncAnthropic(
             api_key=self._env.get(KEY) or None,
             auth_token=self._env.get(TOKEN) or None,

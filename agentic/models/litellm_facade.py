@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PydanticDeprecatedSince211
 
-from agentic.models.importing import uncollected
+from agentic.models.importing import broken, uncollected
 
 SETTINGS: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else importing it waits for a download
@@ -143,7 +143,10 @@ class LiteLLM:
         """Import it and make the first calls in a thread, so that the event loop is not stalled by them."""
         async with self._getting_ready:
             if self._library is None:
-                self._library = await asyncio.to_thread(_import_and_rehearse)
+                try:
+                    self._library = await asyncio.to_thread(_import_and_rehearse)
+                except Exception as error:
+                    raise broken("litellm", error) from error
             return self._library
 
     async def whole(self, keywords: Keywords) -> Whole:

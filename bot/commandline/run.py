@@ -129,7 +129,7 @@ async def _show_components(app: App) -> None:
     offered = [row for row in await doctor.models(app.settings) if row.adapter == "Ollama"]
     components = (
         doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
-        *doctor.model_components(app.models), *offered,
+        *doctor.model_components(app.models), *doctor.library_components(app.library), *offered,
     )  # fmt: skip
     doctor.show(components)
 

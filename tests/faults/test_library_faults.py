@@ -1,0 +1,158 @@
+"""What asks the models is broken, or has no network, when it is loaded; and a provider that refuses the content."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import ModelLibraryBroken
+from agentic.models.replies import Reply
+from agentic.models.router import ModelRouter
+from agentic.ports import Message, Prompt
+from tests.faults.test_loop_faults import FINISH, route, run
+
+__all__ = ["route"]
+FILTER = "The response was filtered due to the prompt triggering content management policy."
+SECONDS = 90.0
+OFFLINE = """
+import socket
+
+class Alone(socket.socket):
+    def connect(self, address):
+        raise OSError(101, "Network is unreachable")
+    def connect_ex(self, address):
+        return 101
+
+socket.socket = Alone
+socket.getaddrinfo = lambda *_, **__: (_ for _ in ()).throw(socket.gaierror(-3, "Temporary failure in name resolution"))
+"""
+ASK = """
+import asyncio
+from agentic.models.router import ModelRouter
+from agentic.ports import Message, Prompt
+from agentic.errors import ModelUnavailable
+
+async def main():
+    router = ModelRouter({"OPENAI_API_KEY": "k"})
+    await router.warm_up(["openai/gpt-4o"])
+    try:
+        await router.answer("openai/gpt-4o", Prompt("", (), (Message("user", "go"),)), max_tokens=10, timeout=20)
+    except ModelUnavailable:
+        print("unavailable")
+    await router.close()
+
+asyncio.run(main())
+"""
+
+
+def broken(folder: Path, library: str) -> Path:
+    """A folder that holds half an installation of a library, to be found before the real one."""
+    package = folder / library
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('half an installation')\n")
+    return folder
+
+
+async def ran(*command: str, **environment: str) -> tuple[int, str]:
+    """A process with this environment beside the usual one: its exit code, and all it said."""
+    own = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_BASE_URL"))}
+    process = await asyncio.create_subprocess_exec(
+        *command, env={**own, **environment}, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    async with asyncio.timeout(SECONDS):
+        said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+def configured(library: str, folder: Path) -> dict[str, str]:
+    """A bot whose one model is asked through this library."""
+    model, key = (
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY")
+        if library == "anthropic"
+        else ("openai/gpt-4o", "OPENAI_API_KEY")
+    )
+    return {
+        "THREADWRIGHT_TIER_2": model, "THREADWRIGHT_PRICES": f"{model}=1/2", key: "k",
+        "THREADWRIGHT_HOME": str(folder / "home"), "PYTHONPATH": str(folder),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("library", ["litellm", "anthropic"])
+async def test_f61_a_library_that_cannot_be_loaded_is_said_by_the_doctor_and_by_a_task(
+    tmp_path: Path, library: str
+) -> None:
+    environment = configured(library, broken(tmp_path, library))
+    command = (sys.executable, "-m", "bot.cli")
+    (status, said), (ended, told) = await asyncio.gather(
+        ran(*command, "doctor", "--json", **environment), ran(*command, "task", "say hello", **environment)
+    )
+    (row,) = [each for each in json.loads(said)["components"] if each["adapter"] == "library"]
+    assert (status, row["state"]) == (1, "missing")
+    assert f"The library {library} cannot be loaded (ImportError: RuntimeError: half an installation)" in row["why"]
+    assert "make setup" in row["todo"]
+    assert ended == 1
+    assert f"The library {library} cannot be loaded" in " ".join(told.split())
+    assert "could not be reached" not in told
+
+
+async def test_f61_the_start_says_so_in_its_table(tmp_path: Path) -> None:
+    environment = configured("litellm", broken(tmp_path, "litellm"))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot.cli", "run", env={**os.environ, **environment}, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = ""
+    try:
+        async with asyncio.timeout(SECONDS):
+            while "make setup" not in said:
+                line = await process.stdout.readline()
+                assert line, said
+                said += line.decode()
+    finally:
+        process.terminate()
+        await process.communicate()
+    assert "The library litellm cannot be loaded" in " ".join(said.split())
+
+
+async def test_f61_a_library_that_broke_is_an_error_of_its_own_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Within the process: the first load fails, after it was mended the next one works."""
+    for name in [name for name in sys.modules if name == "anthropic" or name.startswith("anthropic.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(broken(tmp_path, "anthropic")))
+    router = ModelRouter({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"})
+    asked = Prompt("", (), (Message("user", "go"),))
+    with pytest.raises(ModelLibraryBroken, match="half an installation"):
+        await router.answer("anthropic/claude-sonnet-4-5", asked, max_tokens=10, timeout=20)
+    await router.close()
+
+
+async def test_f61_without_a_network_the_library_is_loaded_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(OFFLINE)
+    status, said = await ran(sys.executable, "-c", ASK, PYTHONPATH=str(tmp_path))
+    assert status == 0, said
+    assert said.split() == ["unavailable"]
+
+
+async def test_f51_a_refusal_without_words_ends_visibly(route: str) -> None:
+    ended = await run([Reply(stop="filtered"), FINISH], route)
+    assert ended.reason == "failed"
+    assert ended.execution.finished is not None
+    assert "content rules" in ended.execution.finished.answer
+    assert len(ended.endpoint.requests) == 1
+
+
+async def test_f51_a_content_filter_ends_visibly_and_asks_nobody_else(route: str) -> None:
+    ended = await run([Reply.error(400, FILTER, code="content_filter"), FINISH], route)
+    assert ended.reason == "failed"
+    assert ended.execution.finished is not None
+    assert "Put the task in other words" in ended.execution.finished.answer
+    assert len(ended.endpoint.requests) == 1
