@@ -159,6 +159,7 @@ def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> E
             judged,
             recent=(*judged.recent, (ok, len(ran)))[-3:],
             turns_unchanged=0 if turn.changed else judged.turns_unchanged + 1,
+            turns_changed=judged.turns_changed + turn.changed,
             turns_unreported=0 if judged.reported_this_turn else judged.turns_unreported + 1,
             climb=climbing.turn_ended(execution, event.confidence),
         ),

@@ -162,6 +162,7 @@ class Judged:
     """(passed, failed) of the last test run."""
     turns_unchanged: int = 0
     turns_changed: int = 0
+    turns_changed: int = 0
     turns_unreported: int = 0
     corrections: int = 0
     empty_answers: int = 0
