@@ -11,6 +11,7 @@ from agentic.core import approvals, closing, escalation
 from agentic.core.counting import may_change
 from agentic.core.events import Moment
 from agentic.core.execution import Call, Execution
+from agentic.core.tiering import next_tier
 
 
 def due(execution: Execution) -> Moment | None:
@@ -56,4 +57,4 @@ def _asks_next(execution: Execution) -> bool:
         return False
     if execution.turn.number >= execution.turn_limit:
         return True
-    return bool(escalation.trigger(execution)) and escalation.next_tier(execution) is None
+    return escalation.trigger(execution) is not None and next_tier(execution) is None

@@ -1,47 +1,141 @@
-"""When to move up a tier.  All triggers count from the last escalation; after one, none fires for two turns."""
+"""When to move up a tier, and when back down.
+
+All triggers count from the last change of tier or advice; after one, none fires for two turns (climbing.py).  A stronger
+model may be asked for one advice before it takes over.  At the top a person is asked; where nobody can answer it ends.
+"""
 
 from __future__ import annotations
 
-from agentic.core import asking, closing
-from agentic.core.actions import Action, Ask, Finish, Record
+from dataclasses import dataclass
+from typing import Literal
+
+from agentic.core import advising, asking, closing, repetition
+from agentic.core.actions import Action, Ask, Consult, Finish, Record
+from agentic.core.climbing import ADVICE
 from agentic.core.events import Escalated
 from agentic.core.execution import Execution
+from agentic.core.tiering import first_of, model_of, next_tier, tier_below
+
+Rule = Literal[
+    "person", "empty_answers", "reported_stuck", "asked_for", "repetition", "same_error", "low_confidence",
+    "corrections", "no_change",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Why a stronger model should take over now; ``text`` in words for people."""
+
+    rule: Rule
+    text: str
 
 
 def escalate(execution: Execution) -> Action | None:
-    """Stuck: a stronger model; at the top the person; where nobody can answer, the end."""
-    why = trigger(execution)
-    if not why or not execution.turn.ended:
+    """Stuck: advice or a stronger model; at the top the person; where nobody can answer, the end."""
+    if not execution.turn.ended:
         return None
+    advice = execution.consulted
+    if advice is not None and advice.purpose == ADVICE and not advice.failed:
+        return Record((advising.given(advice),))
+    why = trigger(execution)
+    if why is None:
+        return _down(execution)
     higher = next_tier(execution)
-    if higher is not None:
-        return Record((Escalated(from_tier=execution.tier, to_tier=higher, trigger=why),))
-    if execution.attended:
-        return Ask(asking.stuck(execution, why))
-    return Finish(closing.stuck(execution, why))
+    if higher is None:
+        return (
+            Ask(asking.stuck(execution, why.text)) if execution.attended else Finish(closing.stuck(execution, why.text))
+        )
+    if _advises(execution, why):
+        return _consult(execution, higher)
+    return Record((_change(execution, higher, why.rule, why.text),))
 
 
-def trigger(execution: Execution) -> str:
-    """Why a stronger model should take over now, in words for people; '' where nothing calls for it."""
+def trigger(execution: Execution) -> Trigger | None:
+    """What calls for a stronger model now, or None."""
     judged, policy = execution.judged, execution.policy
+    if judged.climb.by_person:
+        return Trigger("person", judged.climb.wanted)
     if judged.empty_answers > policy.empty_answers_nudged:
-        return "it gave only empty answers"
-    rested = execution.turn.number - judged.escalated_at_turn > policy.escalation_hysteresis
-    if judged.escalated_at_turn and not rested:
-        return ""
+        return Trigger("empty_answers", "it gave only empty answers")
+    if execution.turn.number <= judged.climb.rests_through:
+        return None
+    return _signs(execution)
+
+
+def _signs(execution: Execution) -> Trigger | None:
+    """The signs of being stuck, the plainest first."""
+    judged, policy, climb = execution.judged, execution.policy, execution.judged.climb
     if judged.stuck_since:
-        return "it reported that it is stuck"
+        return Trigger("reported_stuck", "it reported that it is stuck")
+    if climb.wanted:
+        return Trigger("asked_for", climb.wanted)
+    if again := repetition.stuck(execution):
+        return Trigger("repetition", again)
     if judged.same_error >= policy.same_error_escalates:
-        return f"the same error came {judged.same_error} times"
-    return ""
+        return Trigger("same_error", f"the same error came {judged.same_error} times")
+    if climb.low_turns >= policy.low_confidence_turns:
+        words = f"its confidence was under {policy.low_confidence} for {climb.low_turns} turns running"
+        return Trigger("low_confidence", words)
+    if climb.corrections >= policy.corrections_escalate:
+        return Trigger("corrections", f"it was corrected {climb.corrections} times")
+    changing = execution.triage is not None and execution.triage.changes_files
+    if changing and climb.unchanged_turns >= policy.unchanged_turns_escalate:
+        return Trigger("no_change", f"it changed no file for {climb.unchanged_turns} turns")
+    return None
 
 
-def next_tier(execution: Execution) -> int | None:
-    """The next higher configured tier, or None at the top."""
-    return min((tier.number for tier in execution.policy.tiers if tier.number > execution.tier), default=None)
+def _advises(execution: Execution, why: Trigger) -> bool:
+    """Advice comes first: once a tier, unless a person wants the model itself or nobody could follow it."""
+    if not execution.policy.advise_first or why.rule in ("person", "empty_answers"):
+        return False
+    tried = execution.consulted is not None and execution.consulted.purpose == ADVICE
+    return not tried and not execution.judged.climb.advised
 
 
-def model_of(execution: Execution) -> str:
-    """The model to ask: of the present tier, the next one after each failure in a row."""
-    models = next((tier.models for tier in execution.policy.tiers if tier.number == execution.tier), ())
-    return models[execution.failure.count % len(models)] if models else "scripted/tour"
+def _consult(execution: Execution, higher: int) -> Consult:
+    policy = execution.policy
+    return Consult(
+        purpose=ADVICE,
+        turn=execution.turn.number,
+        tier=higher,
+        model=first_of(policy, higher),
+        max_tokens=policy.advice_tokens,
+        seconds=min(policy.advice_seconds, policy.request_seconds),
+    )
+
+
+def _down(execution: Execution) -> Action | None:
+    """Easy steps remain: the tier below goes on, where the policy says so; once."""
+    climb, policy = execution.judged.climb, execution.policy
+    if not policy.come_down or climb.came_down or not climb.risen or climb.calm_turns < policy.come_down_turns:
+        return None
+    lower = tier_below(execution)
+    if lower is None:
+        return None
+    return Record((_change(execution, lower, "recovered", f"nothing failed for {climb.calm_turns} turns"),))
+
+
+def _change(execution: Execution, to: int, rule: str, text: str) -> Escalated:
+    """The change with what it was decided on."""
+    judged, climb, policy = execution.judged, execution.judged.climb, execution.policy
+    return Escalated(
+        from_tier=execution.tier,
+        to_tier=to,
+        trigger=text,
+        rule=rule,
+        from_model=model_of(execution),
+        to_model=first_of(policy, to),
+        turn=execution.turn.number,
+        confidence=execution.confidence.heuristic if execution.confidence is not None else None,
+        usd=execution.spent.usd,
+        tokens=execution.spent.tokens,
+        counted={
+            "low_turns": climb.low_turns,
+            "unchanged_turns": climb.unchanged_turns,
+            "corrections": climb.corrections,
+            "same_error": judged.same_error,
+            "empty_answers": judged.empty_answers,
+            "advised": climb.advised,
+            "risen": climb.risen,
+        },
+    )

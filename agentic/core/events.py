@@ -101,6 +101,12 @@ class PolicyChanged(Frozen):
     add_tokens: int = 0
     add_usd: float = 0.0
     add_minutes: float = 0.0
+    add_day_usd: float = 0.0
+    """Added to a cap that executions share, for one ``day`` (UTC) and everybody whom it caps."""
+    whose: Whose | None = None
+    day: str = ""
+    question: str = ""
+    """The question that this answers; a raise of a day counts once for it, whatever log it is copied into."""
 
 
 class Triaged(Frozen):
@@ -122,8 +128,8 @@ class Asked(Frozen):
     options: tuple[Option, ...] = ()
     parts: tuple[Part, ...] = ()
     """Several questions in one; then ``text`` introduces them and ``options`` is empty."""
-    what: Literal["", "turns", "tokens", "usd", "minutes", "day"] = ""
-    """The cap that an extension would raise."""
+    what: Literal["", "turns", "tokens", "usd", "minutes", "day", "account"] = ""
+    """The cap that an extension would raise; ``account``: a provider's account has to be put in order."""
     call: str = ""
     args_sha: str = ""
     who_may: Level = "executor"
@@ -154,10 +160,28 @@ class Intervened(Frozen):
 
 
 class Escalated(Frozen):
+    """The tier changed: up where something called for a stronger model, down for easy steps that remain.
+
+    What it was decided on stays with it, so that what it cost or saved can be estimated later.
+    """
+
     kind: Literal["escalated"] = "escalated"
     from_tier: int
     to_tier: int
     trigger: str
+    """Why, in words for people."""
+    rule: str = ""
+    """Which trigger it was."""
+    from_model: str = ""
+    to_model: str = ""
+    turn: int = 0
+    confidence: int | None = None
+    """The heuristic at that time."""
+    usd: float = 0.0
+    """Spent until then, as are the ``tokens``."""
+    tokens: int = 0
+    counted: dict[str, int] = Field(default_factory=dict)
+    """What the triggers had counted since the last change."""
 
 
 class Finished(Frozen):

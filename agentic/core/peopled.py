@@ -8,9 +8,8 @@ from agentic.core import climbing
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
-from agentic.core.execution import Execution
+from agentic.core.execution import DayRaise, Execution
 from agentic.core.frozen import changed
-from agentic.core.judging import Climb, Repeats
 from agentic.core.owning import brought, heard_from
 from agentic.core.telling import guidance
 
@@ -72,8 +71,9 @@ def _told(execution: Execution, event: InputReceived) -> Execution:
     text = guidance(event)
     if not text:
         return execution
-    told = execution.told
-    return changed(execution, told=changed(told, texts=(*told.texts, text), unseen=told.unseen + 1))
+    told, mind = execution.told, execution.mind
+    told = changed(told, texts=(*told.texts, text), unseen=told.unseen + 1)
+    return changed(execution, told=told, mind=changed(mind, guided=(*mind.guided, text)))
 
 
 def _held(execution: Execution, event: InputReceived) -> Execution:
@@ -111,17 +111,30 @@ def rested(execution: Execution, at: datetime) -> Execution:
 
 
 def policy_changed(execution: Execution, event: PolicyChanged, envelope: Envelope) -> Execution:
-    """What people added to the caps."""
-    caps = execution.caps
+    """What people added to the caps; more minutes begin now, however late it is."""
+    caps, spent = execution.caps, execution.spent
+    if event.add_minutes:
+        over = worked(execution, envelope.at) - 60 * (execution.policy.max_minutes + caps.minutes)
+        spent = changed(spent, minutes_passed=False, waiting=spent.waiting + max(over, 0.0))
+    days = caps.days
+    if event.add_day_usd and event.whose is not None:
+        days = (*days, DayRaise(event.question, event.whose, event.day, event.add_day_usd))
     caps = changed(
         caps,
         turns=caps.turns + event.add_turns,
         tokens=caps.tokens + event.add_tokens,
         usd=caps.usd + event.add_usd,
         minutes=caps.minutes + event.add_minutes,
+        days=days,
     )
-    spent = changed(execution.spent, minutes_passed=False) if event.add_minutes else execution.spent
-    return changed(execution, caps=caps, spent=spent, decided=None)
+    refused = None if event.day else execution.refused
+    return changed(execution, caps=caps, spent=spent, refused=refused, decided=None)
+
+
+def worked(execution: Execution, at: datetime) -> float:
+    """Seconds since it began that a cap counts."""
+    begun = execution.started_at or at
+    return (at - begun).total_seconds() - execution.spent.waiting
 
 
 def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
@@ -143,9 +156,6 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         allowed = event.choice == ALLOW
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
         execution = change_call(execution, question.call, approval=question.question if allowed else "", denied=denied)
-    judged = changed(
-        execution.judged, errors_since=(), stuck_since=False, empty_answers=0, repeats=Repeats(), climb=Climb()
-    )
     return changed(
         execution,
         question=None,
@@ -154,5 +164,5 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         expired=False,
         decided=event,
         decided_on=question,
-        judged=judged,
+        judged=climbing.decided(execution, question),
     )

@@ -7,7 +7,7 @@ instructs, and it never widens a right.
 from __future__ import annotations
 
 from agentic.core.conversation import Message, ToolAnswer
-from agentic.core.events import EarlierResult, InputReceived, QuotedMessage, Started, WorkspaceRestored
+from agentic.core.events import EarlierResult, Escalated, InputReceived, QuotedMessage, Started, WorkspaceRestored
 from agentic.core.execution import Execution, Turn
 
 NOTE = "[Note from Threadwright]"
@@ -57,6 +57,15 @@ def put_back(event: WorkspaceRestored) -> str:
     )
 
 
+def taken_over(event: Escalated) -> str:
+    """What the next request says where another tier goes on."""
+    if event.to_tier < event.from_tier:
+        return f"{NOTE} You take over from a stronger model, which got past what was hard. Finish what remains."
+    if event.rule == "person":
+        return f"{NOTE} You take over from a weaker model, because {event.trigger}."
+    return f"{NOTE} You take over from a weaker model, which was stuck ({event.trigger})."
+
+
 def pending_message(execution: Execution) -> Message | None:
     """What the next request adds to the history: results first, in call order, then what was said and noted."""
     answers = answers_of(execution.turn) if execution.turn.answered else ()
@@ -68,10 +77,24 @@ def pending_message(execution: Execution) -> Message | None:
 def answers_of(turn: Turn) -> tuple[ToolAnswer, ...]:
     """The results of a turn's calls, in call order."""
     return tuple(
-        ToolAnswer(call.block.provider_id, call.block.tool, call.result.preview, failed=call.result.outcome != "ok")
+        ToolAnswer(
+            call.block.provider_id,
+            call.block.tool,
+            shortened(call.result.preview, turn.longest),
+            failed=call.result.outcome != "ok",
+        )
         for call in turn.calls
         if call.result is not None
     )
+
+
+def shortened(text: str, longest: int) -> str:
+    """Beginning and end of a result that is longer than the request has room for; 0: there is room for all of it."""
+    if not longest or len(text) <= longest:
+        return text
+    head = longest * 2 // 3
+    left_out = f"\n[… {len(text) - longest:,} characters are left out here, because the request was too long …]\n"
+    return f"{text[:head]}{left_out}{text[len(text) - (longest - head) :]}"
 
 
 def _file_line(path: str, size: int, skipped: str) -> str:

@@ -29,7 +29,7 @@ Sort = Literal[
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
-    "content_filtered", "bad_request", "cancelled", "lost",
+    "content_filtered", "bad_request", "cancelled", "lost", "library_broken", "unpriced",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
 Moment = Literal["first_change", "turns", "question", "end", "restore", "leaving"]
@@ -125,6 +125,7 @@ class Policy(Frozen):
     """Turns that stand in full after a compaction."""
     summary_tokens: int = 1_500
     """Bound of what a compaction leaves of all earlier turns."""
+    summary_seconds: float = 60.0
     windows: dict[str, int] = Field(default_factory=dict)
     """Tokens that each model of the tiers reads, where that is known."""
     productivity_turns: int = 3
@@ -133,14 +134,25 @@ class Policy(Frozen):
     snapshots: int = 5
     repeats_nudged: int = 3
     repeats_escalate: int = 4
+    stale_turns_nudged: int = 4
+    """After so many turns that told nothing new, it is told so."""
+    stale_turns_escalate: int = 6
     low_confidence: int = 30
     low_confidence_turns: int = 2
     unchanged_turns_escalate: int = 5
     corrections_escalate: int = 2
     advise_first: bool = False
     """A stronger model gives one advice before it takes over."""
+    advice_tokens: int = 700
+    advice_seconds: float = 90.0
     come_down: bool = False
-    """Easy steps that remain go back to the tier below."""
+    """Easy steps that remain go back to the tier below, once."""
+    come_down_turns: int = 3
+    """After so many turns running in which nothing failed."""
+    complex_starts_higher: bool = False
+    """A complex task begins a tier above the starting one."""
+    prices: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    """What each model of the tiers costs, where that is known: US dollars a million tokens, in and out."""
     triage_by_model: bool = True
     """Where the rules are unsure what a task is, a cheap model is asked."""
     lesson_tokens: int = 300

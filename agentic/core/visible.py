@@ -6,6 +6,7 @@ and a blocking problem notify.
 
 from __future__ import annotations
 
+from agentic.core import announcing
 from agentic.core.answering import refusal
 from agentic.core.approvals import verdict
 from agentic.core.asking import STOP, choice_of
@@ -17,6 +18,7 @@ from agentic.core.events import (
     Event,
     Finished,
     InputReceived,
+    Intervened,
     OutboxItem,
     OutboxSort,
     OwnerChanged,
@@ -77,10 +79,8 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
         )  # fmt: skip
     if isinstance(event, CommitCreated):
         return made("offer", event.message, question=event.offer)
-    if isinstance(event, Escalated):
-        return made("notice", f"Handing over to a stronger model (tier {event.to_tier}), because {event.trigger}.")
-    if isinstance(event, OwnerChanged | Quarantined | WorkspaceFound):
-        text = "" if before.told.put_back else _of_owners(before, event, envelope)
+    if isinstance(event, Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound):
+        text = _noticed(before, event, envelope)
         return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
@@ -96,6 +96,8 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
         return _of_pause(before, event)
     if event.sort == "resume":
         return _of_resume(before, after, event)
+    if event.sort == "escalate":
+        return announcing.of_rocket(before)
     if event.sort == "deleted":
         return _DELETED if after.told != before.told else ""
     if (event.sort in ("answer", "guidance") and before.question is not None) or event.target:
@@ -103,6 +105,14 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
     if before.paused is not None and event.sort == "guidance":
         return _KEPT
     return _RECEIPTS.get(event.sort, "")
+
+
+def _noticed(
+    before: Execution, event: Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound, envelope: Envelope
+) -> str:
+    if isinstance(event, Escalated | Intervened):
+        return announcing.told(before, event)
+    return "" if before.told.put_back else _of_owners(before, event, envelope)
 
 
 def _of_owners(before: Execution, event: OwnerChanged | Quarantined | WorkspaceFound, envelope: Envelope) -> str:

@@ -1,0 +1,66 @@
+"""What was tried so far, in few words: for a stronger model that advises, and for a person who is asked."""
+
+from __future__ import annotations
+
+from agentic.core.conversation import Message
+from agentic.core.execution import Call, Execution
+from agentic.core.telling import answers_of
+
+_THOUGHT, _RESULT, _ARGUMENTS, _ERROR, _COMMAND = 200, 100, 160, 1_500, 120
+
+
+def work_log(execution: Execution, most: int) -> tuple[str, ...]:
+    """What it thought and did, a line each, the newest ``most`` of them; oldest first."""
+    lines: list[str] = []
+    for message in execution.history:
+        lines.extend(_lines(message))
+    if execution.turn.answered:
+        lines.extend(_answered(answer.tool, answer.text, failed=answer.failed) for answer in answers_of(execution.turn))
+    return tuple(lines[-most:])
+
+
+def failures(execution: Execution) -> tuple[str, ...]:
+    """What fails now: the errors that came most, and the results of the last turn's failed calls as they are."""
+    counted = sorted(execution.judged.errors_since, key=lambda error: -error[2])[:3]
+    lines = [f"{tool}, {count} times: {text[:300]}" for tool, text, count in counted]
+    failed = [call for call in execution.turn.calls if call.result is not None and call.result.outcome == "failed"]
+    return (*lines, *(_exactly(call) for call in failed[-3:]))
+
+
+def in_short(execution: Execution) -> tuple[str, ...]:
+    """For a person: the last commands with their exit codes, what keeps failing, which files were changed."""
+    lines: list[str] = []
+    last = dict(reversed(execution.deeds.commands))
+    for command, code in list(last.items())[:4]:
+        ended = "no exit code" if code is None else f"exit code {code}"
+        lines.append(f"ran `{_cut(command, _COMMAND).replace('`', '')}`: {ended}")
+    worst = max(execution.judged.errors_since, key=lambda error: error[2], default=None)
+    if worst is not None:
+        lines.append(f"{worst[0]} failed {worst[2]} times alike: {_cut(worst[1], _COMMAND)}")
+    changes = tuple(dict.fromkeys(change.path for change in execution.deeds.changes))
+    if changes:
+        more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
+        lines.append(f"changed {', '.join(changes[:5])}{more}")
+    return tuple(lines)
+
+
+def _lines(message: Message) -> list[str]:
+    if message.role == "assistant":
+        thought = [f"thought: {_cut(message.text, _THOUGHT)}"] if message.text else []
+        return [*thought, *(f"called {call.tool} {_cut(str(call.arguments), _ARGUMENTS)}" for call in message.calls)]
+    return [_answered(answer.tool, answer.text, failed=answer.failed) for answer in message.answers]
+
+
+def _answered(tool: str, text: str, *, failed: bool) -> str:
+    return f"{tool}: {'FAILED' if failed else 'OK'} {_cut(text, _RESULT)}"
+
+
+def _exactly(call: Call) -> str:
+    """The end of a result, where an error mostly stands."""
+    preview = call.result.preview if call.result is not None else ""
+    return f"{call.block.tool} {_cut(str(call.block.arguments), _ARGUMENTS)}\n{preview[-_ERROR:]}"
+
+
+def _cut(text: str, most: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
