@@ -8,8 +8,9 @@ from agentic.tools.testruns import count_tests
 from bench.trajectories.story import Act, Story
 
 
-def shell(story: Story, command: str, output: str = "", code: int = 0, changes: tuple[FileChange, ...] = ()) -> Act:
+def shell(story: Story, command: str, output: str = "", *, code: int = 0, changes: tuple[FileChange, ...] = ()) -> Act:
     """A command that ended."""
+    code = int(code)
     seconds = round(story.rng.uniform(0.1, 4.0), 1)
     told = f"exit {code} after {seconds:.1f} s\n{output or '(no output)'}"
     if changes:
