@@ -19,7 +19,7 @@ import discord
 
 from agentic.models.endpoint import ScriptedEndpoint
 from bot.guild import LocalGuild
-from bot.guild.attachment import attach
+from bot.pointing import attach
 
 MODEL = "anthropic/claude-haiku-4-5"
 ONLINE_SECONDS = 60.0

@@ -278,7 +278,7 @@ class App:
     async def _start(self, token: str) -> None:
         elsewhere = self.settings.discord_api
         if self.guild is None and elsewhere != DISCORD:
-            from bot.guild.attachment import attach_over_http
+            from bot.pointing import attach_over_http
 
             await attach_over_http(elsewhere, token)
         self._begun.set()

@@ -23,6 +23,7 @@ from agentic.models.events_stream import event_data
 from agentic.models.failures import NoAnswer
 from agentic.models.finishing import Came, finished_answer
 from agentic.models.importing import broken, uncollected
+from agentic.models.on_demand import names_on_demand
 from agentic.models.prices import Prices
 from agentic.models.streams import IDLE_SECONDS, Patience
 from agentic.ports import Answer, Prompt
@@ -126,7 +127,7 @@ class AnthropicDirect:
 
     def _connect(self) -> AsyncAnthropic:
         try:
-            with uncollected():
+            with uncollected(), names_on_demand("anthropic"):
                 from anthropic import AsyncAnthropic
         except Exception as error:
             raise broken("anthropic", error) from error

@@ -120,7 +120,7 @@ class LocalGuild(Acting):
 
     def attach(self) -> None:
         """Points discord.py, in this whole process, at this guild; `restore` undoes it."""
-        from bot.guild.attachment import attach
+        from bot.pointing import attach
 
         if self._detach is None:
             self._detach = attach(self.rest_base, self.gateway_url, self._server.url)

@@ -24,7 +24,7 @@ from typing import NoReturn, TypedDict
 PR_SET_PDEATHSIG = 1
 NEEDED = (
     "anthropic", "httpx2", "agentic.models.anthropic_direct", "bot.app", "bot.cli", "bot.commandline.run", "bot.doctor",
-    "bot.guild.attachment", "tests.chaos.sabotage",
+    "bot.pointing", "tests.chaos.sabotage",
 )  # fmt: skip
 
 

@@ -1,0 +1,89 @@
+"""A library whose names are had when they are asked for has all of them, and loads less."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from agentic.models.on_demand import names_on_demand
+
+LIBRARY = {
+    "__init__": "from . import near\nfrom .near import Near, own as other\nfrom .far import *\n__version__ = '7'\n",
+    "near": "from .inner.leaf import Leaf\nclass Near: pass\nown = object()\n",
+    "far": "FAR = 'far'\n__all__ = ['FAR']\n",
+    "inner/__init__": "from .leaf import Leaf\nfrom .heavy import Heavy\n",
+    "inner/leaf": "class Leaf: pass\n",
+    "inner/heavy": "class Heavy: pass\n",
+}
+
+SDK = """
+import sys
+from agentic.models.on_demand import names_on_demand
+with names_on_demand("anthropic"):
+    from anthropic import AsyncAnthropic
+client = AsyncAnthropic(api_key="x", max_retries=0)
+print(sum(name.partition(".")[0] == "anthropic" for name in sys.modules))
+import anthropic
+from anthropic._exceptions import APIStatusError
+assert anthropic.APIStatusError is APIStatusError
+assert client.messages.create
+missing = [name for name in anthropic.__all__ if not hasattr(anthropic, name)]
+assert not missing, missing
+assert anthropic.AnthropicBedrock
+"""
+
+
+def loaded(library: str) -> set[str]:
+    return {name.partition(".")[2] for name in sys.modules if name.startswith(f"{library}.")}
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    name = f"on_demand_{tmp_path.name}"
+    for module, text in LIBRARY.items():
+        path = tmp_path / name / f"{module}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    return name
+
+
+def test_a_module_is_loaded_when_a_name_of_it_is_asked_for(library: str) -> None:
+    with names_on_demand(library):
+        whole = import_module(library)
+    assert loaded(library) == set()
+    with names_on_demand(library):
+        near = whole.Near
+    assert near is sys.modules[f"{library}.near"].Near
+    assert whole.other is sys.modules[f"{library}.near"].own
+    assert loaded(library) == {"near", "inner", "inner.leaf"}
+
+
+def test_what_the_text_does_not_say_plainly_is_there_all_the_same(library: str) -> None:
+    with names_on_demand(library):
+        whole = import_module(library)
+        assert whole.inner.Heavy is sys.modules[f"{library}.inner.heavy"].Heavy
+        assert "far" not in loaded(library)
+        assert whole.FAR == "far"
+    assert vars(whole)["__version__"] == "7"
+    with pytest.raises(AttributeError):
+        _ = whole.nonsense
+
+
+def test_a_star_takes_all_names_of_such_a_package(library: str) -> None:
+    names: dict[str, object] = {}
+    with names_on_demand(library):
+        exec(f"from {library}.inner import *", names)
+    assert {"Leaf", "Heavy"} <= names.keys()
+
+
+def test_the_sdk_has_all_its_names_and_loads_less_than_half_of_its_modules() -> None:
+    run = subprocess.run(  # its modules are loaded in this process already
+        [sys.executable, "-W", "error", "-c", SDK], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 1_300
