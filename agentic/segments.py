@@ -7,6 +7,9 @@ over its messages, so that a later rendering can be held against what was sent. 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from operator import is_
+from typing import Any
 
 import orjson
 
@@ -74,15 +77,35 @@ class SegmentKeeper:
 
     def _chain_up(self, messages: tuple[Message, ...]) -> None:
         known = self._chained
-        grown = len(messages) >= len(known) and (not known or _same(messages[len(known) - 1], known[-1]))
-        if not grown:
+        if not _goes_on(known, messages):
             known, self._chain, self._history_characters = [], "", 0
         for message in messages[len(known) :]:
-            written = orjson.dumps(message)
-            self._chain = hashlib.sha256(self._chain.encode() + written).hexdigest()
-            self._history_characters += len(written)
+            self._chain, size = _linked(self._chain, message)
+            self._history_characters += size
         self._chained = [*messages]
 
 
-def _same(one: Message, other: Message) -> bool:
-    return one is other or one == other
+def chain_of(messages: Iterable[Message]) -> str:
+    """The hash of a history: what ``Segments.history_sha`` is of the one that was sent."""
+    chain = ""
+    for message in messages:
+        chain, _ = _linked(chain, message)
+    return chain
+
+
+def specs_in(tools: bytes) -> tuple[ToolSpec, ...]:
+    """The tools of a request, from the blob that its segments name."""
+    rows: list[dict[str, Any]] = orjson.loads(tools)
+    return tuple(ToolSpec(**row) for row in rows)
+
+
+def _linked(chain: str, message: Message) -> tuple[str, int]:
+    written = orjson.dumps(message)
+    return hashlib.sha256(chain.encode() + written).hexdigest(), len(written)
+
+
+def _goes_on(known: list[Message], messages: tuple[Message, ...]) -> bool:
+    """The history grew at its end; its last message may have been made anew since, with the same words."""
+    if not known or len(messages) < len(known):
+        return not known
+    return all(map(is_, known[:-1], messages)) and messages[len(known) - 1] == known[-1]

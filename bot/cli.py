@@ -90,8 +90,8 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     from bot.commandline.replay import newest, replay
 
     if not wanted.execution:
-        return newest(settings, deciding_again=wanted.verify)
-    return replay(settings, wanted.execution, deciding_again=wanted.verify)
+        return newest(settings, deciding_again=wanted.verify, request=wanted.request)
+    return replay(settings, wanted.execution, deciding_again=wanted.verify, request=wanted.request)
 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
@@ -183,6 +183,9 @@ def parser() -> argparse.ArgumentParser:
         "--verify",
         action="store_true",
         help="run the rules again and show the first decision that is not theirs; exit 4 where other rules decided",
+    )
+    replay.add_argument(
+        "--request", default="", metavar="REQUEST", help="show what a model was sent, word for word; 'list' names them"
     )
     add_keeping(commands)
     return whole

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from agentic.core import climbing, repetition
-from agentic.core.compacting import compacted
-from agentic.core.counting import change_call, count_error, take_report, tool_of, with_deeds
+from agentic.core.counting import change_call, take_report, with_deeds
 from agentic.core.events import (
     BudgetRefused,
     CancelRequested,
@@ -38,11 +37,12 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Execution, Failure, Told
 from agentic.core.frozen import changed
-from agentic.core.judging import Climb, Repeats
 from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested
-from agentic.core.telling import first_message, put_back
+from agentic.core.shortening import compacted
+from agentic.core.telling import first_message, put_back, taken_over
+from agentic.core.tiering import starting_tier, tier_for
 
 MINUTES = "minutes"
 """The deadline of the whole execution."""
@@ -74,15 +74,12 @@ def evolve(execution: Execution, envelope: Envelope) -> Execution:
 
 
 def _started(execution: Execution, event: Started, envelope: Envelope) -> Execution:
-    configured = sorted(tier.number for tier in event.policy.tiers)
-    start = event.policy.starting_tier
-    tier = next((number for number in configured if number >= start), configured[-1] if configured else start)
     return changed(
         execution,
         started=event,
         started_at=envelope.at,
         rules=event.rules,
-        tier=tier,
+        tier=starting_tier(event.policy),
         told=Told(texts=(first_message(event),)),
     )
 
@@ -92,7 +89,7 @@ def _rules_changed(execution: Execution, event: RulesChanged, envelope: Envelope
 
 
 def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execution:
-    return changed(execution, triage=event, consulted=None)
+    return changed(execution, triage=event, tier=tier_for(execution, event), consulted=None)
 
 
 def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Execution:
@@ -118,9 +115,6 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
     judged, turn = execution.judged, execution.turn
     ran = event.outcome in ("ok", "failed")
     ok = event.outcome == "ok"
-    errors = judged.errors_since
-    if event.outcome == "failed" and event.error:
-        errors = count_error(errors, tool_of(execution, event.call), event.error)
     tests, passes_more = judged.tests, False
     if event.tests_passed is not None or event.tests_failed is not None:
         tests = (event.tests_passed or 0, event.tests_failed or 0)
@@ -131,7 +125,7 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
             judged,
             calls=judged.calls + ran,
             calls_ok=judged.calls_ok + ok,
-            errors_since=errors,
+            errors_since=repetition.errors_with(execution, event),
             tests=tests,
             repeats=repetition.with_result(execution, event),
         ),
@@ -162,6 +156,7 @@ def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> E
             turns_changed=judged.turns_changed + turn.changed,
             turns_unreported=0 if judged.reported_this_turn else judged.turns_unreported + 1,
             climb=climbing.turn_ended(execution, event.confidence),
+            repeats=repetition.turn_ended(execution),
         ),
     )
 
@@ -175,10 +170,15 @@ def _deadline_passed(execution: Execution, event: DeadlinePassed, envelope: Enve
 
 
 def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> Execution:
-    told, turn, judged = execution.told, execution.turn, execution.judged
+    told, turn = execution.told, execution.turn
+    judged = climbing.advised(execution) if event.rule == climbing.ADVICE else execution.judged
     return changed(
         execution,
-        judged=changed(judged, evidence_nudges=judged.evidence_nudges + (event.rule == EVIDENCE)),
+        judged=changed(
+            judged,
+            evidence_nudges=judged.evidence_nudges + (event.rule == EVIDENCE),
+            nudges=(*judged.nudges, (event.rule, turn.number)),
+        ),
         told=changed(told, texts=(*told.texts, event.text)),
         turn=changed(turn, intervened=(*turn.intervened, event.rule)),
         decided=None,
@@ -187,21 +187,14 @@ def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> 
 
 
 def _escalated(execution: Execution, event: Escalated, envelope: Envelope) -> Execution:
-    judged = changed(
-        execution.judged,
-        errors_since=(),
-        stuck_since=False,
-        empty_answers=0,
-        escalated_at_turn=execution.turn.number,
-        repeats=Repeats(),
-        climb=Climb(),
-    )
-    note = f"[Note from Threadwright] You take over from a weaker model, which was stuck ({event.trigger})."
-    told = changed(execution.told, texts=(*execution.told.texts, note))
-    return changed(execution, tier=event.to_tier, judged=judged, told=told, decided=None, failure=Failure())
+    told = changed(execution.told, texts=(*execution.told.texts, taken_over(event)))
+    execution = changed(execution, tier=event.to_tier, judged=climbing.escalated(execution, event), told=told)
+    return changed(execution, decided=None, consulted=None, failure=Failure())
 
 
 def _noted(execution: Execution, event: Noted, envelope: Envelope) -> Execution:
+    if event.text not in execution.mind.notes:
+        execution = repetition.progressed(execution)
     execution = changed(execution, mind=changed(execution.mind, notes=(*execution.mind.notes, event.text)))
     return changed(execution, turn=changed(execution.turn, changed=True))
 
@@ -213,6 +206,8 @@ def _reported(execution: Execution, event: Reported, envelope: Envelope) -> Exec
 def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) -> Execution:
     done_before = sum(item.state == "done" for item in execution.mind.todo)
     done_now = sum(item.state == "done" for item in event.items)
+    if done_now > done_before:
+        execution = repetition.progressed(execution)
     execution = changed(execution, mind=changed(execution.mind, todo=event.items))
     return changed(execution, turn=changed(execution.turn, changed=execution.turn.changed or done_now > done_before))
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from agentic.core.actions import Timer
 from agentic.core.closing import unseen
+from agentic.core.compacting import overflow_helped
 from agentic.core.completion import changed_files
 from agentic.core.events import FailureClass, Finished
 from agentic.core.evolving import MINUTES
@@ -16,6 +17,8 @@ _PASSING: frozenset[FailureClass] = frozenset(("unavailable", "rate_limited", "t
 _AGAIN: frozenset[FailureClass] = frozenset(("lost", "cancelled"))
 _OF_AN_ACCOUNT: frozenset[FailureClass] = frozenset(("key_refused", "quota_used_up"))
 """Another provider's model of the same tier may still answer."""
+_AT_ONCE: frozenset[FailureClass] = frozenset((*_AGAIN, "context_overflow"))
+"""What follows needs no time."""
 _LONGEST = 60.0
 _LONGEST_ASKED = 300.0
 """A provider that asks for a longer pause than this, in seconds, is not waited for."""
@@ -25,6 +28,8 @@ _ADVICE: dict[FailureClass, str] = {
     "quota_used_up": "The provider's account has no credit left. Top it up or set another model, then write the task again.",
     "context_overflow": "The conversation is longer than this model can read. Start a new thread with a shorter task.",
     "content_filtered": "The provider refused to answer because of its content rules. Put the task in other words.",
+    "unpriced": "A model of the settings has no price, so no budget could be kept. Whoever runs the bot can give it one.",
+    "library_broken": "This is no fault of the task: mend what is said below, then write the task again.",
     "bad_request": "The provider does not accept the request. Check the model's name in the settings.",
     "unavailable": "The provider could not be reached. Write the task again later.",
     "rate_limited": "The provider's rate limit did not clear in time. Write the task again later.",
@@ -45,6 +50,8 @@ def is_final(execution: Execution) -> bool:
     failed = execution.failure.last
     if failed is None or failed.failure in _AGAIN:
         return False
+    if failed.failure == "context_overflow":
+        return not overflow_helped(execution)
     if failed.failure in _PASSING:
         too_long = (failed.retry_after or 0.0) > _LONGEST_ASKED
         return too_long or execution.failure.count >= execution.policy.model_attempts
@@ -60,7 +67,7 @@ def back_off(execution: Execution) -> Timer | None:
     (derived from the log's position, for the core draws no random numbers).
     """
     failure = execution.failure
-    if failure.last is None or failure.last.failure in _AGAIN or failure.waited or failure.at is None:
+    if failure.last is None or failure.last.failure in _AT_ONCE or failure.waited or failure.at is None:
         return None
     models = max(len(_models(execution)), 1)
     if failure.count % models:

@@ -4,9 +4,10 @@ The body is joined from cached pieces: a request costs what is new in it, plus o
 as its content blocks without the last closing brace, because a cache breakpoint stands inside the last block:
 ``{..., "cache_control": ...}``.  Neighbours of one role become one message, as the protocol wants turns to alternate.
 
-Breakpoints (four at most): the last tool, the system text, the last message of the history, and the message of the
-person before it, where the previous request had its last one: a turn with many calls is longer than the distance the
-provider looks back by itself.  The volatile tail comes after the last breakpoint and is never part of what is kept.
+Breakpoints (four at most): the last tool, the system text, the last message of the history, and one before it: where a
+turn has more blocks than the provider looks back by itself, the message of the person at which the previous request
+ended; else the summary that a compaction left, so that a request whose end came out differently is still served from there.
+The volatile tail comes after the last breakpoint and is never part of what is kept.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ REDACTED: Final = "redacted:"
 """Marks, in ``opaque``, reasoning that came encrypted and without text."""
 BREAKPOINT: Final = b',"cache_control":{"type":"ephemeral"}'
 GO_ON: Final = "Go on."
+LOOKED_BACK: Final = 18
+"""Blocks before a breakpoint at which what was kept earlier is surely found (the provider says about twenty)."""
 FOREIGN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -69,6 +72,9 @@ class _Turns(PairedHistory):
         super().__init__()
         self._wires = wires
         self._roles: list[str] = []
+        self._blocks: list[int] = []
+        """How many blocks each message has."""
+        self._landmark: int | None = None
         self._parts: list[bytes] = []
 
     def take(self, messages: Sequence[Message]) -> None:
@@ -80,12 +86,15 @@ class _Turns(PairedHistory):
             if blocks:
                 speaker = self._roles[-1] if self._roles else ""
                 self._parts += (b"," if message.role == speaker else _opening(message.role, speaker), blocks, b"}")
+                if message.landmark:
+                    self._landmark = len(self._roles)
                 self._roles.append(message.role)
+                self._blocks.append(len(message.answers) + len(message.calls) + len(message.reasoning) + 1)
 
     def parts(self, tail: str) -> list[bytes]:
         """All of it with its breakpoints, and the tail."""
         parts = self._parts.copy()
-        for place in _marked(self._roles):
+        for place in _marked(self._roles, self._blocks, self._landmark):
             parts[3 * place + 2] = BREAKPOINT + b"}"
         speaker = self._roles[-1] if self._roles else ""
         last = tail if tail.strip() else "" if speaker == "user" else GO_ON
@@ -115,11 +124,14 @@ def message_blocks(message: Message) -> bytes:
     return dumps(list[JsonValue](blocks))[1:-2]
 
 
-def _marked(roles: list[str]) -> tuple[int, ...]:
-    """Places of the breakpoints: the last message, and the person's last message before it."""
+def _marked(roles: list[str], blocks: list[int], landmark: int | None) -> set[int]:
+    """Places of the breakpoints: the last message, and the one before it that helps most."""
     last = len(roles) - 1
     earlier = next((place for place in range(last - 1, -1, -1) if roles[place] == "user"), None)
-    return () if last < 0 else (last,) if earlier is None else (last, earlier)
+    if last < 0 or earlier is None:
+        return {last} if last >= 0 else set()
+    near = landmark is not None and sum(blocks[earlier + 1 :]) <= LOOKED_BACK
+    return {last, landmark if near and landmark is not None else earlier}
 
 
 def _opening(role: str, speaker: str) -> bytes:

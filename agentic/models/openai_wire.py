@@ -30,14 +30,18 @@ class OpenAIWire:
     def rows(self, prompt: Prompt, *, breakpoints: bool = False) -> list[Row]:
         """The messages; rows are copied, because the library below changes what it is given.
 
-        ``breakpoints`` marks where a provider that wants to be told may cut its cache: after the system text and after
-        the history, before the volatile tail.
+        ``breakpoints`` marks where a provider that wants to be told may cut its cache: after the system text, after the
+        summary that a compaction left, and after the history, before the volatile tail.
         """
         history = self._histories.rows(prompt.messages)
         if not breakpoints:
             return joined(prompt.system, history, prompt.tail)
         rows = joined(prompt.system, history, "")
-        for row in {id(row): row for row in (rows[0], rows[-1])}.values():
+        landmark = next((place for place, message in enumerate(prompt.messages[:2]) if message.landmark), None)
+        marked = [rows[0], rows[-1]]
+        if landmark is not None:
+            marked.append(rows[landmark + bool(prompt.system.strip())])
+        for row in {id(row): row for row in marked}.values():
             _mark(row)
         return [*rows, {"role": "user", "content": whole(prompt.tail)}] if prompt.tail.strip() else rows
 

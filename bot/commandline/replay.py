@@ -1,6 +1,7 @@
-"""`threadwright replay [EXECUTION] [--verify]`: reads a log, folds it, tells it as a story and says whether it holds.
+"""`threadwright replay [EXECUTION] [--verify | --request REQUEST]`: reads a log, folds it, tells it as a story and checks it.
 
-Without an execution it lists the newest ones.  With ``--verify`` the rules are run again over the decisions in the log.
+Without an execution it lists the newest ones.  With ``--verify`` the rules are run again over the decisions in the log;
+with ``--request`` a request is shown as it was sent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from agentic.errors import LogInvalid, StoreError
 from agentic.ports import ExecutionRow, Store
 from bot.commandline.deciding import verdict_of
 from bot.commandline.output import fail, note, say
+from bot.commandline.requests import show_request
 from bot.commandline.story import line_of
 from bot.commandline.verdict import broken_promises
 from bot.settings import Settings
@@ -27,12 +29,17 @@ UNVERIFIED = 4
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
-async def replay(settings: Settings, execution: str, *, deciding_again: bool = False) -> int:
-    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is not there, 4 if it is not verified."""
+async def replay(settings: Settings, execution: str, *, deciding_again: bool = False, request: str = "") -> int:
+    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is not there, 4 if it is not verified.
+
+    With ``request`` (an id, or ``list``) what a model was sent is printed instead.
+    """
     for database in databases(settings.home):
         store = open_store(database)
         try:
             if await store.execution(execution) is not None:
+                if request:
+                    return await _request(store, execution, database, request)
                 return await _replay(store, execution, database, deciding_again)
         finally:
             await store.close()
@@ -40,10 +47,12 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
     return fail(f"There is no execution {execution!r} below {settings.home}. {known}")
 
 
-async def newest(settings: Settings, *, deciding_again: bool = False) -> int:
-    """List the newest executions; 1 where there is none, or one should be verified and is not named."""
+async def newest(settings: Settings, *, deciding_again: bool = False, request: str = "") -> int:
+    """List the newest executions; 1 where there is none, or one should be verified or shown and is not named."""
     if deciding_again:
         return fail("threadwright replay --verify: name the EXECUTION to verify. Without --verify they are listed.")
+    if request:
+        return fail("threadwright replay --request: name the EXECUTION too. Without --request they are listed.")
     rows = [row async for row in _rows(settings.home)]
     rows.sort(key=lambda row: row.started_at or _BEGINNING, reverse=True)
     if not rows:
@@ -67,6 +76,14 @@ async def _rows(home: Path) -> AsyncIterator[ExecutionRow]:
                 await store.close()
         except StoreError as error:
             note(f"{database} cannot be read: {error}")
+
+
+async def _request(store: Store, execution: str, database: Path, request: str) -> int:
+    try:
+        log = [envelope async for envelope in store.read(execution)]
+        return await show_request(store, log, request)
+    except (StoreError, LogInvalid) as error:
+        return fail(f"The log of {execution} in {database} cannot be read: {error}")
 
 
 async def _replay(store: Store, execution: str, database: Path, deciding_again: bool) -> int:

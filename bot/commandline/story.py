@@ -8,6 +8,7 @@ from agentic.core.events import (
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
+    Compacted,
     DeadlinePassed,
     Decided,
     Envelope,
@@ -79,6 +80,8 @@ def _judged(event: Event) -> str:
             return f"rule {event.rule}: {_short(event.text)}"
         case Escalated() as event:
             return f"moved from tier {event.from_tier} to {event.to_tier}: {event.trigger}"
+        case Compacted() as event:
+            return f"shortened the history ({event.why}): {event.kept} messages stay, and a summary of the rest"
         case OwnerChanged() as event:
             return "another process went on with it" + (f": {event.reason}" if event.reason else "")
         case Finished() as event:
