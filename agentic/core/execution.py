@@ -162,13 +162,14 @@ class Judged:
     """(passed, failed) of the last test run."""
     turns_unchanged: int = 0
     turns_changed: int = 0
-    turns_changed: int = 0
     turns_unreported: int = 0
     corrections: int = 0
     empty_answers: int = 0
     textual_answers: int = 0
     truncated_answers: int = 0
     evidence_nudges: int = 0
+    nudges: tuple[tuple[str, int], ...] = ()
+    """(rule, turn) of each time one of them spoke."""
     escalated_at_turn: int = 0
     repeats: Repeats = _NO_REPEATS
     climb: Climb = _NO_CLIMB

@@ -1,12 +1,212 @@
-"""The part of the fold that notices what repeats itself."""
+"""The part of the fold that notices what repeats itself, and when that is too much.
+
+A step is a call of a tool that acts or looks, with its result.  Real progress (a file with a content it never had, a test
+that newly passes, a to-do done, a new fact noted) begins the count anew.  Waiting for what goes on by itself is no step;
+nor is what the infrastructure broke.  Four things are noticed: the same step over and over; a ring of two to four steps; a
+check that fails alike whatever is changed; and turns that tell nothing new, however their arguments vary.
+"""
 
 from __future__ import annotations
 
+from agentic.core.counting import count_error
 from agentic.core.events import ToolFinished
-from agentic.core.execution import Execution
-from agentic.core.judging import Repeats
+from agentic.core.execution import Call, Execution
+from agentic.core.frozen import changed
+from agentic.core.judging import Check, Repeats, Result
+from agentic.core.sameness import Step, exact, step_of
+
+Errors = tuple[tuple[str, str, int], ...]
+LONGEST_RING = 4
+_STEPS, _RESULTS, _CHECKS = 16, 40, 20
+"""So many are compared."""
 
 
 def with_result(execution: Execution, event: ToolFinished) -> Repeats:
     """What repeats itself, with this result; the call of it stands in the current turn."""
-    return execution.judged.repeats
+    repeats, call = execution.judged.repeats, _call(execution, event)
+    if call is None:
+        return repeats
+    step = step_of(call.block.tool, _arguments(call), event)
+    repeats = _with_files(changed(repeats, acted=True), event)
+    if _moves_on(execution.judged.repeats, step, event):
+        tests = event.tests_passed if event.tests_passed is not None else repeats.most_passed
+        checks = repeats.checks if tests == repeats.most_passed else ()
+        return changed(_anew(repeats), moved=repeats.moved | {step.call}, most_passed=tests, checks=checks)
+    if event.tests_passed is not None and repeats.most_passed is None:
+        repeats = changed(repeats, most_passed=event.tests_passed)
+    if step.broken or step.waits or not step.text:
+        return _silent(repeats, step)
+    if step.trouble and repeats.patience < 2 * execution.policy.repeats_escalate:
+        return changed(repeats, patience=repeats.patience + 1)
+    return _stepped(repeats, step, event)
+
+
+def errors_with(execution: Execution, event: ToolFinished) -> Errors:
+    """The errors since real progress, with this result; waiting and broken infrastructure do not count."""
+    errors, call = execution.judged.errors_since, _call(execution, event)
+    if call is None:
+        return errors
+    repeats = execution.judged.repeats
+    if event.outcome == "ok":
+        if not errors:
+            return errors
+        step = step_of(call.block.tool, _arguments(call), event)
+        return () if _moves_on(repeats, step, event) else _mended(errors, repeats, step)
+    if event.outcome != "failed" or not event.error:
+        return errors
+    step = step_of(call.block.tool, _arguments(call), event)
+    if _moves_on(repeats, step, event):
+        errors = ()
+    patient = step.trouble and repeats.patience < 2 * execution.policy.repeats_escalate
+    if step.broken or patient or not says_something(event):
+        return errors
+    return count_error(errors, call.block.tool, event.error)
+
+
+def says_something(event: ToolFinished) -> bool:
+    """A failure without a word (``exit 1`` of a search) is the same as another one only by chance."""
+    return "\n" in event.error or not event.error.startswith("exit ")
+
+
+def progressed(execution: Execution) -> Execution:
+    """A to-do done, or a new fact noted."""
+    judged = execution.judged
+    return changed(execution, judged=changed(judged, repeats=_anew(judged.repeats), errors_since=()))
+
+
+def turn_ended(execution: Execution) -> Repeats:
+    """A turn more: whether it told anything new, and whether any tool was used that looks or acts."""
+    repeats = execution.judged.repeats
+    stale = 0 if repeats.news else repeats.stale_turns + repeats.stepped
+    idle = 0 if repeats.acted else repeats.idle_turns + 1
+    return changed(repeats, stale_turns=stale, idle_turns=idle, news=False, stepped=False, acted=False)
+
+
+def stuck(execution: Execution) -> str:
+    """How it repeats itself so often that a stronger model should take over, in words; '' where it does not."""
+    policy = execution.policy
+    return _told(execution, policy.repeats_escalate, policy.repeats_nudged, policy.stale_turns_escalate)
+
+
+def repeating(execution: Execution) -> str:
+    """How it begins to repeat itself, in words; '' where it does not."""
+    policy = execution.policy
+    return _told(execution, policy.repeats_nudged, policy.repeats_nudged - 1, policy.stale_turns_nudged)
+
+
+def _told(execution: Execution, same: int, rounds: int, stale: int) -> str:
+    repeats = execution.judged.repeats
+    run = _run(repeats.steps)
+    if run >= same:
+        return f"it did the same {run} times, and the same came of it"
+    for size in range(2, LONGEST_RING + 1):
+        if _rounds(repeats.steps, size) >= rounds:
+            return f"it goes round in the same {size} steps"
+    failed = max((check.changes for check in repeats.checks), default=0) + 1
+    if failed >= same:
+        return f"the same check failed alike {failed} times, whatever it changed in between"
+    if repeats.stale_turns >= stale:
+        return f"its last {repeats.stale_turns} turns told it nothing new"
+    return ""
+
+
+def _run(steps: tuple[tuple[str, int], ...]) -> int:
+    """How often the last step was done without another between."""
+    count = 0
+    for step in reversed(steps):
+        if step != steps[-1]:
+            break
+        count += 1
+    return count
+
+
+def _rounds(steps: tuple[tuple[str, int], ...], size: int) -> int:
+    """How often the last ``size`` steps were done one after the other; 1 is once, and no ring of equal steps counts."""
+    ring = steps[-size:]
+    if len(set(ring)) < 2:
+        return 1
+    count = 0
+    for end in range(len(steps), size - 1, -size):
+        if steps[end - size : end] != ring:
+            break
+        count += 1
+    return count
+
+
+def _call(execution: Execution, event: ToolFinished) -> Call | None:
+    """The call, unless it concerns only the agent's own mind."""
+    call = next((known for known in execution.turn.calls if known.id == event.call), None)
+    tools = execution.started.tools if execution.started else ()
+    own = {tool.name for tool in tools if tool.cognitive}
+    return call if call is not None and call.block.tool not in own else None
+
+
+def _arguments(call: Call) -> dict[str, object]:
+    return {**(call.intent.arguments if call.intent is not None else call.block.arguments)}
+
+
+def _moves_on(repeats: Repeats, step: Step, event: ToolFinished) -> bool:
+    """Real progress: a test that newly passes, or a file with a content it never had, by a call that did not do so before."""
+    if event.tests_passed is not None and repeats.most_passed is not None and event.tests_passed > repeats.most_passed:
+        return True
+    if event.outcome != "ok" or step.call in repeats.moved:
+        return False
+    return any(f"{change.path}\0{change.sha_after}" not in repeats.contents for change in event.changes)
+
+
+def _with_files(repeats: Repeats, event: ToolFinished) -> Repeats:
+    if not event.changes:
+        return repeats
+    had = {f"{change.path}\0{sha}" for change in event.changes for sha in (change.sha_before, change.sha_after)}
+    return changed(repeats, contents=repeats.contents | had)
+
+
+def _anew(repeats: Repeats) -> Repeats:
+    return changed(repeats, steps=(), patience=0, news=True, stale_turns=0, changes=repeats.changes + 1)
+
+
+def _silent(repeats: Repeats, step: Step) -> Repeats:
+    """Silence is neither news nor the lack of it; the same call again is the same step all the same."""
+    if step.broken or step.waits:
+        return repeats
+    return changed(repeats, steps=(*repeats.steps, (step.call, 0))[-_STEPS:])
+
+
+def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
+    number = _number(repeats, step)
+    news = number > repeats.count
+    if news:
+        known = (*repeats.results, Result(number, step.text, step.coarse))[-_RESULTS:]
+        repeats = changed(repeats, results=known, count=number, news=True)
+    repeats = changed(repeats, steps=(*repeats.steps, (step.call, number))[-_STEPS:], stepped=True)
+    return _with_check(repeats, step, number, failed=event.outcome != "ok", error=event.error)
+
+
+def _number(repeats: Repeats, step: Step) -> int:
+    """Which result it is: that of an earlier one that is the same, else the next number."""
+    alike = [known for known in repeats.results if known.coarse == step.coarse]
+    if alike:
+        said = exact(step.text)
+        for known in alike:
+            if exact(known.text) == said:
+                return known.number
+    return repeats.count + 1
+
+
+def _with_check(repeats: Repeats, step: Step, number: int, *, failed: bool, error: str) -> Repeats:
+    """What failed, and through how many changes it has failed alike; whatever else comes of the call ends that."""
+    before = next((check for check in repeats.checks if check.call == step.call), None)
+    others = tuple(check for check in repeats.checks if check is not before)
+    if not failed:
+        return changed(repeats, checks=others) if before else repeats
+    through = 0
+    if before is not None and before.number == number:
+        through = before.changes + (before.since != repeats.changes)
+    check = Check(step.call, number, error, changes=through, since=repeats.changes)
+    return changed(repeats, checks=(*others, check)[-_CHECKS:])
+
+
+def _mended(errors: Errors, repeats: Repeats, step: Step) -> Errors:
+    """What failed and now succeeds is no error any more."""
+    mended = {check.error for check in repeats.checks if check.call == step.call}
+    return tuple(known for known in errors if known[1] not in mended)

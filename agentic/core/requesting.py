@@ -20,6 +20,7 @@ from agentic.core.frozen import changed
 from agentic.core.identity import call_id
 from agentic.core.judging import Consulted
 from agentic.core.measuring import answered, characters, requested
+from agentic.core.promising import announces
 from agentic.core.telling import pending_message
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
@@ -60,7 +61,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     judged = changed(
         judged,
         empty_answers=0 if text or calls else judged.empty_answers + 1,
-        textual_answers=0 if calls else judged.textual_answers + bool(text and event.stop != "length"),
+        textual_answers=0 if calls else judged.textual_answers + _is_textual(execution, event, text),
         truncated_answers=judged.truncated_answers + 1 if event.stop == "length" else 0,
         reported_this_turn=False,
     )
@@ -79,6 +80,12 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     )
     stated = confidence.stated_in(text)
     return execution if stated is None else take_report(execution, stated)
+
+
+def _is_textual(execution: Execution, event: ModelAnswered, text: str) -> bool:
+    """Text that may be an answer; what only announces a call is none, until that has gone on for long."""
+    patient = execution.judged.repeats.idle_turns < execution.policy.productivity_turns
+    return bool(text) and event.stop != "length" and not (patient and announces(text))
 
 
 def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:

@@ -19,12 +19,19 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 )
 
 
+_PROGRESS = re.compile(r"\d ?%.*(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].*\d ?%")
+"""A line that shows how far something is: it says nothing of why that failed."""
+
+
 def normal_error(text: str, prefix: str = "") -> str:
     """The last lines of a failure's output without numbers, addresses, durations and temporary names.
 
     ``prefix`` (an exit code, say) is kept as it is.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()][-LAST_LINES:]
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not _PROGRESS.search(line[:LINE_CHARACTERS])
+    ]
+    lines = lines[-LAST_LINES:]
     said = "\n".join(_normal_line(line[:LINE_CHARACTERS]) for line in lines)
     return "\n".join(part for part in (prefix, said) if part)
 

@@ -1,0 +1,132 @@
+"""When two calls, or what came of them, are the same; and what is no step of its own: waiting, and broken infrastructure.
+
+Times, process ids, addresses and names of temporary files differ from run to run and say nothing.  Other numbers say
+something: a count that grows is news.  What a failure says is compared by ``ToolFinished.error``, which is normal already.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentic.core.events import ToolFinished
+from agentic.core.identity import digest
+
+_CLIP = 500
+"""Characters of the beginning and of the end of a result that are compared."""
+_PROSE = frozenset(("reasoning", "expectation", "alternatives", "timeout", "wait"))
+"""Arguments that do not change what a call does."""
+_COARSE = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n|#=>.-_~*█▏▎▍▌▋▊▉"))
+_NOISE = re.compile(
+    r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?\b"
+    r"|\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?|h|hours?)\b"
+    r"|\b0x[0-9a-f]+\b"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b"
+    r"|\b(?:pid|seed)[ =:]*\d+|\[\d{2,6}\]|\b\d{8,}\b"
+    r"|(?:/var)?/tmp/[^\s'\":;,)]*"
+    r"|[=\-_~*.#>█▏▎▍▌▋▊▉]{3,}",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+_LINE_NUMBER = re.compile(r"^\d+\t", re.MULTILINE)
+_VERDICT = re.compile(r"^(?:exit \d+|done|raised) after [\d.]+ s\n")
+_PROCESSES = re.compile(r"\b(?:ps|top|pgrep|lsof)\b")
+_WAITING = re.compile(
+    r"\b(?:sleep|watch|wait|inotifywait|wait-for-it)\b|time\.sleep|--wait\b|--watch\b|tail -[fF]\b|\b(?:until|while) ",
+)
+_GOING_ON = re.compile(
+    r"\b(?:running|in[ _-]progress|pending|queued|building|starting|activating|waiting|processing|creating|not ready|PD)\b"
+    r"|\b\d{1,3}\s?%|\"(?:percent|progress)\"",
+    re.IGNORECASE,
+)
+_SHORT = 600
+_ACTING = frozenset(("shell", "python"))
+_SEARCHING = re.compile(r"^\s*(?:cd \S+ && )?(?:git grep|grep|egrep|rg|ag|find|fd|which|locate)\b")
+_NOTHING = re.compile(r"^(?:No match in \d+ files\.|No file matches.*|No line matches.*)$")
+_NO_SANDBOX = ("Not begun, there is no sandbox", "The sandbox was lost")
+_TROUBLE = re.compile(
+    r"\b(?:429|502|503|504)\b|too many requests|bad gateway|service unavailable|temporarily unavailable"
+    r"|connection reset|rate.?limit|etimedout|eai_again|connection timed out|try again later|overloaded",
+    re.IGNORECASE,
+)
+NOTHING = "(nothing)"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call with its result, as they are compared; ``text`` is '' where silence only says that it worked."""
+
+    call: str
+    text: str
+    coarse: str
+    waits: bool = False
+    """It looks at what goes on by itself, and that does go on."""
+    trouble: bool = False
+    """It waits for what is not there yet, or somebody else's server has trouble: patience is due, for a while."""
+    broken: bool = False
+    """The call did not run as such; that says nothing of the agent."""
+
+
+def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> Step:
+    """The call and its result, as they are compared."""
+    call = _call(tool, arguments)
+    if event.outcome in ("cancelled", "unknown") or event.preview.startswith(_NO_SANDBOX):
+        return Step(call, "", "", broken=True)
+    command = str(arguments.get("command") or arguments.get("code") or "")
+    if event.outcome != "ok":
+        return _failed(call, tool, command, event)
+    text = clipped(_VERDICT.sub("", event.preview, count=1))
+    if _polls(tool, arguments, command, text):
+        return Step(call, "", "", waits=True)
+    if _is_silent(text):
+        looked = tool not in _ACTING or bool(_SEARCHING.match(command))
+        text = NOTHING if looked else ""
+    elif _PROCESSES.search(command):
+        text = _NUMBER.sub("", text)
+    return Step(call, text, coarse(text))
+
+
+def exact(text: str) -> str:
+    """A result without what differs from run to run."""
+    return " ".join(_NOISE.sub("~", _LINE_NUMBER.sub("", text)).split())
+
+
+def coarse(text: str) -> str:
+    """What results that are the same have in common; quick to make, so that most are told apart by it."""
+    return text.translate(_COARSE)
+
+
+def clipped(text: str) -> str:
+    """Its beginning and its end."""
+    return text if len(text) <= 2 * _CLIP else f"{text[:_CLIP]}\n{text[-_CLIP:]}"
+
+
+def _call(tool: str, arguments: Mapping[str, object]) -> str:
+    kept = {name: value for name, value in arguments.items() if name not in _PROSE}
+    return digest(tool, " ".join(json.dumps(kept, sort_keys=True).split()), length=16)
+
+
+def _failed(call: str, tool: str, command: str, event: ToolFinished) -> Step:
+    """A failure says its normalised error, and how many tests passed; a search that found nothing says just that."""
+    if _is_silent(_VERDICT.sub("", event.preview, count=1)) and _SEARCHING.match(command):
+        return Step(call, NOTHING, NOTHING)
+    said = _NUMBER.sub("", event.error or clipped(event.preview))
+    text = f"{tool} {event.outcome} {event.tests_passed} {event.tests_failed} {said}"
+    patient = bool(_WAITING.search(command) or _TROUBLE.search(event.preview))
+    return Step(call, text, text, trouble=patient)
+
+
+def _polls(tool: str, arguments: Mapping[str, object], command: str, text: str) -> bool:
+    if tool == "job":
+        return arguments.get("action") != "stop" and text.startswith("Running.")
+    if tool not in _ACTING:
+        return False
+    return bool(_WAITING.search(command)) or (len(text) <= _SHORT and bool(_GOING_ON.search(text)))
+
+
+def _is_silent(text: str) -> bool:
+    return text.strip() in ("", "(no output)") or bool(_NOTHING.match(text))
