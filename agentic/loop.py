@@ -129,6 +129,7 @@ class _Running:
         match action:
             case Record(events):
                 self._recorder.note(*events)
+                await self._purse.raise_caps(self._execution, self._recorder.commit)
             case Ask(asked):
                 self._recorder.note(asked)
             case Think() | Consult():
@@ -154,7 +155,8 @@ class _Running:
             await settled(self._toolbox)
 
     async def _begin(self, started: Started | None) -> None:
-        await self._recorder.load()
+        execution = await self._recorder.load()
+        await self._purse.take_up(execution, self._loop.store.read(execution.id))
         new = started if self._execution.started is None else None
         self._recorder.note(*taken_up(self._execution, started, self._lease), taken=new.inbox if new else "")
         self._doorbell.set()
@@ -181,7 +183,7 @@ class _Running:
         segments, blobs = self._segments.of(self._execution, self._toolbox.specs, action.purpose)
         price = self._loop.model.price(action.model, self._segments.characters // 4, action.max_tokens)
         requested = effects.requested(request, action, segments, price)
-        refused = await self._purse.refusal(self._execution, requested, self._loop.clock.now())
+        refused = await self._purse.refusal(self._execution, self._execution.id, requested, self._loop.clock.now())
         if refused is not None:
             self._recorder.note(refused)
             return
@@ -335,7 +337,7 @@ class _Running:
         came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text)
         if request in self._effects:
             self._recorder.note(came_to)
-        await self._purse.settle(came_to)
+        await self._purse.settle(self._execution.id, came_to)
 
     async def _use_tool(self, call: Call, prepared: Prepared) -> None:
         begun = self._loop.clock.monotonic()

@@ -1,17 +1,21 @@
 """Caps that executions share: of a person, a server, the whole bot, by day (UTC).
 
 Before a paid request its reservation is set aside in all of them at once, or it is not made; after it the real price takes
-its place.  A request that is lost, or whose price nobody knows, counts as it was reserved, as it does in its own log.
+its place.  A request that is lost, or whose price nobody knows, counts as it was reserved, as it does in its own log.  A
+reservation stands under the name of its execution and its request: so whoever takes an execution up finds what its earlier
+owner had set aside and did not come to settle, and clears it up by what the log says.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from agentic.core.events import BudgetRefused, ModelAnswered, ModelFailed, ModelRequested, Person, Whose
+from agentic.core.events import BudgetRefused, Envelope, ModelAnswered, ModelFailed, ModelRequested, Person, Whose
+from agentic.core.execution import Execution
 from agentic.core.requesting import UNPRICED
 from agentic.errors import StoreError
 from agentic.store_ports import Ledger, Scope, Sessions
@@ -50,49 +54,115 @@ class Spender(Protocol):
 
 
 class Purse:
-    """Sets aside and settles for the executions of a process; without caps it does nothing."""
+    """Sets aside and settles for the executions of a process; without caps it does nothing.
+
+    ``of`` names what a request belongs to: an execution, or its outcome.
+    """
 
     def __init__(self, store: PurseStore, caps: DailyCaps) -> None:
         self._store, self._caps = store, caps
+        self._raised: set[str] = set()
+        self._owed: list[tuple[str, ModelAnswered | ModelFailed]] = []
 
-    async def refusal(self, spender: Spender, request: ModelRequested, now: datetime) -> BudgetRefused | None:
+    async def refusal(self, spender: Spender, of: str, request: ModelRequested, now: datetime) -> BudgetRefused | None:
         """Set the request's reservation aside; where it does not fit, what it does not fit into.  Raises ``StoreError``."""
         if self._caps == NO_CAPS:
             return None
         day = now.astimezone(UTC).date().isoformat()
         scopes = await self._scopes(spender, day)
-        full = await self._store.reserve_usd(request.request, tuple(scopes), request.reserved_usd)
+        full = await self._store.reserve_usd(_key(of, request.request), tuple(scopes), request.reserved_usd)
         if full is None:
             return None
         return BudgetRefused(
             whose=scopes[full],
             day=day,
-            cap_usd=full.cap_usd,
+            cap_usd=full.cap_usd + await self._store.raised_usd(full.name),
             spent_usd=await self._store.spent_usd(full.name),
             needed_usd=request.reserved_usd,
         )
 
-    async def settle(self, came_to: ModelAnswered | ModelFailed) -> None:
-        """What a request came to; where that cannot be kept, or nobody knows it, the reservation stands."""
+    async def settle(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:
+        """What a request came to; where nobody knows it, the reservation stands, and where it cannot be kept, until it can."""
         if self._caps == NO_CAPS:
             return
-        try:
-            if isinstance(came_to, ModelAnswered):
-                await self._store.settle_usd(came_to.request, came_to.usd)
-            elif came_to.failure not in UNPRICED:
-                await self._store.release_usd(came_to.request)
-        except StoreError as error:
-            log.warning("request %s is not settled, its reservation stands: %s", came_to.request, error)
+        owed, self._owed = [*self._owed, (of, came_to)], []
+        for one in owed:
+            try:
+                await self._settle(*one)
+            except StoreError as error:
+                self._owed.append(one)
+                log.warning("request %s is not settled, its reservation stands: %s", one[1].request, error)
+
+    async def take_up(self, execution: Execution, log: AsyncIterable[Envelope]) -> None:
+        """Bring the ledger to what the log of an execution says, which an earlier owner may not have come to do."""
+        await self.clear_up(execution.id, log)
+        await self.raise_caps(execution)
+
+    async def raise_caps(self, execution: Execution, commit: Callable[[], Awaitable[None]] | None = None) -> None:
+        """What people added to caps of a day by this execution's questions counts for everybody, as soon as its log says so.
+
+        Raises ``StoreError``.
+        """
+        due = [one for one in execution.caps.days if one.question not in self._raised]
+        if not due or self._caps == NO_CAPS:
+            return
+        if commit is not None:
+            await commit()
+        session = await self._store.session(execution.thread)
+        for one in due:
+            name = _name(one.whose, execution.requester.id, session.guild if session is not None else "", one.day)
+            await self._store.raise_usd(f"raise/{one.question}", name, one.usd)
+            self._raised.add(one.question)
+
+    async def clear_up(self, of: str, events: AsyncIterable[Envelope]) -> None:
+        """Settle what an earlier owner left set aside, by the log: what was never asked is given back.
+
+        What was asked and has no answer counts as it was reserved.  Raises ``StoreError``.
+        """
+        left = await self._store.unsettled_usd(_key(of, "")) if self._caps != NO_CAPS else []
+        if not left:
+            return
+        came_to = await _costs(events)
+        for key in left:
+            request = key.removeprefix(_key(of, ""))
+            if request in came_to:
+                await self._store.settle_usd(key, came_to[request])
+            else:
+                await self._store.release_usd(key)
+
+    async def _settle(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:
+        if isinstance(came_to, ModelAnswered):
+            await self._store.settle_usd(_key(of, came_to.request), came_to.usd)
+        elif came_to.failure not in UNPRICED:
+            await self._store.release_usd(_key(of, came_to.request))
 
     async def _scopes(self, spender: Spender, day: str) -> dict[Scope, Whose]:
         session = await self._store.session(spender.thread)
-        guild = session.guild if session is not None else ""
-        caps, person = self._caps, spender.requester.id
-        found: dict[Scope, Whose] = {}
-        if caps.person is not None:
-            found[Scope(f"person {person} {day}", caps.person)] = "person"
-        if caps.guild is not None and guild:
-            found[Scope(f"guild {guild} {day}", caps.guild)] = "guild"
-        if caps.bot is not None:
-            found[Scope(f"bot {day}", caps.bot)] = "bot"
-        return found
+        guild, person = session.guild if session is not None else "", spender.requester.id
+        caps: dict[Whose, float | None] = {
+            "person": self._caps.person, "guild": self._caps.guild if guild else None, "bot": self._caps.bot,
+        }  # fmt: skip
+        return {Scope(_name(whose, person, guild, day), cap): whose for whose, cap in caps.items() if cap is not None}
+
+
+async def _costs(events: AsyncIterable[Envelope]) -> dict[str, float]:
+    """What each request of a log counts as: its answer's price, nothing where it failed for nothing, else its reservation."""
+    found: dict[str, float] = {}
+    async for envelope in events:
+        event = envelope.event
+        if isinstance(event, ModelRequested):
+            found[event.request] = event.reserved_usd
+        elif isinstance(event, ModelAnswered):
+            found[event.request] = event.usd
+        elif isinstance(event, ModelFailed) and event.failure not in UNPRICED:
+            found[event.request] = 0.0
+    return found
+
+
+def _key(of: str, request: str) -> str:
+    return f"{of}/{request}"
+
+
+def _name(whose: Whose, person: str, guild: str, day: str) -> str:
+    """The scope of a cap on a day, as the ledger names it."""
+    return f"bot {day}" if whose == "bot" else f"{whose} {person if whose == 'person' else guild} {day}"

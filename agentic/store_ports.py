@@ -1,4 +1,4 @@
-"""What is kept, as protocols: the log, blobs, leases, inbox, outbox, sessions.  Imported from agentic.ports."""
+"""What is kept, as protocols: the log, blobs, leases, inbox, outbox, sessions, labels.  Imported from agentic.ports."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.label_ports import LabelRow, Labels, LabelSource, Look
 
 __all__ = [
     "Blobs",
     "EventLog",
     "ExecutionRow",
     "Inbox",
+    "LabelRow",
+    "LabelSource",
+    "Labels",
     "Lease",
     "Leases",
     "Ledger",
+    "Look",
     "Outbox",
     "OutboxRow",
     "Scope",
@@ -235,7 +240,8 @@ class Sessions(Protocol):
 class Ledger(Protocol):
     """US dollars that many executions spend from the same caps: set aside before a paid call, settled after it.
 
-    What was never settled, because its owner died, counts as it was reserved.  Amounts are kept to a billionth.
+    What was never settled, because its owner died, counts as it was reserved until somebody settles or releases it.
+    Amounts are kept to a billionth.
     """
 
     async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
@@ -260,8 +266,20 @@ class Ledger(Protocol):
         """US dollars settled and set aside in a scope, by its name."""
         ...
 
+    async def raise_usd(self, key: str, scope: str, usd: float) -> None:
+        """People added to the cap of a scope: from now on so much more fits into it; the first raise of a key counts."""
+        ...
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Protocol):
+    async def raised_usd(self, scope: str) -> float:
+        """US dollars that people added to the cap of a scope, by its name."""
+        ...
+
+    async def unsettled_usd(self, prefix: str) -> list[str]:
+        """The keys with this beginning under which something is set aside and was neither settled nor released."""
+        ...
+
+
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Labels, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

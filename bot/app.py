@@ -45,6 +45,7 @@ from bot.composing import FILE_BYTES
 from bot.connecting import raise_why
 from bot.courtesy import Courteous, Courtesy
 from bot.download import download
+from bot.environment import environment
 from bot.feed import Feed
 from bot.forking import Forking
 from bot.ground import Ground
@@ -165,7 +166,7 @@ class App:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        policy = policy_from(settings, models.tiers, attended=place.attended)
+        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices)
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -179,6 +180,8 @@ class App:
             tell=tell,
             quotes=quotes,
             place=workshop.place,
+            surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
+            instructions=settings.instructions,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(

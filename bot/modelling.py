@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentic.models.prices import ModelFacts, Prices
+from agentic.models.prices import Prices
 from agentic.models.tiers import TierChoice, tiers_from
 from bot.settings import Mistake, Settings, SettingsMistaken
-
-A_MILLION = 1_000_000
 
 
 def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> TierChoice:
@@ -22,6 +20,4 @@ def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> T
 
 def prices_from(settings: Settings) -> Prices:
     """LiteLLM's price map, with what settings add."""
-    return Prices(
-        {model: ModelFacts(come / A_MILLION, gone / A_MILLION) for model, (come, gone) in settings.dollars.items()}
-    )
+    return Prices(settings.priced)

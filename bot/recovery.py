@@ -7,10 +7,33 @@ what a person does.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
+from agentic.core.events import Envelope
 from agentic.core.evolving import fold
-from agentic.ports import EventLog
+from agentic.ports import EventLog, Store
+from agentic.purse import DailyCaps, Purse
 
 
 async def is_left_alone(log: EventLog, execution: str) -> bool:
     """Whether it waits until a person says something.  Raises ``StoreError``."""
     return fold([envelope async for envelope in log.read(execution)]).quarantined is not None
+
+
+async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
+    """Money that ended executions, and the judging of them, had set aside and did not come to settle, by their logs.
+
+    An open execution's is settled by whoever takes it up.  Raises ``StoreError``.
+    """
+    purse = Purse(store, caps)
+    left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
+    for of in sorted(left):
+        execution, _, outcome = of.partition(".")
+        row = await store.execution(execution)
+        if row is not None and row.finished:
+            await purse.clear_up(of, _outcome(store, execution) if outcome else store.read(execution))
+
+
+async def _outcome(store: Store, execution: str) -> AsyncIterator[Envelope]:
+    for envelope in await store.read_outcome(execution):
+        yield envelope

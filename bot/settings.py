@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +23,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic import failpoints
 from agentic.core.events import Level
+from agentic.models.prices import ModelFacts, price_from
 
 PREFIX = "THREADWRIGHT_"
 ENV_FILE = ".env"
-
-_PRICE = re.compile(r"(?P<model>\S+)=(?P<input>\d+(?:\.\d+)?)/(?P<output>\d+(?:\.\d+)?)")
 
 
 def _split(value: object) -> object:
@@ -108,7 +106,8 @@ class Settings(BaseSettings):
     )
     prices: Names = Field(
         default=(),
-        description="Prices of models that LiteLLM does not know, as name=in/out in US dollars a million tokens.",
+        description="Prices of models that LiteLLM does not know, as name=in/out in US dollars a million tokens; what the "
+        "cache costs and the context window may follow: name=in/out/read/write@window.",
     )
     sandbox: Literal["auto", "docker", "bubblewrap", "host"] = Field(
         default="auto",
@@ -145,6 +144,19 @@ class Settings(BaseSettings):
         default=None, gt=0, description="US dollars all tasks of this bot may spend a day (UTC); empty for no limit."
     )
     max_tokens: int = Field(default=2_000_000, ge=1_000, description="Tokens one execution may use.")
+    history: Literal["auto", "append", "seed", "replay_all"] = Field(
+        default="auto",
+        description="How much of a task's history each request carries: 'append' lets it grow and shortens it in steps, "
+        "'seed' shortens it each turn, 'replay_all' never; 'auto' chooses by whether the provider keeps a cache.",
+    )
+    history_tokens: int = Field(
+        default=15_000, ge=1_000, description="With so many tokens of history it is shortened, where it grows in steps."
+    )
+    instructions: str = Field(
+        default="",
+        max_length=8_000,
+        description="Text for the system prompt of every task: house rules, preferred tools.",
+    )
     max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
     owners: Names = Field(
         default=(), description="Discord role names or ids whose members may change settings and allow the host."
@@ -205,8 +217,8 @@ class Settings(BaseSettings):
     @field_validator("prices")
     @classmethod
     def _priced(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(_PRICE.fullmatch(price) for price in value):
-            raise ValueError("each is a model's name, '=', dollars in, '/', dollars out")
+        for price in value:
+            price_from(price)
         return value
 
     @field_validator("discord_token", mode="before")
@@ -222,10 +234,9 @@ class Settings(BaseSettings):
         return {one.strip(): sign.strip() for one, _, sign in (pair.partition("=") for pair in self.custom_emoji)}
 
     @property
-    def dollars(self) -> dict[str, tuple[float, float]]:
-        """US dollars a million tokens, in and out, of the models that were given a price."""
-        found = [_PRICE.fullmatch(price) for price in self.prices]
-        return {one["model"]: (float(one["input"]), float(one["output"])) for one in found if one}
+    def priced(self) -> dict[str, ModelFacts]:
+        """What is known of the models that were given a price."""
+        return dict(price_from(price) for price in self.prices)
 
     @property
     def levels(self) -> dict[str, Level]:

@@ -8,10 +8,11 @@ reflection.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from agentic.core.events import ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
+from agentic.core.events import Envelope, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
 from agentic.core.identity import request_id
 from agentic.errors import ModelError
 from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
@@ -89,11 +90,11 @@ class Reflector:
                 request=request, failure=error.failure, message=error.message, retry_after=error.retry_after
             )
             await stream.add(failed)
-            await self._purse.settle(failed)
+            await self._purse.settle(_purpose(trajectory), failed)
             return f"the model could not be asked ({error.failure}): {error.message}"
         answered = _answered(request, answer)
         await stream.add(answered)
-        await self._purse.settle(answered)
+        await self._purse.settle(_purpose(trajectory), answered)
         return answer
 
     async def _announce(
@@ -101,16 +102,27 @@ class Reflector:
     ) -> str | None:
         """Set its price aside and say that it is asked; None where a cap that executions share has no room."""
         position = len(await stream.read()) + 1
-        request = request_id(f"{trajectory.execution}.outcome", position)
+        request = request_id(_purpose(trajectory), position)
         tokens_in = (len(self._system) + sum(len(message.text) for message in messages)) // 4
         asked = ModelRequested(
             request=request, turn=trajectory.turns_used, purpose="reflection", attempt=attempt, tier=trajectory.tier,
             model=name, reserved_usd=self._model.price(name, tokens_in, MAX_TOKENS) or 0.0,
         )  # fmt: skip
-        if await self._purse.refusal(trajectory, asked, self._clock.now()) is not None:
+        await self._purse.clear_up(_purpose(trajectory), _each(await stream.read()))
+        if await self._purse.refusal(trajectory, _purpose(trajectory), asked, self._clock.now()) is not None:
             return None
         await stream.add(asked)
         return request
+
+
+async def _each(envelopes: list[Envelope]) -> AsyncIterator[Envelope]:
+    for envelope in envelopes:
+        yield envelope
+
+
+def _purpose(trajectory: Trajectory) -> str:
+    """What its requests belong to, for their ids and for what is set aside for them."""
+    return f"{trajectory.execution}.outcome"
 
 
 def _answered(request: str, answer: Answer) -> ModelAnswered:

@@ -7,12 +7,29 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.amounts import COUNTED, STOP, STOPS, understood
 from agentic.core.events import Asked, InputReceived, Level, Option, Person
 from agentic.core.execution import Execution
 
 LEVELS: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 CLOSED = "This question is no longer open."
 LATE = "It is too late to decide this: nobody approved it in time, so it was denied."
+ANEW = "A new day has begun meanwhile, so no more is needed; I go on."
+UNCLEAR = {
+    "usd": "I read no amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
+    "day": "I read no amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
+    "minutes": "I read no time in that. Choose one above, or write one, such as 20 minutes; 🛑 stops the task.",
+    "tokens": "I read no number of tokens in that. Choose one above, or write one, such as 100k; 🛑 stops the task.",
+}
+"""Words that neither name an amount nor say yes or no leave a cap as it is, and the question open."""
+_END = " Ask one, or end it: “Stop here”."
+_GIVES = {
+    "usd": "Only an operator can give this task more money.",
+    "day": "Only an operator can raise a budget of the day.",
+    "tokens": "Only an operator can give this task more tokens.",
+    "minutes": "Only {name}, who asked for this, or an operator can give it more time.",
+    "turns": "Only {name}, who asked for this, or an operator can give it more turns.",
+}
 _NUMBERED = re.compile(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
 _MARKS = " .!?,;:()[]*`'\"\u201c\u201d"
 """What may stand around a name without changing it."""
@@ -37,13 +54,30 @@ def refusal(execution: Execution, event: InputReceived) -> str:
     if execution.answer is not None and event.target:
         return CLOSED  # somebody was quicker; it is acted on in this moment, or after a pause
     if execution.expired:
-        return LATE
+        return ANEW if question.sort == "extension" else LATE
+    if question.sort == "extension" and question.what != "account":
+        return _of_extension(execution, question, event)
     if not at_least(event.author.level, question.who_may):
         who = {"viewer": "Anyone", "executor": "An executor", "operator": "An operator", "owner": "An owner"}
         return f"{who[question.who_may]} must decide this; you cannot."
-    if question.sort == "extension" and not _own_or_operator(execution, event.author):
-        return f"Only {execution.requester.name}, who asked for this, or an operator can give it more turns."
     return ""
+
+
+def _of_extension(execution: Execution, question: Asked, event: InputReceived) -> str:
+    """Who asked for the task may end it at any cap, and give it more turns and time; an operator may give all of it."""
+    own = _own_or_operator(execution, event.author) and at_least(event.author.level, "executor")
+    if not own or not (at_least(event.author.level, question.who_may) or ends(question, event.text)):
+        return _GIVES[question.what or "turns"].format(name=execution.requester.name) + (_END if own else "")
+    option = option_of(question.options, event.text)
+    if option is None and question.what in COUNTED and not understood(question.what, event.text):
+        return UNCLEAR[question.what]
+    return ""
+
+
+def ends(question: Asked, said: str) -> bool:
+    """Whether words choose to end the execution where more of something is asked for."""
+    option = option_of(question.options, said)
+    return option.id == STOP if option is not None else STOPS.match(said.strip()) is not None
 
 
 def _own_or_operator(execution: Execution, person: Person) -> bool:

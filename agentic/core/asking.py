@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.actions import Timer
+from agentic.core import amounts, used_up
+from agentic.core.actions import Action, Record, Timer, Wait
+from agentic.core.amounts import COUNTED, STOP, STOPS, YES
 from agentic.core.answering import option_of
 from agentic.core.approvals import verdict
-from agentic.core.closing import at_limit, stopped_here
+from agentic.core.closing import close, stopped_here
 from agentic.core.events import Asked, Decided, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
 from agentic.core.peopled import DENY, MACHINE
 
-STOP = "stop"
 FREE = "text"
 """The choice of an answer in words of one's own."""
+AGAIN = "again"
+"""The choice that changes no cap: a new day has begun."""
 _MORE = 10
-_STOPS = re.compile(
-    r"(please )?(no|nope|nah|stop|don.?t|do not|not|enough|end|cancel|halt|quit|abort)\b|.*\bplease stop\b",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(
     r"\+?(\d{1,3})\b|.*\b(\d{1,3}) (?:more )?turns?\b|.*\bfor (\d{1,3})[.!]?$", re.IGNORECASE | re.DOTALL
 )
-_YES = re.compile(r"(yes|yep|sure|ok|okay|go on|go ahead|continue|please|do|of course|[ ,.!])+$", re.IGNORECASE)
 
 
-def extension(execution: Execution) -> Asked:
-    """May it take more turns?"""
-    text = f"I have used my {execution.turn_limit} turns and am not done. Shall I go on?"
-    options = (Option(id="10", label="10 more turns"), Option(id="20", label="20 more turns"), _stop())
-    return Asked(question=_id(execution), sort="extension", text=text, options=options)
+def waiting(execution: Execution) -> Action | None:
+    """A question is open: wait for the person, without end unless it says when."""
+    question, answer = execution.question, execution.answer
+    if question is None:
+        return None
+    return Wait(expiry(question)) if answer is None else Record((decision(execution, question, answer),))
+
+
+def decided(execution: Execution) -> Action | None:
+    """Act on what the person decided about a cap or about being stuck."""
+    if execution.decided is None or execution.decided_on is None or execution.decided_on.call:
+        return None
+    if execution.decided.choice == STOP:
+        return close(execution, declined(execution), "it was ended here")
+    return Record(granted(execution))
 
 
 def stuck(execution: Execution, trigger: str) -> Asked:
@@ -51,7 +59,7 @@ def choice_of(question: Asked, answer: InputReceived) -> tuple[str, str]:
     option = option_of(question.options, said)
     if option is not None:
         return option.id, option.label
-    if not question.call and _STOPS.match(said):
+    if not question.call and STOPS.match(said):
         return STOP, said
     return FREE, said
 
@@ -67,7 +75,9 @@ def decision(execution: Execution, question: Asked, answer: InputReceived) -> De
 
 
 def too_late(question: Asked) -> Decided:
-    """What nobody approved in time is denied."""
+    """What nobody approved in time is denied; a cap of a day needs no answer where the day is over."""
+    if question.sort == "extension":
+        return Decided(question=question.question, by=MACHINE, choice=AGAIN, text="a new day began")
     return Decided(question=question.question, by=MACHINE, choice=DENY, text="nobody approved it in time")
 
 
@@ -94,11 +104,32 @@ def granted(execution: Execution) -> tuple[Event, ...]:
     said = decided.text if decided.choice == FREE else ""
     if question.sort != "extension":
         return (_hint(decided.by.name, said or "Try once more, in another way than before."),)
-    named = _NUMBER.match(said or decided.choice)
-    turns = int(next(number for number in named.groups() if number)) if named else _MORE
-    more = PolicyChanged(by=decided.by.id, add_turns=max(turns, 1))
-    plain = not said or _YES.match(said) or (named is not None and named.end() == len(said))
-    return (more,) if plain else (more, _hint(decided.by.name, said))
+    if question.what in COUNTED:
+        more, plain = _counted(execution, question, decided)
+    else:
+        named = _NUMBER.match(said or decided.choice)
+        turns = int(next(number for number in named.groups() if number)) if named else _MORE
+        more = PolicyChanged(by=decided.by.id, question=question.question, add_turns=max(turns, 1))
+        plain = YES.match(said) is not None or (named is not None and named.end() == len(said))
+    return (more,) if plain or not said else (more, _hint(decided.by.name, said))
+
+
+def _counted(execution: Execution, question: Asked, decided: Decided) -> tuple[PolicyChanged, bool]:
+    """What a decision adds to a cap on tokens, money or time, and whether it says nothing beside that.
+
+    An option's id is its amount; a yes without an amount takes what is recommended.
+    """
+    said = decided.text if decided.choice == FREE else decided.choice
+    amount, plain = (
+        amounts.read(question.what, said) or amounts.read(question.what, question.options[0].id) or (0.0, True)
+    )
+    raised = PolicyChanged(by=decided.by.id, question=question.question)
+    if question.what == "day":
+        assert execution.refused is not None
+        day = {"day": execution.refused.day, "whose": execution.refused.whose}
+        return raised.model_copy(update={"add_day_usd": 0.0 if decided.choice == AGAIN else amount, **day}), plain
+    added = int(amount) if question.what == "tokens" else amount
+    return raised.model_copy(update={f"add_{question.what}": added}), plain
 
 
 def _hint(name: str, text: str) -> Intervened:
@@ -107,8 +138,9 @@ def _hint(name: str, text: str) -> Intervened:
 
 def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
-    if execution.decided_on is not None and execution.decided_on.sort == "extension":
-        return at_limit(execution)
+    question = execution.decided_on
+    if question is not None and question.sort == "extension" and question.what != "account":
+        return used_up.ended(execution, question.what or "turns")
     return stopped_here(execution)
 
 

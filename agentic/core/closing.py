@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from agentic.core.actions import Action, Cancel, Finish, Record, Wait
-from agentic.core.completion import changed_files, contradicted, finished_by, judged_claims
+from agentic.core.completion import Completion, changed_files, denied, finished_by, judged_claims, objections
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
 from agentic.core.execution import Call, Execution
+
+WITHOUT_FINISH = Claim(text="This answer was given without calling finish.", note="no evidence was given")
 
 
 def stopped(execution: Execution) -> Finished:
@@ -41,17 +43,14 @@ def stopped_here(execution: Execution) -> Finished:
 
 
 def completed(execution: Execution) -> Finished | None:
-    """The end that the current turn states, or None."""
+    """The end that the current turn states, or None.  Evidence wins: what the log denies is sent back, then no success."""
     completion = finished_by(execution)
     turn = execution.turn
     if completion is not None:
-        claims = judged_claims(execution, completion)
-        denied = contradicted(execution)
-        if denied and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
+        if objections(execution) and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
             return None
-        reason: Reason = "done" if completion.success and not denied else "failed"
         shown = completion.files or changed_files(execution.deeds)
-        return _ended(execution, reason, completion.answer or turn.text, claims=claims, files=shown)
+        return _claimed(execution, completion, completion.answer or turn.text, shown)
     if turn.stop == "filtered":
         return ended_for(execution, "failed", "The model's provider refused to answer because of its content rules.")
     if turn.calls or not turn.text or turn.stop == "length":
@@ -59,23 +58,38 @@ def completed(execution: Execution) -> Finished | None:
     if execution.talk:
         return _ended(execution, "done", turn.text)
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
-        claim = Claim(text="This answer was given without calling finish.", note="no evidence was given")
-        return _ended(execution, "done", turn.text, claims=(claim,), files=changed_files(execution.deeds))
+        return _claimed(execution, None, turn.text, changed_files(execution.deeds))
     return None
+
+
+def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:
+    """The end with its claims as the log judges them; an answer that was given without ``finish`` has none."""
+    said = completion or Completion()
+    claims = judged_claims(execution, said) if completion is not None else (WITHOUT_FINISH,)
+    against = denied(execution, said)
+    reason: Reason = "done" if said.success and not against else "failed"
+    extra = tuple(claim for claim in against if claim not in claims)
+    return _ended(execution, reason, answer, claims=(*extra, *claims), files=files)
 
 
 def close(execution: Execution, ended: Finished, reason: str) -> Action:
     """End what runs, then give every open call its result, then finish."""
+    ending = ended_running(execution, reason)
+    if ending is not None:
+        return ending
+    closed = results_of_open(execution, reason)
+    return Record(closed) if closed else Finish(ended)
+
+
+def ended_running(execution: Execution, reason: str) -> Action | None:
+    """End what runs, and wait until it has its result; None where nothing runs."""
     running = [call.id for call in execution.calls_in_flight]
     if execution.request_in_flight is not None:
         running.append(execution.request_in_flight.id)
     fresh = tuple(ref for ref in running if ref not in execution.cancelled)
     if fresh:
         return Cancel(fresh, reason)
-    if running:
-        return Wait()
-    closed = results_of_open(execution, reason)
-    return Record(closed) if closed else Finish(ended)
+    return Wait() if running else None
 
 
 def refused(execution: Execution, call: Call) -> ToolFinished | None:
@@ -89,7 +103,9 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
             "This call did not run: its arguments are not a JSON object. Send the same call again with valid JSON. "
             f"It began: {block.raw[:200]}"
         )
-    elif block.tool not in known or execution.talk:
+    elif execution.talk and block.tool in known:
+        text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
+    elif block.tool not in known:
         text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
     else:
         return None

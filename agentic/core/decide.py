@@ -12,12 +12,14 @@ from collections.abc import Callable
 from agentic.core import approvals as approving
 from agentic.core import asking, checkpoints, closing, completion, confidence, escalation, failing, owning
 from agentic.core.actions import Action, Ask, Checkpoint, Finish, Inspect, Record, Think, UseTools, Wait
+from agentic.core.asking import decided, waiting
 from agentic.core.budgeting import budget, limit, out_of_time
 from agentic.core.compacting import compact
 from agentic.core.escalation import escalate
 from agentic.core.events import ModelFailed, Quarantined, ToolFinished, TurnEnded
 from agentic.core.execution import Call, Execution
 from agentic.core.interventions import intervene
+from agentic.core.tiering import model_of
 from agentic.core.triage import untriaged
 
 RULES_VERSION = 2
@@ -147,25 +149,6 @@ def end_of_turn(execution: Execution) -> Action | None:
     return Record((TurnEnded(turn=turn.number, confidence=value),))
 
 
-def waiting(execution: Execution) -> Action | None:
-    """A question is open: wait for the person, without end unless it says when."""
-    question, answer = execution.question, execution.answer
-    if question is None:
-        return None
-    if answer is None:
-        return Wait(asking.expiry(question))
-    return Record((asking.decision(execution, question, answer),))
-
-
-def decided(execution: Execution) -> Action | None:
-    """Act on what the person decided about a limit or about being stuck."""
-    if execution.decided is None or execution.decided_on is None or execution.decided_on.call:
-        return None
-    if execution.decided.choice == asking.STOP:
-        return Finish(asking.declined(execution))
-    return Record(asking.granted(execution))
-
-
 def model_failed(execution: Execution) -> Action | None:
     """Another model of the tier at once, then later, then a visible end."""
     if failing.is_final(execution):
@@ -175,11 +158,12 @@ def model_failed(execution: Execution) -> Action | None:
 
 
 def completed(execution: Execution) -> Action | None:
-    """Done, unless a person said something the model has not seen, or had it go on from there."""
+    """Done, unless a person said something the model has not seen, or had it go on from there, or a stronger one follows."""
     if not execution.turn.answered or execution.told.unseen or execution.told.put_back:
         return None
     ended = closing.completed(execution)
-    return Finish(ended) if ended is not None else None
+    open_ = ended is None or escalation.went_on(execution) or escalation.gave_up(execution)
+    return Finish(ended) if ended is not None and not open_ else None
 
 
 def think(execution: Execution) -> Action:
@@ -188,7 +172,7 @@ def think(execution: Execution) -> Action:
     return Think(
         turn=turn.number + 1 if turn.ended else turn.number,
         tier=execution.tier,
-        model=escalation.model_of(execution),
+        model=model_of(execution),
         attempt=execution.failure.count + 1,
         max_tokens=policy.answer_tokens,
         seconds=policy.request_seconds,

@@ -49,6 +49,8 @@ class Started(Frozen):
     environment: tuple[str, ...] = ()
     """Date, platform, shell, network and what is installed, a line each, for the prompt."""
     calibrator: Calibrator | None = None
+    instructions: str = ""
+    """Text of whoever runs the bot, for every system prompt."""
 
 
 class OwnerChanged(Frozen):

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from agentic.core.chronicle import Chronicle
 from agentic.core.conversation import Message
+from agentic.core.deeds import Deeds
 from agentic.core.events import (
     Asked,
     BudgetRefused,
@@ -178,16 +179,6 @@ class Judged:
     def same_error(self) -> int:
         """How often the most frequent error came since the last escalation."""
         return max((count for _, _, count in self.errors_since), default=0)
-
-
-@dataclass(frozen=True)
-class Deeds:
-    """What the log can prove: commands with their exit codes, and files with what became of them; oldest first."""
-
-    commands: tuple[tuple[str, int | None], ...] = ()
-    changes: tuple[FileChange, ...] = ()
-    offered: frozenset[str] = frozenset()
-    """Files whose last change stands on an offered branch, and no more in the workspace."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from agentic.core import climbing
+from agentic.core.amounts import COUNTED, read
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
@@ -54,7 +55,8 @@ def _turned_down(execution: Execution, event: InputReceived) -> Execution:
     for question in (execution.question, execution.decided_on):
         if question is not None and question.question == event.target.partition("#")[0]:
             options = (*question.options, *(option for part in question.parts for option in part.options))
-            return execution if option_of(options, event.text) else _told(execution, event)
+            chosen = option_of(options, event.text) or (question.what in COUNTED and read(question.what, event.text))
+            return execution if chosen else _told(execution, event)
     return execution
 
 

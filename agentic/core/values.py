@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
-    "EarlierResult", "Effect", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome",
+    "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
+    "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome",
     "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
     "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
 ]  # fmt: skip
@@ -19,6 +19,7 @@ Permission = Literal["read", "write", "execute", "admin"]
 Level = Literal["viewer", "executor", "operator", "owner"]
 Complexity = Literal["simple", "medium", "complex"]
 Purpose = Literal["turn", "triage", "advice", "watcher", "judge", "reflection", "summary"]
+Expected = Literal["", "met", "missed", "unclear"]
 StopReason = Literal["end", "tool_use", "length", "filtered", "other"]
 Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown", "refused"]
 Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled"]
@@ -141,6 +142,8 @@ class Policy(Frozen):
     low_confidence_turns: int = 2
     unchanged_turns_escalate: int = 5
     corrections_escalate: int = 2
+    failure_escalates: bool = True
+    """That a model says it cannot do it, or calls done what the log denies, is no end while there is a stronger one."""
     advise_first: bool = False
     """A stronger model gives one advice before it takes over."""
     advice_tokens: int = 700
@@ -194,6 +197,16 @@ class FileChange(Frozen):
     kind: Literal["added", "modified", "deleted"]
     sha_before: str = ""
     sha_after: str = ""
+
+
+class Attempt(Frozen):
+    """What one of several commands of a call came to; tests are None where none were counted."""
+
+    command: str
+    exit_code: int | None = None
+    tests_passed: int | None = None
+    tests_failed: int | None = None
+    tests_skipped: int | None = None
 
 
 class Usage(Frozen):

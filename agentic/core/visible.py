@@ -19,6 +19,7 @@ from agentic.core.events import (
     Finished,
     InputReceived,
     Intervened,
+    ModelAnswered,
     OutboxItem,
     OutboxSort,
     OwnerChanged,
@@ -30,6 +31,7 @@ from agentic.core.events import (
 from agentic.core.execution import Execution
 from agentic.core.owning import found_in, gone_with, is_crashing, owner_changed
 from agentic.core.peopled import DENY, MACHINE, input_received
+from agentic.core.used_up import nearly
 
 _RECEIPTS = {
     "stop": "Stopping.",
@@ -82,6 +84,8 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound):
         text = _noticed(before, event, envelope)
         return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
+    if isinstance(event, ModelAnswered) and (text := nearly(before, event.usd)):
+        return made("notice", text)
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):

@@ -43,7 +43,9 @@ def finished_answer(
     if came.stop == "filtered" and not _says_something(blocks):
         raise ModelContentFiltered(f"{model} refused to answer this. Put the task in other words.", model=model)
     served_by = (came.served_by or model) + (ESTIMATED if billed.estimated else "")
-    return Answer(blocks, _stop(blocks, came.stop), billed.usage, prices.usd(model, billed.usage), served_by)
+    return Answer(
+        blocks, _stop(blocks, came.stop), billed.usage, prices.usd(model, billed.usage, came.served_by), served_by
+    )
 
 
 def _says_something(blocks: tuple[Block, ...]) -> bool:

@@ -1,14 +1,16 @@
 """What models cost and how much they read, without importing LiteLLM: its price map is read as the file it is.
 
 The map is 1.7 MB of JSON, read once (about 13 ms) when the first price is asked for, or beforehand by ``load`` in a
-thread.  Names that the map lacks can be given in settings; local models cost nothing.
+thread.  Names that the map lacks, or knows without a price, can be given one in settings; local models cost nothing.  A
+model without a price is not asked: its budget could not be kept.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,7 +18,9 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.core.events import Usage
+from agentic.errors import ModelUnpriced
 
+SETTING: Final = "THREADWRIGHT_PRICES"
 FILE: Final = "model_prices_and_context_window_backup.json"
 LOCAL: Final = ("ollama/", "ollama_chat/", "lm_studio/", "llamafile/", "scripted/")
 """Models on one's own machine: no price, and none needed."""
@@ -34,6 +38,8 @@ class ModelFacts:
     window: int | None = None
     longest_answer: int | None = None
     native_calls: bool = False
+    priced: bool = True
+    """What it costs is known."""
 
     def usd(self, usage: Usage) -> float:
         """The price of a request; a cache without prices of its own is billed as input."""
@@ -57,24 +63,42 @@ class Prices:
         return self._table
 
     def facts(self, model: str) -> ModelFacts | None:
-        """What is known of a model by its LiteLLM name; None if nothing."""
-        if model in self.extra:
-            return self.extra[model]
+        """What is known of a model by its LiteLLM name, its price as the settings say; None if nothing."""
         table = self.load()
         known = next((table[name] for name in _names(model) if name in table), None)
-        if known is None and model.startswith(LOCAL):
-            return ModelFacts(0.0, 0.0)
+        if model in self.extra:
+            return _priced_as(self.extra[model], known)
+        if model.startswith(LOCAL) and (known is None or not known.priced):
+            return _priced_as(ModelFacts(0.0, 0.0), known)
         return known
 
-    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """US dollars at full price."""
+    def priced(self, model: str) -> bool:
+        """Whether it is known what the model costs."""
         known = self.facts(model)
-        return None if known is None else tokens_in * known.input + tokens_out * known.output
+        return known is not None and known.priced
 
-    def usd(self, model: str, usage: Usage) -> float:
-        """What a request cost; 0 where there is no price, which start-up has said."""
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars at full price; None where it is not known."""
         known = self.facts(model)
-        return known.usd(usage) if known else 0.0
+        return tokens_in * known.input + tokens_out * known.output if known is not None and known.priced else None
+
+    def usd(self, model: str, usage: Usage, served: str = "") -> float:
+        """What a request cost: by the price of the model that served it, if that is known, else of the one that was asked.
+
+        A price that the settings give for the one that was asked stands.  Raises ``ModelUnpriced``.
+        """
+        known = self._served(model, served) or self.facts(model)
+        if known is None or not known.priced:
+            raise ModelUnpriced(no_price(model), model=model)
+        return known.usd(usage)
+
+    def _served(self, model: str, served: str) -> ModelFacts | None:
+        """What is known of the model that says it answered, at the provider that was asked."""
+        if not served or model in self.extra or model.startswith(LOCAL):
+            return None
+        provider, slash, _ = model.partition("/")
+        known = self.facts(f"{provider}/{served}" if slash else served)
+        return known if known is not None and known.priced else None
 
     def context_window(self, model: str) -> int | None:
         """How many tokens the model reads."""
@@ -82,9 +106,9 @@ class Prices:
         return known.window if known else None
 
     def names(self) -> Iterator[str]:
-        """Every model that is known and answers in text."""
+        """Every model that answers in text and whose price is known."""
         yield from self.extra
-        yield from self.load()
+        yield from (name for name, known in self.load().items() if known.priced)
 
 
 def read_map(path: Path | None = None) -> dict[str, ModelFacts]:
@@ -102,24 +126,36 @@ def map_path() -> Path | None:
     return Path(spec.origin).parent / FILE if spec and spec.origin else None
 
 
+def no_price(model: str) -> str:
+    """What is said of a model whose price is not known, and what to do."""
+    return f"The price of {model} is not known, so no budget could be kept and it is not asked. {to_set(model)}."
+
+
+def to_set(model: str) -> str:
+    """How a model is given a price."""
+    return f"Set {SETTING}={model}=IN/OUT, in US dollars a million tokens, 0/0 where it costs nothing"
+
+
 def prices_from(text: str) -> dict[str, ModelFacts]:
-    """Prices as written in settings: ``NAME=IN/OUT`` in US dollars a million tokens, several with commas.
+    """Prices as written in settings, several with commas; see ``price_from``."""
+    return dict(price_from(part.strip()) for part in text.split(",") if part.strip())
+
+
+def price_from(part: str) -> tuple[str, ModelFacts]:
+    """One price as written in settings: ``NAME=IN/OUT`` in US dollars a million tokens.
 
     ``NAME=IN/OUT/READ/WRITE`` gives the cache's too, and ``@TOKENS`` after it the context window.  Raises
     ``ValueError`` naming what cannot be read and how to write it.
     """
-    return dict(_entry(part.strip()) for part in text.split(",") if part.strip())
-
-
-def _entry(part: str) -> tuple[str, ModelFacts]:
-    name, _, told = part.partition("=")
+    name, _, told = part.rpartition("=")
     figures, _, window = told.partition("@")
     try:
         numbers = [float(figure) / 1_000_000 for figure in figures.split("/")]
         size = int(window) if window else None
     except ValueError:
         numbers, size = [], None
-    if not name.strip() or len(numbers) not in (2, 4) or min(numbers) < 0:
+    usable = len(numbers) in (2, 4) and all(math.isfinite(number) and number >= 0 for number in numbers)
+    if not name.strip() or any(letter.isspace() for letter in name.strip()) or not usable or (size or 1) < 1:
         raise ValueError(
             f"{part!r} is no price. Write it like hosted_vllm/my-model=0.5/1.5 (US dollars a million tokens, in/out)"
         )
@@ -135,6 +171,14 @@ def _names(model: str) -> Iterator[str]:
         yield f"ollama/{bare}" if provider == "ollama_chat" else bare
 
 
+def _priced_as(given: ModelFacts, known: ModelFacts | None) -> ModelFacts:
+    """What the map knows of a model, at the price that is given for it."""
+    if known is None:
+        return given
+    prices = {name: getattr(given, name) for name in ("input", "output", "cache_read", "cache_write")}
+    return replace(known, **prices, window=given.window or known.window, priced=True)
+
+
 def _facts(row: Mapping[str, JsonValue]) -> ModelFacts:
     return ModelFacts(
         input=_number(row.get("input_cost_per_token")) or 0.0,
@@ -144,6 +188,8 @@ def _facts(row: Mapping[str, JsonValue]) -> ModelFacts:
         window=_whole(row.get("max_input_tokens")) or _whole(row.get("max_tokens")),
         longest_answer=_whole(row.get("max_output_tokens")) or _whole(row.get("max_tokens")),
         native_calls=row.get("supports_function_calling") is True,
+        priced=_number(row.get("input_cost_per_token")) is not None
+        or _number(row.get("output_cost_per_token")) is not None,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
+from agentic.errors import ModelUnpriced
 from agentic.failpoints import reach
 from agentic.models.anthropic_direct import AnthropicDirect
 from agentic.models.litellm_route import LiteLLMRoute
-from agentic.models.prices import Prices
+from agentic.models.prices import Prices, no_price
 from agentic.models.providers import is_anthropic
 from agentic.models.streams import IDLE_SECONDS
 from agentic.models.tour import TourModel
@@ -49,7 +50,9 @@ class ModelRouter:
         timeout: float,
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Ask the adapter of the model's provider, for no more than the model can write."""
+        """Ask the adapter of the model's provider, for no more than the model can write.  What has no price is not asked."""
+        if not self.prices.priced(model):
+            raise ModelUnpriced(no_price(model), model=model)
         adapter = self._adapter(model)
         known = self.prices.facts(model)
         if known is not None and known.longest_answer:

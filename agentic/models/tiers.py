@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentic.core.events import Tier
-from agentic.models.prices import LOCAL, Prices
+from agentic.models.prices import Prices, to_set
 from agentic.models.providers import PROVIDERS, Provider, provider_of
 from agentic.models.tour import NAME as TOUR
 
 SETTING: Final = "THREADWRIGHT_TIER_"
-PRICES_SETTING: Final = "THREADWRIGHT_PRICES"
 NUMBERS: Final = (1, 2, 3, 4)
 
 Names = tuple[str, ...]
@@ -163,9 +162,8 @@ def _of_model(setting: str, model: str, env: Mapping[str, str], prices: Prices) 
     if provider is not None and provider.keys and not provider.is_set_up(env):
         wanted = " or ".join(provider.keys[:1] + provider.addresses[:1])
         yield Problem(setting, f"there is no key for {model}", f"Set {wanted}, or name another model", fatal=True)
-    if model.startswith(LOCAL) or prices.facts(model) is not None:
+    if prices.priced(model):
         return
     near = difflib.get_close_matches(model, list(prices.names()), n=1, cutoff=0.8)
-    price = f"its price: {PRICES_SETTING}={model}=IN/OUT (US dollars a million tokens)"
-    advice = f"Did you mean {near[0]}? If not, give {price}" if near else f"Give {price}"
-    yield Problem(setting, f"the price of {model} is not known, so a budget in dollars cannot be kept", advice)
+    advice = f"Did you mean {near[0]}? If not: {to_set(model)}" if near else to_set(model)
+    yield Problem(setting, f"the price of {model} is not known, so no budget can be kept with it", advice, fatal=True)

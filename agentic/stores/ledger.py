@@ -23,9 +23,9 @@ def dollars(amount: int) -> float:
     return amount / _NANOS
 
 
-def fits(taken: int, amount: int, scope: Scope) -> bool:
+def fits(taken: int, amount: int, scope: Scope, raised: int = 0) -> bool:
     """Whether a scope of which so much is taken has room for an amount; one that is used up has none for 0 either."""
-    cap = nanos(scope.cap_usd)
+    cap = nanos(scope.cap_usd) + raised
     return taken < cap and taken + amount <= cap
 
 
@@ -44,6 +44,8 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
         self._taken: dict[str, int] = {}
+        self._raised: dict[str, int] = {}
+        self._raises: set[str] = set()
 
     def reserve(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
         """In all scopes or in none."""
@@ -51,7 +53,7 @@ class MemoryLedger:
             return None
         amount = nanos(usd)
         for scope in scopes:
-            if not fits(self._taken.get(scope.name, 0), amount, scope):
+            if not fits(self._taken.get(scope.name, 0), amount, scope, self._raised.get(scope.name, 0)):
                 return scope
         self._entries[key] = entry = _Entry(tuple(dict.fromkeys(scope.name for scope in scopes)), amount)
         self._add(entry, amount)
@@ -76,6 +78,20 @@ class MemoryLedger:
     def spent(self, scope: str) -> float:
         """Settled and set aside."""
         return dollars(self._taken.get(scope, 0))
+
+    def raise_cap(self, key: str, scope: str, usd: float) -> None:
+        """The first raise of a key counts."""
+        if key not in self._raises:
+            self._raises.add(key)
+            self._raised[scope] = self._raised.get(scope, 0) + nanos(usd)
+
+    def raised(self, scope: str) -> float:
+        """What people added to its cap."""
+        return dollars(self._raised.get(scope, 0))
+
+    def unsettled(self, prefix: str) -> list[str]:
+        """Keys of reservations that stand."""
+        return sorted(key for key, entry in self._entries.items() if not entry.settled and key.startswith(prefix))
 
     def _add(self, entry: _Entry, amount: int) -> None:
         for scope in entry.scopes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
-from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.ports import ExecutionRow, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
 from agentic.stores.ledger import MemoryLedger
 
@@ -41,6 +41,7 @@ class MemoryStore(Store):
         self._messages: dict[str, str] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._facts: dict[str, str] = {}
+        self._labels: dict[str, LabelRow] = {}
         self._ledger = MemoryLedger()
 
     # --- log ---
@@ -238,6 +239,23 @@ class MemoryStore(Store):
         self._check_open()
         return self._facts.get(key)
 
+    # --- labels ---
+
+    async def put_label(self, row: LabelRow) -> None:
+        """Keep it in place of what was known."""
+        self._check_open()
+        self._labels[row.execution] = row
+
+    async def labels(self, thread: str | None = None) -> list[LabelRow]:
+        """All or a thread's, in order."""
+        self._check_open()
+        return [row for row in self._labels.values() if thread in (None, row.thread)]
+
+    async def labelled(self) -> int:
+        """Executions with a label."""
+        self._check_open()
+        return sum(row.label is not None and not row.talk for row in self._labels.values())
+
     # --- ledger ---
 
     async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
@@ -259,6 +277,21 @@ class MemoryStore(Store):
         """Settled and set aside, in US dollars."""
         self._check_open()
         return self._ledger.spent(scope)
+
+    async def raise_usd(self, key: str, scope: str, usd: float) -> None:
+        """People added to the cap of a scope; the first raise of a key counts."""
+        self._check_open()
+        self._ledger.raise_cap(key, scope, usd)
+
+    async def raised_usd(self, scope: str) -> float:
+        """What people added to the cap of a scope, in US dollars."""
+        self._check_open()
+        return self._ledger.raised(scope)
+
+    async def unsettled_usd(self, prefix: str) -> list[str]:
+        """Keys of reservations that stand."""
+        self._check_open()
+        return self._ledger.unsettled(prefix)
 
     async def close(self) -> None:
         """Refuse what comes after."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agentic.core.amounts import STOP
 from agentic.core.answering import at_least
 from agentic.core.events import (
     Asked,
@@ -17,6 +18,7 @@ from agentic.core.events import (
     Finished,
     Gated,
     InputReceived,
+    Level,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -91,11 +93,16 @@ def unpaired_questions(log: Sequence[Envelope]) -> Iterator[str]:
         elif isinstance(event, Decided):
             if open_ is None or open_.question != event.question:
                 yield f"question {event.question} was decided at {envelope.seq} and was not open"
-            elif event.by.id != MACHINE.id and not at_least(event.by.level, open_.who_may):
+            elif event.by.id != MACHINE.id and not at_least(event.by.level, _least(open_, event)):
                 yield f"question {event.question} was decided by {event.by.name}, who may not"
             open_ = None
         elif isinstance(event, WorkspaceRestored):
             open_ = None  # it is gone on with from there
+
+
+def _least(asked: Asked, decided: Decided) -> Level:
+    """Ending it where more was asked for needs no right to give more."""
+    return "executor" if asked.sort == "extension" and decided.choice == STOP else asked.who_may
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentic.core import budgeting, closing
+from agentic.core import closing, used_up
 from agentic.core.events import (
     Asked,
     BranchMerged,
@@ -130,7 +130,7 @@ def _caps(steps: Sequence[_Step]) -> Iterator[str]:
     """No request is made where the budget is used up: so what was spent is at most the cap and one request."""
     for before, envelope in steps:
         event = envelope.event
-        if isinstance(event, ModelRequested) and (budgeting.over_budget(before) or before.spent.minutes_passed):
+        if isinstance(event, ModelRequested) and used_up.reached(before) is not None:
             yield f"request {event.request} was made at {envelope.seq} with the budget used up"
 
 
@@ -158,7 +158,7 @@ def _ends(steps: Sequence[_Step]) -> Iterator[str]:
     borne_out = {
         "stopped": before.stopping is not None,
         "cancelled": before.withdrawn is not None,
-        "budget": budgeting.over_budget(before) or before.spent.minutes_passed,
+        "budget": used_up.reached(before) is not None,
         "limit": before.turn.number >= before.turn_limit,
         "done": before.turn.answered and before.question is None,
     }

@@ -1,5 +1,6 @@
 """What is set aside and spent of the caps that executions share; ``budgets`` holds the sums of ``reservations``.
 
+What people add to a cap stands in the same two tables under a name of its own (``_RAISED``), settled from the first.
 Each function runs within one transaction of the one writer, so two reservations never see the same room.
 """
 
@@ -12,6 +13,10 @@ from agentic.ports import Scope
 from agentic.stores.ledger import dollars, fits, nanos
 from agentic.stores.sqlite.connection import Connection
 
+_RAISED = "raised "
+"""Before the name of a scope: what its cap was raised by."""
+_LAST = "\U0010ffff"
+"""Sorts after whatever stands in a key."""
 _ADD = "INSERT INTO budgets (scope, nanos) VALUES (?1, ?2) ON CONFLICT (scope) DO UPDATE SET nanos = nanos + ?2"
 _ADD_TO_ALL = """
     UPDATE budgets SET nanos = nanos + ?2 WHERE scope IN (SELECT scope FROM reservations WHERE key = ?1)
@@ -20,11 +25,11 @@ _ADD_TO_ALL = """
 
 def reserve(connection: Connection, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
     """In all scopes or in none; a key that is known is granted as it was."""
-    if connection.execute("SELECT 1 FROM reservations WHERE key = ?", (key,)).get is not None:
+    if _known(connection, key):
         return None
     amount = nanos(usd)
     for scope in scopes:
-        if not fits(_taken(connection, scope.name), amount, scope):
+        if not fits(_taken(connection, scope.name), amount, scope, _taken(connection, _RAISED + scope.name)):
             return scope
     for name in dict.fromkeys(scope.name for scope in scopes):
         connection.execute("INSERT INTO reservations (key, scope, nanos) VALUES (?, ?, ?)", (key, name, amount))
@@ -54,6 +59,30 @@ def release(connection: Connection, key: str) -> None:
 def spent(connection: Connection, scope: str) -> float:
     """Settled and set aside."""
     return dollars(_taken(connection, scope))
+
+
+def raise_cap(connection: Connection, key: str, scope: str, usd: float) -> None:
+    """The first raise of a key counts."""
+    if _known(connection, key):
+        return
+    name, amount = _RAISED + scope, nanos(usd)
+    connection.execute("INSERT INTO reservations (key, scope, nanos, settled) VALUES (?, ?, ?, 1)", (key, name, amount))
+    connection.execute(_ADD, (name, amount))
+
+
+def raised(connection: Connection, scope: str) -> float:
+    """What people added to its cap."""
+    return dollars(_taken(connection, _RAISED + scope))
+
+
+def unsettled(connection: Connection, prefix: str) -> list[str]:
+    """Keys of reservations that stand."""
+    query = "SELECT DISTINCT key FROM reservations WHERE settled = 0 AND key >= ?1 AND key < ?2 ORDER BY key"
+    return [cast("str", key) for (key,) in connection.execute(query, (prefix, prefix + _LAST))]
+
+
+def _known(connection: Connection, key: str) -> bool:
+    return connection.execute("SELECT 1 FROM reservations WHERE key = ?", (key,)).get is not None
 
 
 def _taken(connection: Connection, scope: str) -> int:

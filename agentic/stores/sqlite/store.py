@@ -11,11 +11,11 @@ from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import StoreUnavailable
 from agentic.failpoints import reach
-from agentic.ports import ExecutionRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.ports import ExecutionRow, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import blob_ref, check_append, check_blob
 from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
 from agentic.stores.sqlite import blobs as contents
-from agentic.stores.sqlite import inbox, leases, ledger, log, outbox, sessions
+from agentic.stores.sqlite import inbox, labels, leases, ledger, log, outbox, sessions
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.group import Counters
@@ -252,6 +252,20 @@ class SQLiteStore(Store):
         """A fact, or None."""
         return self._read(lambda connection: sessions.fact(connection, key))
 
+    # --- labels ---
+
+    async def put_label(self, row: LabelRow) -> None:
+        """Keep it in place of what was known."""
+        await self._writer.commit(lambda connection: labels.put(connection, row))
+
+    async def labels(self, thread: str | None = None) -> list[LabelRow]:
+        """All or a thread's, in order."""
+        return self._read(lambda connection: labels.rows(connection, thread))
+
+    async def labelled(self) -> int:
+        """Executions with a label."""
+        return self._read(labels.count)
+
     # --- ledger ---
 
     async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
@@ -269,6 +283,18 @@ class SQLiteStore(Store):
     async def spent_usd(self, scope: str) -> float:
         """Settled and set aside, in US dollars."""
         return self._read(lambda connection: ledger.spent(connection, scope))
+
+    async def raise_usd(self, key: str, scope: str, usd: float) -> None:
+        """People added to the cap of a scope; the first raise of a key counts."""
+        await self._writer.commit(lambda connection: ledger.raise_cap(connection, key, scope, usd))
+
+    async def raised_usd(self, scope: str) -> float:
+        """What people added to the cap of a scope, in US dollars."""
+        return self._read(lambda connection: ledger.raised(connection, scope))
+
+    async def unsettled_usd(self, prefix: str) -> list[str]:
+        """Keys of reservations that stand."""
+        return self._read(lambda connection: ledger.unsettled(connection, prefix))
 
     # --- inside ---
 

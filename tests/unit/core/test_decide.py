@@ -109,8 +109,8 @@ def test_a_stop_after_a_crash_says_unknown_of_an_unkeyed_call_and_closes_the_los
     assert names(decide(other.execution)) == ["model_failed"]
 
 
-def test_time_that_is_used_up_ends_the_execution_also_in_flight() -> None:
-    log = Log()
+def test_time_that_is_used_up_ends_the_execution_also_in_flight_where_nobody_can_answer() -> None:
+    log = Log(attended=False)
     request = log.request()
     log.add(DeadlinePassed(ref="minutes"))
     action = decide(log.execution)
@@ -169,7 +169,7 @@ def test_while_effects_run_it_waits_for_them_and_for_the_cap_on_time() -> None:
 def test_a_used_up_budget_ends_the_execution_before_the_next_call_and_closes_the_open_ones(
     policy: dict[str, object],
 ) -> None:
-    log = Log(**policy)
+    log = Log(**policy, attended=False)
     log.answer(("shell", {}), tokens=10, usd=0.001)
     assert names(decide(log.execution)) == ["tool_finished"]
     log.settle()
@@ -185,17 +185,17 @@ def test_a_used_up_budget_ends_the_execution_before_the_next_call_and_closes_the
         (
             "person",
             0.95,
-            "of today's budget of $1.00 for you only $0.05 is left, counting what other tasks have set aside",
+            "of today's budget of $1 for you only $0.05 is left, counting what other tasks have set aside",
         ),
         ("person", 0.95, "set aside, and my next step may cost $0.12. It begins anew at 00:00 UTC"),
-        ("guild", 1.0, "I stopped: today's budget of $1.00 for this server is used up. It begins"),
-        ("bot", 1.2, "I stopped: today's budget of $1.00 for this bot is used up. It begins"),
+        ("guild", 1.0, "I stopped: today's budget of $1 for this server is used up. It begins"),
+        ("bot", 1.2, "I stopped: today's budget of $1 for this bot is used up. It begins"),
     ],
 )
 def test_a_request_that_finds_no_room_in_a_shared_budget_ends_the_execution_in_plain_words(
     whose: Whose, spent: float, words: str
 ) -> None:
-    log = Log()
+    log = Log(attended=False)
     log.add(BudgetRefused(whose=whose, day="2026-01-01", cap_usd=1.0, spent_usd=spent, needed_usd=0.12))
     ended = decide(log.execution)
     assert isinstance(ended, Finish)

@@ -244,7 +244,7 @@ def test_what_changes_nothing_needs_no_checkpoint(tool: str) -> None:
 
 def test_a_stop_and_a_used_up_time_come_before_the_checkpoint() -> None:
     for ends in ("stop", "time"):
-        log = Log(saved=False)
+        log = Log(saved=False, attended=ends == "stop")
         log.answer(("shell", {}))
         assert isinstance(decide(log.execution), Checkpoint)
         log.say("stop") if ends == "stop" else log.add(DeadlinePassed(ref="minutes"))

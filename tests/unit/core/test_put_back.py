@@ -47,7 +47,7 @@ def stopped() -> Log:
 
 
 def out_of_time() -> Log:
-    log = Log()
+    log = Log(attended=False)
     log.answer(("shell", {}))
     log.use()
     log.add(DeadlinePassed(ref=MINUTES))
@@ -123,7 +123,7 @@ def test_calls_that_had_not_begun_begin_where_it_was_put_back_between_them() -> 
 
 
 def test_money_that_was_used_up_stays_used_up_until_more_is_given() -> None:
-    log = Log(max_usd=0.01)
+    log = Log(max_usd=0.01, attended=False)
     log.answer(("shell", {}), usd=0.02)
     log.use()
     ended(log)
