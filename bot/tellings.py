@@ -12,7 +12,7 @@ from agentic.ports import SessionRow
 from bot.checkpoints import Kept, moment
 from bot.conversation import StatusView, ThreadState
 from bot.render import fenced, inline, plain
-from bot.views import Cost, Rise, Trend, band, by_person, by_thread, session_trend, sparkline
+from bot.views import Cost, Trend, band, by_person, by_thread, session_trend, sparkline
 from bot.wording import duration, money
 from reflexion.lessons import Reflection
 
@@ -168,21 +168,6 @@ def tiers_of(envelopes: Sequence[Envelope]) -> tuple[Tier, ...]:
     """The tiers an execution began with."""
     started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
     return started.policy.tiers if started else ()
-
-
-def escalation(found: Sequence[tuple[str, Sequence[Rise]]], status: StatusView, tiers: Sequence[Tier]) -> str:
-    """Each change of tier with its reason, where it stands now, and which tiers there are."""
-    lines = [
-        f"▲ {stamp(rise.at)} turn {rise.turn}: tier {rise.from_tier} → {rise.to_tier}, because {plain(rise.trigger)}"
-        for _, rises in found
-        for rise in rises
-    ]
-    lines = lines or ["It never moved to a stronger model here."]
-    if status.model:
-        lines.append(f"Now: tier {status.tier}, {plain(status.model, 80)}.")
-    lines += [f"-# tier {tier.number}: {plain(', '.join(tier.models), 150)}" for tier in tiers]
-    lines.append("-# It moves up when it fails or is unsure again and again; asking for it by 🚀 is not there yet.")
-    return "\n".join(lines)
 
 
 def title_of_log(there: int, lines: int) -> str:

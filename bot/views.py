@@ -1,4 +1,4 @@
-"""What the logs say, for people: costs, confidence, escalations, notes, the log itself; pure."""
+"""What the logs say, for people: costs, confidence, notes, the log itself; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from itertools import pairwise
 from agentic.core.events import (
     CommitCreated,
     Envelope,
-    Escalated,
     Evaluated,
     FeedbackGiven,
     Finished,
@@ -42,17 +41,6 @@ class Cost:
     turns: int
     models: tuple[tuple[str, float], ...] = ()
     finished: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Rise:
-    """A change to a stronger tier, and what caused it."""
-
-    at: datetime
-    turn: int
-    from_tier: int
-    to_tier: int
-    trigger: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +100,6 @@ def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
         count, usd = threads.get(cost.thread, (0, 0.0))
         threads[cost.thread] = (count + 1, usd + cost.usd)
     return sorted(((thread, *row) for thread, row in threads.items()), key=lambda row: -row[2])
-
-
-def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
-    """The changes of tier, in order."""
-    found: list[Rise] = []
-    turn = 0
-    for each in envelopes:
-        turn = _turn(each, turn)
-        if isinstance(each.event, Escalated):
-            event = each.event
-            found.append(Rise(each.at, turn, event.from_tier, event.to_tier, event.trigger))
-    return found
 
 
 def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Trend:
@@ -200,11 +176,6 @@ def away(log: Sequence[Envelope]) -> float:
     """Seconds between the positions that were gone back to and going on from them: nothing of it ran then."""
     pairs = ((before, each) for before, each in pairwise(log) if isinstance(each.event, WorkspaceRestored))
     return sum(max((each.at - before.at).total_seconds(), 0.0) for before, each in pairs)
-
-
-def _turn(envelope: Envelope, before: int) -> int:
-    event = envelope.event
-    return event.turn if isinstance(event, ModelRequested) and event.purpose == "turn" else before
 
 
 BARS = "▁▂▃▄▅▆▇█"

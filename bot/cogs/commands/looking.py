@@ -15,6 +15,8 @@ from bot.commandline.story import line_of
 from bot.pictures.charts import Kind, chart_of
 from bot.reach import Stand, require
 from bot.render import Attached
+from bot.rises import escalation as told_of
+from bot.rises import rises
 from reflexion.redaction import redact
 
 if TYPE_CHECKING:
@@ -93,9 +95,9 @@ class Looking(commands.Cog):
         """When a stronger model took over, and why."""
         row = await self._row(ctx, thread)
         newest = await self.bot.records.newest(row.thread)
-        found = [(log[0].execution, views.rises(log)) for log in await self.bot.records.logs(row.thread) if log]
+        found = [rise for log in await self.bot.records.logs(row.thread) for rise in rises(log)]
         status = await self.bot.conversation.status(row.thread)
-        text = tellings.escalation(found, status, tellings.tiers_of(newest) or self.bot.backstage.policy.tiers)
+        text = told_of(found, status, tellings.tiers_of(newest) or self.bot.backstage.policy.tiers)
         await answer_at_length(ctx, "Escalation", text, "escalation.md", await self._picture("escalation", row.thread))
 
     @commands.hybrid_command(description="The newest lines of a thread's log")

@@ -19,6 +19,7 @@ from agentic.core.events import (
     Event,
     FeedbackGiven,
     Finished,
+    Intervened,
     ModelAnswered,
     ModelRequested,
     Moment,
@@ -34,6 +35,7 @@ from agentic.ports import SessionRow
 from bot import tellings, views
 from bot.checkpoints import Kept
 from bot.conversation import StatusView
+from bot.rises import escalation, rises
 from bot.views import BARS, Trend
 
 ANN, BOB = Person(id="1", name="ann"), Person(id="2", name="bob")
@@ -89,7 +91,25 @@ def test_a_log_without_a_beginning_costs_nothing_known() -> None:
 
 def test_rises_know_their_turn() -> None:
     log = logged(started(), asked(1), asked(2), Escalated(from_tier=2, to_tier=3, trigger="stuck"))
-    assert [(rise.turn, rise.to_tier, rise.trigger) for rise in views.rises(log)] == [(2, 3, "stuck")]
+    assert [(rise.turn, rise.to_tier, rise.trigger) for rise in rises(log)] == [(2, 3, "stuck")]
+
+
+def test_an_escalation_tells_what_it_was_decided_on_and_what_came_of_it() -> None:
+    parts = ConfidenceParts(self_report=20, tool_ok=0, same_error=3, tests=0.5, progress=0, corrections=0)
+    low, high = (Confidence(shown=shown, heuristic=shown, parts=parts) for shown in (24, 91))
+    answer = ModelAnswered(request="r1", blocks=(), usd=0.25)
+    up = Escalated(
+        from_tier=2, to_tier=3, trigger="it is stuck", from_model="a/small", to_model="a/large", turn=1, confidence=24,
+        usd=0.25,
+    )  # fmt: skip
+    log = logged(
+        started(), asked(1), answer, TurnEnded(turn=1, confidence=low), Intervened(rule="advice", text="look there"), up,
+        asked(2), answer, TurnEnded(turn=2, confidence=high), Finished(reason="done", answer=""),
+    )  # fmt: skip
+    said = escalation(rises(log), StatusView("idle"), ())
+    assert "turn 1: a stronger model gave advice" in said
+    assert "tier 2 (small) → tier 3 (large), because it is stuck" in said
+    assert "confidence 24, $0.25 spent by then · after it: 1 turn, $0.25, confidence 91, done" in said
 
 
 def test_what_an_execution_was_copied_with_was_paid_for_where_it_was_copied_from() -> None:
@@ -141,9 +161,7 @@ def test_bars_stand_for_any_numbers_and_the_newest_are_shown(values: list[int], 
 
 def test_foreign_words_are_shown_and_not_obeyed() -> None:
     log = logged(started(), asked(1), Escalated(from_tier=2, to_tier=3, trigger="@everyone **[x](http://evil)**"))
-    from bot.conversation import StatusView
-
-    said = tellings.escalation([("x1", views.rises(log))], StatusView("idle"), ())
+    said = escalation(rises(log), StatusView("idle"), ())
     assert "**[x](" not in said
     assert "```" not in tellings.log(["```break out"]).strip("`\n")
 
