@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agentic.core.events import (
     ChosenLesson,
@@ -22,12 +22,17 @@ from agentic.core.events import (
     ToolRef,
 )
 from agentic.errors import StoreCorrupt
+from agentic.models.litellm_route import OLLAMA_WINDOW
+from agentic.models.prices import Prices
+from agentic.models.providers import keeps_prefix
+from agentic.models.router import SCRIPTED
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
 
 log = logging.getLogger(__name__)
+OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 
@@ -64,6 +69,10 @@ class Beginning:
     quotes: Quotes | None = None
     place: Callable[[], Awaitable[str]] | None = None
     """Where commands run, in words."""
+    surroundings: Callable[[str], tuple[str, ...]] | None = None
+    """What is told of that place: date, platform, network, what is installed."""
+    instructions: str = ""
+    """What whoever runs the bot says to every agent."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Everything an execution knows before its first turn."""
@@ -72,6 +81,7 @@ class Beginning:
             await self.tell(notice)
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
+        place = await self.place() if self.place else ""
         return Started(
             thread=item.thread,
             task=item.text,
@@ -92,7 +102,9 @@ class Beginning:
             earlier=await self._earlier(item.thread),
             quoted=(*recent, *item.quoted),
             lessons=await self.lessons.lessons_for(item.thread, session.guild, item.text),
-            sandbox=await self.place() if self.place else "",
+            sandbox=place,
+            environment=self.surroundings(place) if self.surroundings else (),
+            instructions=self.instructions,
             inbox=item.id,
         )
 
@@ -143,9 +155,11 @@ def caps_from(settings: Settings) -> DailyCaps:
     return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
 
 
-def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool) -> Policy:
+def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None) -> Policy:
     """The policy that new executions get: settings where there are some, else the policy's own numbers."""
     numbers = [tier.number for tier in tiers if tier.models]
+    start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
+    known = prices or Prices()
     return Policy(
         turns_simple=settings.max_turns_simple,
         turns_medium=settings.max_turns_medium,
@@ -155,5 +169,26 @@ def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool) 
         max_minutes=settings.max_minutes,
         attended=attended,
         tiers=tiers,
-        starting_tier=min((number for number in numbers if number >= 2), default=min(numbers, default=2)),
+        starting_tier=start,
+        history=strategy_of(tiers, start, known) if settings.history == "auto" else settings.history,
+        history_tokens=settings.history_tokens,
+        windows=windows_of(tiers, known),
     )
+
+
+def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal["append", "seed"]:
+    """A growing history where the provider of the first model keeps what a request begins with, else a short one."""
+    model = next((model for tier in tiers if tier.number == start for model in tier.models), "")
+    if model.startswith(SCRIPTED):
+        return "append"
+    known = prices.facts(model)
+    return "append" if keeps_prefix(model, known.cache_read if known else None) else "seed"
+
+
+def windows_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, int]:
+    """How many tokens each model reads, where that is known."""
+    models = dict.fromkeys(model for tier in tiers for model in tier.models)
+    sizes = {model: prices.context_window(model) for model in models}
+    return {
+        model: min(size, OLLAMA_WINDOW) if model.startswith(OLLAMA) else size for model, size in sizes.items() if size
+    }

@@ -10,6 +10,7 @@ from agentic.core.conversation import Prompt, ToolSpec
 from agentic.core.events import ChosenLesson, Perceived, StaleFile, Started
 from agentic.core.execution import Execution
 from agentic.prompts import identity
+from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 
 
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
@@ -25,12 +26,16 @@ def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple
 
 
 def system_text(started: Started | None) -> str:
-    """Identity, ways of working, environment, role, lessons: the same all through an execution."""
+    """Identity, ways of working, environment, tools, role, what the operator says, lessons: the same all through it."""
     if started is None:
         return identity.TEXT
     parts = [identity.TEXT, _environment(started)]
+    if started.tools:
+        parts.append(_tools(started))
     if started.role:
         parts.append(f"Your role: {started.role}.")
+    if started.instructions:
+        parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
     lessons = [lesson for lesson in started.lessons if lesson.kind != "reflection"]
     reflections = [lesson for lesson in started.lessons if lesson.kind == "reflection"]
     if reflections:
@@ -67,7 +72,18 @@ def _environment(started: Started) -> str:
     lines = ["Environment:", "- The workspace is /workspace, which is also where commands start."]
     if started.sandbox:
         lines.append(f"- Sandbox: {started.sandbox}.")
-    return "\n".join(lines)
+    return "\n".join((*lines, *(f"- {line}" for line in started.environment)))
+
+
+def _tools(started: Started) -> str:
+    """The tools by what they may do, and what good calls of some of them look like."""
+    lines = ["Your tools, by what they may do:"]
+    for permission, meaning in PERMISSIONS.items():
+        names = [tool.name for tool in started.tools if tool.permission == permission]
+        if names:
+            lines.append(f"- {permission} ({meaning}): {', '.join(names)}")
+    examples = [f"- {tool.name} {EXAMPLES[tool.name]}" for tool in started.tools if tool.name in EXAMPLES]
+    return "\n".join((*lines, "Good calls look like this:", *examples) if examples else lines)
 
 
 def _listed(title: str, lessons: list[ChosenLesson]) -> str:

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts",
-    "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome",
-    "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
-    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
+    "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence",
+    "ConfidenceParts", "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen",
+    "Level", "Moment", "Option", "Outcome", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage",
+    "Reason", "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo",
+    "ToolRef", "Usage",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]

@@ -15,6 +15,8 @@ class Provider:
     title: str
     keys: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    caches: bool | None = None
+    """Whether a request that begins like an earlier one is cheaper or quicker; None where it depends on the model."""
 
     def key(self, env: Mapping[str, str]) -> str:
         """The key, or ''."""
@@ -30,20 +32,25 @@ class Provider:
 
 
 PROVIDERS: Final = (
-    Provider("anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ("ANTHROPIC_BASE_URL",)),
-    Provider("openai", "OpenAI", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE")),
+    Provider(
+        "anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ("ANTHROPIC_BASE_URL",), caches=True
+    ),
+    Provider("openai", "OpenAI", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE"), caches=True),
     Provider("gemini", "Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
     Provider("openrouter", "OpenRouter", ("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",)),
-    Provider("mistral", "Mistral", ("MISTRAL_API_KEY",), ("MISTRAL_API_BASE",)),
+    Provider("mistral", "Mistral", ("MISTRAL_API_KEY",), ("MISTRAL_API_BASE",), caches=False),
     Provider("groq", "Groq", ("GROQ_API_KEY",), ("GROQ_API_BASE",)),
-    Provider("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",)),
-    Provider("xai", "xAI", ("XAI_API_KEY",), ("XAI_API_BASE",)),
-    Provider("ollama", "Ollama", (), ("OLLAMA_API_BASE",)),
-    Provider("ollama_chat", "Ollama", (), ("OLLAMA_API_BASE",)),
-    Provider("hosted_vllm", "vLLM", ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",)),
-    Provider("lm_studio", "LM Studio", ("LM_STUDIO_API_KEY",), ("LM_STUDIO_API_BASE",)),
+    Provider("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",), caches=True),
+    Provider("xai", "xAI", ("XAI_API_KEY",), ("XAI_API_BASE",), caches=True),
+    Provider("ollama", "Ollama", (), ("OLLAMA_API_BASE",), caches=True),
+    Provider("ollama_chat", "Ollama", (), ("OLLAMA_API_BASE",), caches=True),
+    Provider("hosted_vllm", "vLLM", ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",), caches=True),
+    Provider("lm_studio", "LM Studio", ("LM_STUDIO_API_KEY",), ("LM_STUDIO_API_BASE",), caches=True),
 )
-"""Those we know by name; LiteLLM knows more, and reads their variables itself."""
+"""Those we know by name; LiteLLM knows more, and reads their variables itself.
+
+Servers on one's own machine keep the state of the last prompt, so that only what is new in a request is read.
+"""
 
 BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 ANTHROPIC_PREFIX: Final = "claude-"
@@ -60,3 +67,14 @@ def provider_of(model: str) -> Provider | None:
 def is_anthropic(model: str) -> bool:
     """Whether the model is asked through Anthropic's own interface."""
     return model.startswith(("anthropic/", ANTHROPIC_PREFIX))
+
+
+def keeps_prefix(model: str, cached_price: float | None) -> bool:
+    """Whether a growing history pays: the model's provider serves the beginning of a request from a cache.
+
+    ``cached_price`` is what the price map says that a token read from a cache costs; None where it knows of none.
+    """
+    provider = provider_of(model)
+    if provider is not None and provider.caches is not None:
+        return provider.caches
+    return cached_price is not None
