@@ -1,20 +1,45 @@
-"""The heuristic confidence, 0-100, with its parts (behaviour.md).
+"""The confidence, 0-100: the heuristic with its parts (behaviour.md), and the number that people are shown.
 
 Success is read from exit codes and typed results, never from words.  The rules read the heuristic; people are shown
-the calibrated number once there is a calibrator (until then the same number).
+what the calibrator in ``Started`` makes of the trajectory, or the heuristic where there is none.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
+from agentic.core.calibrator import probability
 from agentic.core.events import Confidence, ConfidenceParts, Reported
 from agentic.core.execution import Execution, Judged
+from agentic.core.features import features_of
 
 _STATED = re.compile(r"^\s*confidence:\s*(\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
 _BEFORE_ANY_REPORT = 70.0
 _PATIENCE = 5
 """Turns without a change after which progress counts nothing."""
+SESSION_BEGINS = 80
+_SESSION_LEAST, _SESSION_MOST = 10, 100
+Band = Literal["high", "moderate", "low", "critical"]
+
+
+def band(score: int) -> Band:
+    """A score 0-100 as a word."""
+    if score > 70:
+        return "high"
+    if score >= 50:
+        return "moderate"
+    return "low" if score >= 30 else "critical"
+
+
+def session_ended(confidence: int, final: int) -> int:
+    """A session's confidence after an execution: the mean with its final score."""
+    return round((confidence + final) / 2)
+
+
+def session_voted(confidence: int, *, up: int, down: int) -> int:
+    """A session's confidence after people's votes: 15 up for each 👍, 20 down for each 👎, within 10-100."""
+    return max(_SESSION_LEAST, min(_SESSION_MOST, confidence + 15 * up - 20 * down))
 
 
 def stated_in(text: str) -> Reported | None:
@@ -55,7 +80,34 @@ def of_turn(execution: Execution, *, proven: bool | None = None) -> Confidence:
         corrections=judged.corrections,
     )
     value = score(parts, turn.number)
-    return Confidence(shown=value, heuristic=value, parts=parts)
+    calibrated = _calibrated(execution, features_of(execution, parts.self_report, proven=proven))
+    if calibrated is None:
+        return Confidence(shown=value, heuristic=value, parts=parts)
+    shown, calibrator = calibrated
+    return Confidence(shown=shown, heuristic=value, parts=parts, calibrator=calibrator)
+
+
+def role_of(execution: Execution) -> str:
+    """The role it works in: triage's, or the one it began with."""
+    if execution.triage is not None and execution.triage.role:
+        return execution.triage.role
+    return execution.started.role if execution.started else ""
+
+
+def model_of(execution: Execution) -> str:
+    """The model it works with: the first of its tier."""
+    return next(
+        (tier.models[0] for tier in execution.policy.tiers if tier.number == execution.tier and tier.models), ""
+    )
+
+
+def _calibrated(execution: Execution, features: dict[str, float]) -> tuple[int, str] | None:
+    """What the calibrator says, and which one it is."""
+    calibrator = execution.started.calibrator if execution.started else None
+    if calibrator is None:
+        return None
+    value = probability(calibrator, role_of(execution), model_of(execution), features)
+    return None if value is None else (round(100 * value), calibrator.id)
 
 
 def _tests(judged: Judged) -> float:

@@ -246,10 +246,11 @@ class MemoryStore(Store):
         self._check_open()
         self._labels[row.execution] = row
 
-    async def labels(self, thread: str | None = None) -> list[LabelRow]:
-        """All or a thread's, in order."""
+    async def labels(self, thread: str | None = None, *, newest: int = -1) -> list[LabelRow]:
+        """All or a thread's, or the newest so many, in order."""
         self._check_open()
-        return [row for row in self._labels.values() if thread in (None, row.thread)]
+        rows = [row for row in self._labels.values() if thread in (None, row.thread)]
+        return rows if newest < 0 else rows[max(0, len(rows) - newest) :]
 
     async def labelled(self) -> int:
         """Executions with a label."""

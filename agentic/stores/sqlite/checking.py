@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from agentic.core.events import InboxItem, OutboxItem
 from agentic.errors import StoreCorrupt, StoreError, StoreTooNew
-from agentic.stores.sqlite import blobs
+from agentic.stores.sqlite import blobs, labels
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.copying import open_quietly
 from agentic.stores.sqlite.faults import plainly
@@ -60,7 +60,13 @@ def rows(path: Path, home: Path | None = None) -> tuple[Damage, ...]:
     try:
         with plainly():
             check(connection, path)
-            found = (*_logs(connection), *_items(connection), *_contents(connection, (home or path.parent) / "blobs"))
+            blobs_folder = (home or path.parent) / "blobs"
+            found = (
+                *_logs(connection),
+                *_items(connection),
+                *_labels(connection),
+                *_contents(connection, blobs_folder),
+            )
     except StoreTooNew:
         raise
     except StoreCorrupt as corrupt:
@@ -100,6 +106,14 @@ def _items(connection: Connection) -> Iterator[Damage]:
                 kind.model_validate_json(cast(str, item))
             except ValidationError:
                 yield Damage(f"{box} item {name} of thread {thread} cannot be read and is lost")
+
+
+def _labels(connection: Connection) -> Iterator[Damage]:
+    """Labels, where the file is new enough to have them."""
+    if not list(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'labels'")):
+        return
+    for execution, problem in labels.damaged(connection):
+        yield Damage(problem, execution)
 
 
 def _contents(connection: Connection, folder: Path) -> Iterator[Damage]:

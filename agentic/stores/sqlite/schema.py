@@ -118,6 +118,26 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (key, scope)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE labels (
+        position INTEGER PRIMARY KEY,
+        execution TEXT NOT NULL UNIQUE,
+        thread TEXT NOT NULL,
+        guild TEXT NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        tier INTEGER NOT NULL,
+        label INTEGER,
+        source TEXT NOT NULL,
+        weight REAL NOT NULL,
+        final INTEGER NOT NULL,
+        up INTEGER NOT NULL,
+        down INTEGER NOT NULL,
+        talk INTEGER NOT NULL,
+        looks TEXT NOT NULL
+    );
+    CREATE INDEX labels_by_thread ON labels (thread);
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 

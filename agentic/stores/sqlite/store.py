@@ -258,9 +258,9 @@ class SQLiteStore(Store):
         """Keep it in place of what was known."""
         await self._writer.commit(lambda connection: labels.put(connection, row))
 
-    async def labels(self, thread: str | None = None) -> list[LabelRow]:
-        """All or a thread's, in order."""
-        return self._read(lambda connection: labels.rows(connection, thread))
+    async def labels(self, thread: str | None = None, *, newest: int = -1) -> list[LabelRow]:
+        """All or a thread's, or the newest so many, in order."""
+        return self._read(lambda connection: labels.rows(connection, thread, newest))
 
     async def labelled(self) -> int:
         """Executions with a label."""

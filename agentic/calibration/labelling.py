@@ -1,0 +1,147 @@
+"""How an execution came out, and what could be seen of it under way: read from its log and outcome, and nothing else.
+
+So labels can be derived again at any time, and what a newer version reads in a trajectory is read in old ones too.  The
+most trusted source that says something counts:
+
+    person    the votes that stand, the requester's counting double; a correction of the result is a 👎
+    verifier  the last check of the work, as the evaluator read it
+    merge     an offered branch was merged, or turned down
+    tests     the last test run, where nothing was evaluated
+    reason    the way it ended: stuck, failed, at a limit or out of budget is no success; done is one, weakly
+
+What people stopped or dropped, and what an outage of the provider ended, says nothing about the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agentic.calibration.fitting import Example
+from agentic.core import completion
+from agentic.core.confidence import model_of, role_of
+from agentic.core.events import (
+    BranchMerged,
+    BranchRejected,
+    Envelope,
+    Evaluated,
+    Event,
+    FeedbackGiven,
+    InputReceived,
+    TurnEnded,
+)
+from agentic.core.evolving import evolve
+from agentic.core.execution import Execution
+from agentic.core.features import features_of
+from agentic.label_ports import LabelRow, LabelSource, Look
+
+TRUST: dict[LabelSource, float] = {"person": 1.0, "verifier": 1.0, "merge": 0.9, "tests": 0.8, "reason": 0.3, "": 0.0}
+"""How much a label of this source counts."""
+UNDER_WAY = 0.5
+"""How much a look under way counts beside the one at the end."""
+REQUESTER = 2
+"""Votes of the requester count so often."""
+
+
+def label_of(log: Iterable[Envelope], outcome: Iterable[Envelope], guild: str) -> LabelRow | None:
+    """The row of an execution, None while it runs and for side questions."""
+    execution = Execution()
+    looks: list[Look] = []
+    votes: dict[str, str] = {}
+    for envelope in log:
+        if isinstance(envelope.event, TurnEnded):
+            looks.append(_look(execution, envelope.event))
+        execution = evolve(execution, envelope)
+        _vote(envelope.event, votes)
+    if execution.finished is None or execution.started is None or execution.side:
+        return None
+    after = [envelope.event for envelope in outcome]
+    for event in after:
+        _vote(event, votes)
+    source, label = _outcome(execution, after, votes)
+    return LabelRow(
+        execution=execution.id,
+        thread=execution.thread,
+        guild=guild,
+        role=role_of(execution),
+        model=model_of(execution),
+        tier=execution.tier,
+        label=label,
+        source=source,
+        weight=TRUST[source],
+        final=execution.finished.confidence,
+        up=sum(vote == "up" for vote in votes.values()),
+        down=sum(vote == "down" for vote in votes.values()),
+        talk=execution.talk,
+        looks=_chosen(looks),
+    )
+
+
+def examples(rows: Iterable[LabelRow]) -> list[Example]:
+    """What labels teach: each look at an execution whose outcome is known."""
+    made: list[Example] = []
+    for row in rows:
+        if row.label is None or row.talk:
+            continue
+        under_way = UNDER_WAY / max(1, len(row.looks) - 1)
+        for look in row.looks:
+            end = look is row.looks[-1]
+            mass = row.weight * (1.0 if end else under_way)
+            made.append(
+                Example(row.execution, look.features, row.label, mass, look.role, look.model, look.heuristic / 100, end)
+            )
+    return made
+
+
+def _look(execution: Execution, event: TurnEnded) -> Look:
+    """The end of a turn, with what it recorded then; its features are read anew."""
+    self_report = event.confidence.parts.self_report
+    proven = completion.proven(execution)
+    return Look(
+        turn=event.turn,
+        features=features_of(execution, self_report, proven=proven),
+        self_report=self_report,
+        heuristic=event.confidence.heuristic,
+        shown=event.confidence.shown,
+        role=role_of(execution),
+        model=model_of(execution),
+    )
+
+
+def _chosen(looks: Sequence[Look]) -> tuple[Look, ...]:
+    """The last look, and those after a third and two thirds of the turns: more would only say the same again."""
+    places = sorted({len(looks) // 3, 2 * len(looks) // 3, len(looks) - 1} - {-1})
+    return tuple(looks[place] for place in places)
+
+
+def _vote(event: Event, votes: dict[str, str]) -> None:
+    if isinstance(event, FeedbackGiven):
+        person, vote = event.by.id, event.vote
+    elif isinstance(event, InputReceived) and event.sort == "feedback":
+        person, vote = event.author.id, event.text if event.text in ("up", "down", "none") else event.target
+    else:
+        return
+    votes.pop(person, None)
+    if vote in ("up", "down"):
+        votes[person] = vote
+
+
+def _outcome(execution: Execution, after: Sequence[Event], votes: dict[str, str]) -> tuple[LabelSource, bool | None]:
+    balance = sum(
+        (REQUESTER if person == execution.requester.id else 1) * (1 if vote == "up" else -1)
+        for person, vote in votes.items()
+    )
+    if balance:
+        return "person", balance > 0
+    reason = execution.finished.reason if execution.finished else "cancelled"
+    if reason in ("stopped", "cancelled") or (reason == "failed" and execution.failure.last is not None):
+        return "", None
+    verdict = next((event.verifier for event in reversed(after) if isinstance(event, Evaluated)), "none")
+    if verdict != "none":
+        return "verifier", verdict == "pass"
+    for event in reversed(after):
+        if isinstance(event, BranchMerged | BranchRejected):
+            return "merge", isinstance(event, BranchMerged)
+    tests = execution.judged.tests
+    if tests is not None and sum(tests):
+        return "tests", tests[1] == 0
+    return "reason", reason == "done"
