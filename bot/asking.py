@@ -130,7 +130,9 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
     who = plain(standing.who, 40)
     if standing.way == "expired":
         return (
-            "⏳ Nobody decided this in time, so it was denied." if item.asked == "approval" else "⏳ The time is over."
+            "⏳ Nobody decided this in time, so it was denied."
+            if item.asked == "approval"
+            else "-# ⏳ A new day began, and I went on."
         )
     if standing.way == "ended":
         return f"-# ◼ No longer open: {_ENDS.get(standing.reason or 'done', 'the task has ended')}."

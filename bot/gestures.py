@@ -6,6 +6,8 @@ that very message shows.  The same words are read the same way (``commanded``), 
 
 from __future__ import annotations
 
+from agentic.core.amounts import OPERATORS
+from agentic.core.answering import ends
 from agentic.core.events import Asked, InboxItem, Level, Sort
 from bot.emoji import Meaning, meaning
 from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told, unheard
@@ -62,7 +64,7 @@ def _about(found: Meaning, reacted: Reacted) -> Meaning:
 def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
     """What a button asks for."""
     item = _pressed(clicked)
-    if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question):
+    if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
         return Told(why)
     if item.sort == "stop":
         return commanded(("stop", ""), scene, clicked.speaker, item)
@@ -95,25 +97,33 @@ def _named(clicked: Clicked) -> tuple[Sort, str, str]:
     return "answer", str(clicked.number + 1), clicked.question + part
 
 
-def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "") -> str:
-    """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message."""
+def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "", said: str = "") -> str:
+    """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message.
+
+    ``said`` is what somebody answers to it.
+    """
     level = limited(speaker.level, writes=speaker.writes)
     if level == "viewer":
         return VIEWER
     if not scene.bot_writes and sort != "stop":
         return BOT_CANNOT_WRITE
     answers = sort == "answer" or (sort == "continue" and shown)
-    if answers and (why := unanswerable(scene, level)):
+    if answers and (why := unanswerable(scene, level, said)):
         return why
     act, own = act_of(sort), scene.requester in ("", speaker.id)
     return "" if may(level, act, own=own) else refused(act, needed(act, own=own))
 
 
-def unanswerable(scene: Scene, level: Level) -> str:
-    """Why somebody of this level may not decide the open question, '' where they may."""
+def unanswerable(scene: Scene, level: Level, said: str = "") -> str:
+    """Why somebody of this level may not decide the open question, '' where they may.
+
+    Who may not give more of something may still end it where more is asked for.
+    """
     asked = scene.asked
     if asked is None or asked.question != scene.question:
         return ""
+    if asked.sort == "extension" and asked.what in OPERATORS:
+        return "" if at_least(level, asked.who_may) or ends(asked, said) else refused("budget", asked.who_may)
     least: Level = "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
     return "" if at_least(level, least) else refused("approve", least)
 

@@ -30,6 +30,7 @@ _ACTS: Mapping[Act, str] = {
     "rate": "That is someone else's task. Its author and operators rate it.",
     "undo": "That is someone else's task. Its author or an operator can undo it.",
     "approve": "Only {level} may allow or deny this. 🛑 stops the task.",
+    "budget": "Only {level} may give it more of this. Ask one, or press “Stop here”; 🛑 stops the task too.",
     "merge": "Only {level} may merge or delete a branch. Ask one to look at it.",
 }
 ALREADY: Mapping[tuple[Sort, ThreadState], str] = {

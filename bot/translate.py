@@ -113,7 +113,8 @@ def _plain(said: Said, scene: Scene, text: str) -> Outcome:
     if not may_steer(said.speaker.level, said.speaker.id, scene.requester):
         return Told(NOT_YOURS, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
     if scene.state == "asking":
-        if why := unanswerable(scene, said.speaker.level):
+        more = scene.asked is not None and scene.asked.sort == "extension"  # its rules say who may give how much
+        if not more and (why := unanswerable(scene, said.speaker.level)):
             return Told(why)
         return _item(said, "answer", text=text, target=scene.question)
     return _item(said, "guidance", text=text)

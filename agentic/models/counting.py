@@ -11,7 +11,13 @@ from agentic.ports import Message, Prompt, ToolSpec
 
 CHARACTERS_A_TOKEN: Final = 4
 ABSURD: Final = 20_000_000
-"""No model reads or writes that many tokens in one request."""
+"""No model reads that many tokens in one request."""
+ABSURD_ANSWER: Final = 1_000_000
+"""Nor writes that many."""
+FEW, MANY = 200, 300_000
+"""Tokens of a prompt below and above which the count is held against our own; counting each would walk each history."""
+LESS, MORE = 40, 20
+"""So many times less, or more, than our own count is no difference of tokenizers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +41,34 @@ class Counted:
 
 def counted(raw: RawUsage, prompt: Prompt, blocks: tuple[Block, ...]) -> Counted:
     """The provider's count, or our own of characters where any part of it cannot be true."""
-    numbers = (raw.input, raw.output, raw.cache_read, raw.cache_write, raw.reasoning)
-    said = raw.input is not None and raw.output is not None and all(0 <= (n or 0) <= ABSURD for n in numbers)
-    something = (raw.input or 0) + raw.cache_read + raw.cache_write > 0
-    wrote = (raw.output or 0) > 0 or not blocks
-    if said and something and wrote:
+    read, wrote = (raw.input or 0) + raw.cache_read + raw.cache_write, raw.output or 0
+    if raw.input is not None and raw.output is not None and _possible(raw) and _likely(read, wrote, prompt, blocks):
         usage = Usage(
-            input=raw.input or 0,
-            output=raw.output or 0,
+            input=raw.input,
+            output=raw.output,
             cache_read=raw.cache_read,
             cache_write=raw.cache_write,
             reasoning=raw.reasoning,
         )
         return Counted(usage)
     return Counted(Usage(input=prompt_tokens(prompt), output=answer_tokens(blocks)), estimated=True)
+
+
+def _possible(raw: RawUsage) -> bool:
+    numbers = (raw.input or 0, raw.cache_read, raw.cache_write)
+    return all(0 <= n <= ABSURD for n in numbers) and all(
+        0 <= n <= ABSURD_ANSWER for n in (raw.output or 0, raw.reasoning)
+    )
+
+
+def _likely(read: int, wrote: int, prompt: Prompt, blocks: tuple[Block, ...]) -> bool:
+    """Whether so many tokens fit what was sent and what came, near enough."""
+    if not read or (blocks and not wrote) or wrote * LESS + 1_000 < answer_tokens(blocks):
+        return False
+    if FEW <= read <= MANY:
+        return True
+    ours = prompt_tokens(prompt)
+    return read * LESS + 100 >= ours if read < FEW else read <= ours * MORE + 20_000
 
 
 def prompt_tokens(prompt: Prompt) -> int:

@@ -10,6 +10,7 @@ import pytest
 from agentic.core.events import CallBlock
 from agentic.errors import ModelError, ModelKeyRefused, ModelQuotaUsedUp, ModelTimedOut
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.prices import Prices, prices_from
 from agentic.models.replies import Reply
 from agentic.models.router import ModelRouter
 from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolCall, ToolSpec
@@ -43,7 +44,8 @@ class Provider:
                 "HOSTED_VLLM_API_KEY": "k",
                 "HOSTED_VLLM_API_BASE": f"{self.endpoint.url}/v1",
             }
-            router = ModelRouter(env, idle_seconds=self._idle)
+            prices = Prices(prices_from("hosted_vllm/our-own=1/2"))
+            router = ModelRouter(env, prices=prices, idle_seconds=self._idle)
             try:
                 await router.warm_up([model])
                 prompt = Prompt("You are kind.", (SHELL,), self._history)

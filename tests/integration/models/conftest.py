@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.prices import Prices, prices_from
 from agentic.models.router import ModelRouter
 from agentic.ports import Answer, Message, Prompt, ToolSpec
 
@@ -57,7 +58,8 @@ async def asker() -> AsyncIterator[Callable[..., Asker]]:
     routers: list[ModelRouter] = []
 
     async def make(endpoint: ScriptedEndpoint, models: tuple[str, ...] = (CLAUDE, GPT), **options: object) -> Asker:
-        router = ModelRouter(endpoint.environment(), **options)
+        prices = Prices(prices_from("openai/tiny-local=1/2, nobody/knows-this=1/2"))
+        router = ModelRouter(endpoint.environment(), **{"prices": prices, **options})
         routers.append(router)
         async with asyncio.timeout(120):
             await router.warm_up(models)

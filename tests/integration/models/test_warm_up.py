@@ -15,8 +15,10 @@ HEAD = """
 import asyncio, sys, time, orjson
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from agentic.models.prices import Prices, prices_from
 from agentic.models.router import ModelRouter
 from agentic.ports import Message, Prompt
+UNKNOWN = ["nobody/knows", "bedrock/x", "azure/y", "vertex_ai/z"]
 PROMPT = Prompt("s", (), (Message("user", "x"),))
 
 class Watch:
@@ -88,7 +90,7 @@ def test_after_the_warm_up_a_first_call_is_quick_and_the_loop_was_hardly_stalled
 async def main():
     async with ScriptedEndpoint.start([Reply("hi")] * 3) as endpoint:
         env = {**endpoint.environment(), "HOSTED_VLLM_API_BASE": endpoint.url + "/v1"}
-        router = ModelRouter(env)
+        router = ModelRouter(env, prices=Prices(prices_from("hosted_vllm/x=1/2")))
         watch = Watch()
         looking = asyncio.create_task(watch.look())
         began = time.perf_counter()
@@ -133,8 +135,9 @@ def test_errors_of_litellm_print_nothing_and_leave_nothing_open():
 async def main():
     kinds = []
     async with ScriptedEndpoint.start([Reply.error(s) for s in (400, 401, 429, 500)]) as endpoint:
-        router = ModelRouter(endpoint.environment())
-        for model in ["openai/gpt-4o"] * 4 + ["nobody/knows", "bedrock/x", "azure/y", "vertex_ai/z"]:
+        prices = Prices(prices_from(",".join(f"{name}=1/2" for name in UNKNOWN)))
+        router = ModelRouter(endpoint.environment(), prices=prices)
+        for model in ["openai/gpt-4o"] * 4 + UNKNOWN:
             try:
                 await router.answer(model, PROMPT, max_tokens=1, timeout=20)
             except Exception as error:

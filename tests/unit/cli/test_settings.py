@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.events import Usage
 from bot.settings import PROVIDER_VARIABLES, Settings, SettingsMistaken, read_settings, variable
 
 ROOT = Path(__file__).parents[3]
@@ -55,12 +56,14 @@ def test_a_mistaken_token_is_told_without_showing_it(monkeypatch: pytest.MonkeyP
 
 
 def test_names_are_split_at_commas_and_pairs_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THREADWRIGHT_PRICES", "own/model=0.5/2, other/one=1/3")
+    monkeypatch.setenv("THREADWRIGHT_PRICES", "own/model=0.5/2, other/one=1/3/0.1/1.25@32000")
     monkeypatch.setenv("THREADWRIGHT_CUSTOM_EMOJI", "123=🛑")
     monkeypatch.setenv("THREADWRIGHT_OWNERS", "Admins")
     monkeypatch.setenv("THREADWRIGHT_VIEWERS", "Guests, 42")
     settings = read_settings()
-    assert settings.dollars == {"own/model": (0.5, 2.0), "other/one": (1.0, 3.0)}
+    assert settings.priced["own/model"].usd(Usage(input=1_000_000, output=1_000_000)) == 2.5
+    assert settings.priced["other/one"].usd(Usage(cache_read=1_000_000, cache_write=1_000_000)) == 1.35
+    assert settings.priced["other/one"].window == 32_000
     assert settings.signs == {"123": "🛑"}
     assert settings.levels == {"Admins": "owner", "Guests": "viewer", "42": "viewer"}
 
@@ -69,7 +72,7 @@ def test_pairs_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THREADWRIGHT_PRICES", "own/model")
     monkeypatch.setenv("THREADWRIGHT_CUSTOM_EMOJI", "stop=🛑")
     told = mistakes_by_name()
-    assert "dollars in" in told["THREADWRIGHT_PRICES"]
+    assert "Write it like" in told["THREADWRIGHT_PRICES"]
     assert "id" in told["THREADWRIGHT_CUSTOM_EMOJI"]
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from agentic.core.events import Usage
+from agentic.errors import ModelUnpriced
 from agentic.models.prices import ModelFacts, Prices, prices_from
 
 
@@ -43,17 +44,64 @@ def test_a_model_has_its_price_with_and_without_its_provider_s_name(prices: Pric
 
 def test_a_model_nobody_knows_has_no_price_until_settings_give_one():
     assert Prices().price("hosted_vllm/mine", 1, 1) is None
-    assert Prices().usd("hosted_vllm/mine", Usage(input=5)) == 0.0
+    with pytest.raises(ModelUnpriced, match="THREADWRIGHT_PRICES=hosted_vllm/mine=IN/OUT"):
+        Prices().usd("hosted_vllm/mine", Usage(input=5))
     given = Prices(prices_from("hosted_vllm/mine=0.5/1.5@32000, other=1/2/0.1/1.25"))
     assert given.price("hosted_vllm/mine", 1_000_000, 1_000_000) == pytest.approx(2.0)
     assert given.context_window("hosted_vllm/mine") == 32_000
     assert given.usd("other", Usage(cache_read=1_000_000, cache_write=1_000_000)) == pytest.approx(1.35)
 
 
-@pytest.mark.parametrize("text", ["mine", "mine=", "mine=a/b", "mine=1", "mine=-1/2", "=1/2", "mine=1/2@many"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mine",
+        "mine=",
+        "mine=a/b",
+        "mine=1",
+        "mine=-1/2",
+        "=1/2",
+        "mine=1/2@many",
+        "mine=nan/1",
+        "mine=1/inf",
+        "a b=1/2",
+    ],
+)
 def test_a_price_that_cannot_be_read_is_named_with_what_to_write(text: str):
     with pytest.raises(ValueError, match=r"Write it like hosted_vllm/my-model=0\.5/1\.5"):
         prices_from(text)
+
+
+def test_a_model_that_the_map_knows_without_a_price_has_none(prices: Prices):
+    """The map lists some models whose price goes by tiers or by the second: that is not nothing."""
+    assert prices.facts("dashscope/qwen-plus-latest") is not None
+    assert prices.price("dashscope/qwen-plus-latest", 1, 1) is None
+    assert not prices.priced("dashscope/qwen-plus-latest")
+    assert "dashscope/qwen-plus-latest" not in set(prices.names())
+    given = Prices(prices_from("dashscope/qwen-plus-latest=0.4/1.2"))
+    assert given.priced("dashscope/qwen-plus-latest")
+    assert given.context_window("dashscope/qwen-plus-latest") == prices.context_window("dashscope/qwen-plus-latest")
+    assert prices.priced("ollama/whatever-i-have")
+
+
+@pytest.mark.parametrize(
+    ("served", "dollars"),
+    [
+        ("gpt-4o", 2.5),  # a router of models answered with a dearer one
+        ("gpt-4o-mini-2024-07-18", 0.15),
+        ("", 0.15),
+        ("somebody-elses-model", 0.15),
+        ("openai/gpt-4o-mini", 0.15),
+    ],
+)
+def test_the_model_that_served_a_request_is_paid_where_its_price_is_known(prices: Prices, served: str, dollars: float):
+    assert prices.usd("openai/gpt-4o-mini", Usage(input=1_000_000), served) == pytest.approx(dollars)
+
+
+def test_a_price_that_the_settings_give_stands_whoever_serves():
+    given = Prices(prices_from("openai/gpt-4o-mini=7/7"))
+    assert given.usd("openai/gpt-4o-mini", Usage(input=1_000_000), "gpt-4o") == pytest.approx(7.0)
+    assert given.usd("ollama/mine", Usage(input=1_000_000), "gpt-4o") == 0.0
 
 
 def test_settings_win_over_the_map():

@@ -89,6 +89,7 @@ def test_a_misspelt_name_gets_the_nearest_one():
 def test_a_model_without_a_price_is_named_with_what_to_write():
     env = {"HOSTED_VLLM_API_BASE": "http://127.0.0.1:8000/v1"}
     told = problem("hosted_vllm/our-own-7b", env)
+    assert [one.fatal for one in tiers_from((None, "hosted_vllm/our-own-7b"), env).problems] == [True]
     assert "THREADWRIGHT_PRICES=hosted_vllm/our-own-7b=IN/OUT" in told
     assert (
         tiers_from((None, "hosted_vllm/our-own-7b"), env, Prices(prices_from("hosted_vllm/our-own-7b=1/2"))).problems
