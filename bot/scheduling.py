@@ -1,7 +1,7 @@
 """Who goes next to Discord, and when; pure, with the time passed in.
 
-Four things are kept at once.  In no second go more than ``PER_SECOND`` requests, whatever they are.  What matters more
-goes first: receipts, final answers and questions before new messages before edits.  Among equals the channel goes that
+Four things are kept at once.  Requests go at the pace of ``bot/pace.py``, whatever they are.  What matters more goes
+first: receipts, final answers and questions before new messages before edits.  Among equals the channel goes that
 has waited longest since it was last served, so that a channel with a thousand messages does not hold up one with a
 single one.  And nothing waits for ever: what has waited ``AGES_SECONDS`` counts as one step more urgent.  A request
 whose bucket is used up steps aside and holds nobody up.
@@ -17,10 +17,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from bot.buckets import FOR_EVER, Bucket, Buckets
+from bot.pace import PER_SECOND, Pace
 
-PER_SECOND = 45
-"""Discord takes 50; clocks and the network blur the border of a second."""
-SECOND = 1.0
 AGES_SECONDS = 15.0
 WAITING_AT_MOST = 4_000
 
@@ -74,8 +72,12 @@ class Schedule:
     """Lanes whose bucket says more when a request has ended."""
     _edits: dict[Job, None] = field(default_factory=dict[Job, None])
     _ties: itertools.count[int] = field(default_factory=itertools.count)
-    _went: deque[float] = field(default_factory=deque[float])
+    _pace: Pace = field(init=False)
     _paused: float = 0.0
+
+    def __post_init__(self) -> None:
+        """The pace is that of ``per_second``."""
+        self._pace = Pace(self.per_second)
 
     def add(self, urgency: Urgency, lane: str, route: str, now: float) -> tuple[Job, Job | None]:
         """Let a request wait; where the queue is full, the latest edit makes room and is returned too.
@@ -112,7 +114,7 @@ class Schedule:
             self._back(heapq.heappop(self._aside)[1])
         while self._has_room(now) and (job := self._next(now)) is not None:
             job.granted = now
-            self._went.append(now)
+            self._pace.went(now)
             self.waiting -= 1
             granted.append(job)
         return granted
@@ -121,8 +123,7 @@ class Schedule:
         """When ``grant`` may have something new by time alone; None if not before something else happens."""
         times = [self._aside[0][0]] if self._aside else []
         if any(self._heads):
-            full = self._went[0] + SECOND if len(self._went) >= self.per_second else now
-            times.append(max(self._paused, full))
+            times.append(max(self._paused, self._pace.free(now)))
         return max(now, min(times)) if times else None
 
     def ended(self, job: Job, now: float, headers: Mapping[str, str] | None = None) -> None:
@@ -146,9 +147,7 @@ class Schedule:
         bucket.limit = bucket.limit or 1
 
     def _has_room(self, now: float) -> bool:
-        while self._went and self._went[0] + SECOND <= now:
-            self._went.popleft()
-        return now >= self._paused and len(self._went) < self.per_second
+        return now >= self._paused and self._pace.free(now) <= now
 
     def _next(self, now: float) -> Job | None:
         while True:

@@ -19,6 +19,7 @@ from typing import TypeVar
 import aiohttp
 import discord
 
+from bot.pace import Pace
 from bot.scheduling import Crowded, Job, Schedule, Urgency
 from bot.traffic import Traffic
 from bot.wire import Wire
@@ -42,8 +43,8 @@ class Sender:
     def __init__(
         self, schedule: Schedule | None = None, *, wire_seconds: float = WIRE_SECONDS, first_pause: float = 0.5
     ) -> None:
-        self.traffic = Traffic()
         self._schedule = schedule or Schedule()
+        self.traffic = Traffic(Pace(self._schedule.per_second))
         self._first_pause = first_pause
         self._turns: dict[Job, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -98,7 +99,7 @@ class Sender:
 
     async def room(self) -> None:
         """Wait until one more request fits into the last second on the wire, and hold its place."""
-        while (seconds := self.traffic.full_for(_now(), self._schedule.per_second)) > 0:  # noqa: ASYNC110 - time passes by itself
+        while (seconds := self.traffic.full_for(_now())) > 0:  # noqa: ASYNC110 - time passes by itself
             await asyncio.sleep(seconds)
         self.traffic.held += 1
 

@@ -6,10 +6,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from statistics import quantiles
 
+from bot.pace import Pace
 from bot.scheduling import Urgency
 
 HELD_SECONDS = 0.05
-"""How long to wait where nothing went and everything may go."""
+"""It is asked again after so long at the latest: what may go at any moment may also stay."""
 KEPT = 512
 """So many of the latest waits are kept of each urgency."""
 
@@ -28,6 +29,7 @@ class Waited:
 class Traffic:
     """Counts what goes over the wire."""
 
+    pace: Pace = field(default_factory=Pace)
     waiting: int = 0
     """Requests that wait now."""
     requests: int = 0
@@ -42,7 +44,6 @@ class Traffic:
     """The most requests in any second, interactions left out."""
     held: int = 0
     """Requests that may go on the wire at any moment."""
-    _latest: deque[float] = field(default_factory=deque[float])
     _sent: dict[Urgency, int] = field(default_factory=lambda: dict.fromkeys(Urgency, 0))
     _waits: dict[Urgency, deque[float]] = field(default_factory=lambda: {u: deque[float](maxlen=KEPT) for u in Urgency})
 
@@ -62,17 +63,8 @@ class Traffic:
     def went(self, now: float) -> None:
         """A request is on the wire."""
         self.requests += 1
-        self._latest.append(now)
-        self._forget(now)
-        self.busiest = max(self.busiest, len(self._latest))
+        self.busiest = max(self.busiest, self.pace.went(now))
 
-    def full_for(self, now: float, per_second: int) -> float:
-        """Seconds until it is worth asking again; 0 where fewer than ``per_second`` went in the last second or may go."""
-        self._forget(now)
-        if len(self._latest) + self.held < per_second:
-            return 0.0
-        return max(self._latest[0] + 1.0 - now, 0.001) if self._latest else HELD_SECONDS
-
-    def _forget(self, now: float) -> None:
-        while self._latest and self._latest[0] <= now - 1.0:
-            self._latest.popleft()
+    def full_for(self, now: float) -> float:
+        """Seconds until it is worth asking again; 0 where one more may go."""
+        return min(self.pace.free(now, self.held) - now, HELD_SECONDS)

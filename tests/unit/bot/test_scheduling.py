@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.scheduling import AGES_SECONDS, PER_SECOND, Crowded, Job, Schedule, Urgency
+from bot.pace import PER_SECOND
+from bot.scheduling import AGES_SECONDS, Crowded, Job, Schedule, Urgency
 
 TAKES = 0.08
 """Seconds a request is on its way."""
@@ -77,11 +78,12 @@ class World:
     def waits(self, urgency: Urgency) -> list[float]:
         return [at - job.asked for at, job in self.sent if job.urgency is urgency]
 
-    def busiest_second(self) -> int:
+    def busiest_second(self, late: float = 0.0) -> int:
+        """As Discord may count it where some requests arrive up to so many seconds later than others."""
         times = [at for at, _ in self.sent]
         most, first = 0, 0
         for last, at in enumerate(times):
-            while times[first] + 1.0 <= at:
+            while times[first] + 1.0 + late <= at:
                 first += 1
             most = max(most, last - first + 1)
         return most
@@ -103,7 +105,8 @@ ASKS = st.lists(
 def test_no_second_sees_more_than_allowed_and_all_of_it_goes(asks: list[Asked]) -> None:
     world = World(limits={"post": (5, 5.0), "edit": (3, 2.0)})
     world.run(asks)
-    assert world.busiest_second() <= PER_SECOND < 50
+    assert world.busiest_second() <= PER_SECOND
+    assert world.busiest_second(late=0.2) <= 50
     assert len(world.sent) == len(asks)
     assert world.schedule.waiting == 0
     assert world.breaches == 0, "no limit of a route was run into"
@@ -116,6 +119,7 @@ def test_a_flood_never_sends_more_than_allowed_in_any_second() -> None:
     world = World()
     world.run([(number * 0.001, Urgency.MESSAGE, f"thread {number % 500}", "") for number in range(2_000)])
     assert world.busiest_second() == PER_SECOND
+    assert world.busiest_second(late=0.2) <= 50, "also where the network delays some of it"
     assert world.sent[-1][0] <= 2_000 / PER_SECOND + 1, "and the allowance is used"
 
 

@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.scheduling import PER_SECOND, Schedule
+from bot.pace import PER_SECOND
+from bot.scheduling import Schedule
 from bot.sending import ATTEMPTS, EDIT_SECONDS, Crowded, Sender, Urgency
 
 
