@@ -19,6 +19,8 @@ Errors = tuple[tuple[str, str, int], ...]
 LONGEST_RING = 4
 _STEPS, _RESULTS, _CHECKS = 16, 40, 20
 """So many are compared."""
+_PATIENCE = 2
+"""Times the failures that escalate, which are waited through."""
 
 
 def with_result(execution: Execution, event: ToolFinished) -> Repeats:
@@ -27,16 +29,15 @@ def with_result(execution: Execution, event: ToolFinished) -> Repeats:
     if call is None:
         return repeats
     step = step_of(call.block.tool, _arguments(call), event)
-    repeats = _with_files(changed(repeats, acted=True), event)
-    if _moves_on(execution.judged.repeats, step, event):
-        tests = event.tests_passed if event.tests_passed is not None else repeats.most_passed
-        checks = repeats.checks if tests == repeats.most_passed else ()
-        return changed(_anew(repeats), moved=repeats.moved | {step.call}, most_passed=tests, checks=checks)
-    if event.tests_passed is not None and repeats.most_passed is None:
-        repeats = changed(repeats, most_passed=event.tests_passed)
+    moves = _moves_on(repeats, step, event)
+    repeats = _with_tests(_with_files(changed(repeats, acted=True), event), event)
+    if event.outcome == "ok":
+        repeats = changed(repeats, checks=tuple(check for check in repeats.checks if check.call != step.call))
+    if moves:
+        return changed(_anew(repeats), moved=repeats.moved | {step.call})
     if step.broken or step.waits or not step.text:
         return _silent(repeats, step)
-    if step.trouble and repeats.patience < 2 * execution.policy.repeats_escalate:
+    if _is_patient(execution, step):
         return changed(repeats, patience=repeats.patience + 1)
     return _stepped(repeats, step, event)
 
@@ -44,28 +45,22 @@ def with_result(execution: Execution, event: ToolFinished) -> Repeats:
 def errors_with(execution: Execution, event: ToolFinished) -> Errors:
     """The errors since real progress, with this result; waiting and broken infrastructure do not count."""
     errors, call = execution.judged.errors_since, _call(execution, event)
-    if call is None:
+    if call is None or not (errors or event.error):
         return errors
-    repeats = execution.judged.repeats
-    if event.outcome == "ok":
-        if not errors:
-            return errors
-        step = step_of(call.block.tool, _arguments(call), event)
-        return () if _moves_on(repeats, step, event) else _mended(errors, repeats, step)
-    if event.outcome != "failed" or not event.error:
-        return errors
-    step = step_of(call.block.tool, _arguments(call), event)
+    repeats, step = execution.judged.repeats, step_of(call.block.tool, _arguments(call), event)
     if _moves_on(repeats, step, event):
         errors = ()
-    patient = step.trouble and repeats.patience < 2 * execution.policy.repeats_escalate
-    if step.broken or patient or not says_something(event):
+    if event.outcome == "ok":
+        return _mended(errors, repeats, step)
+    counts = event.outcome == "failed" and says_something(event)
+    if not counts or step.broken or _is_patient(execution, step):
         return errors
     return count_error(errors, call.block.tool, event.error)
 
 
 def says_something(event: ToolFinished) -> bool:
     """A failure without a word (``exit 1`` of a search) is the same as another one only by chance."""
-    return "\n" in event.error or not event.error.startswith("exit ")
+    return bool(event.error) and ("\n" in event.error or not event.error.startswith("exit "))
 
 
 def progressed(execution: Execution) -> Execution:
@@ -98,15 +93,16 @@ def _told(execution: Execution, same: int, rounds: int, stale: int) -> str:
     repeats = execution.judged.repeats
     run = _run(repeats.steps)
     if run >= same:
-        return f"it did the same {run} times, and the same came of it"
+        return f"the same call came to the same result {run} times"
     for size in range(2, LONGEST_RING + 1):
-        if _rounds(repeats.steps, size) >= rounds:
-            return f"it goes round in the same {size} steps"
+        times = _rounds(repeats.steps, size)
+        if times >= rounds:
+            return f"the same {size} steps were done {times} times in a ring"
     failed = max((check.changes for check in repeats.checks), default=0) + 1
     if failed >= same:
-        return f"the same check failed alike {failed} times, whatever it changed in between"
+        return f"the same check failed alike {failed} times, whatever was changed in between"
     if repeats.stale_turns >= stale:
-        return f"its last {repeats.stale_turns} turns told it nothing new"
+        return f"the last {repeats.stale_turns} turns told nothing new"
     return ""
 
 
@@ -145,6 +141,11 @@ def _arguments(call: Call) -> dict[str, object]:
     return {**(call.intent.arguments if call.intent is not None else call.block.arguments)}
 
 
+def _is_patient(execution: Execution, step: Step) -> bool:
+    """What takes its time, or has trouble of its own, is waited for; not for ever."""
+    return step.trouble and execution.judged.repeats.patience < _PATIENCE * execution.policy.repeats_escalate
+
+
 def _moves_on(repeats: Repeats, step: Step, event: ToolFinished) -> bool:
     """Real progress: a test that newly passes, or a file with a content it never had, by a call that did not do so before."""
     if event.tests_passed is not None and repeats.most_passed is not None and event.tests_passed > repeats.most_passed:
@@ -159,6 +160,14 @@ def _with_files(repeats: Repeats, event: ToolFinished) -> Repeats:
         return repeats
     had = {f"{change.path}\0{sha}" for change in event.changes for sha in (change.sha_before, change.sha_after)}
     return changed(repeats, contents=repeats.contents | had)
+
+
+def _with_tests(repeats: Repeats, event: ToolFinished) -> Repeats:
+    """The most tests that passed; with more of them, what failed before is to be seen anew."""
+    most, passed = repeats.most_passed, event.tests_passed
+    if passed is None or (most is not None and passed <= most):
+        return repeats
+    return changed(repeats, most_passed=passed, checks=() if most is not None else repeats.checks)
 
 
 def _anew(repeats: Repeats) -> Repeats:
@@ -179,7 +188,7 @@ def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
         known = (*repeats.results, Result(number, step.text, step.coarse))[-_RESULTS:]
         repeats = changed(repeats, results=known, count=number, news=True)
     repeats = changed(repeats, steps=(*repeats.steps, (step.call, number))[-_STEPS:], stepped=True)
-    return _with_check(repeats, step, number, failed=event.outcome != "ok", error=event.error)
+    return repeats if event.outcome == "ok" else _with_check(repeats, step, number, event.error)
 
 
 def _number(repeats: Repeats, step: Step) -> int:
@@ -193,12 +202,10 @@ def _number(repeats: Repeats, step: Step) -> int:
     return repeats.count + 1
 
 
-def _with_check(repeats: Repeats, step: Step, number: int, *, failed: bool, error: str) -> Repeats:
+def _with_check(repeats: Repeats, step: Step, number: int, error: str) -> Repeats:
     """What failed, and through how many changes it has failed alike; whatever else comes of the call ends that."""
     before = next((check for check in repeats.checks if check.call == step.call), None)
     others = tuple(check for check in repeats.checks if check is not before)
-    if not failed:
-        return changed(repeats, checks=others) if before else repeats
     through = 0
     if before is not None and before.number == number:
         through = before.changes + (before.since != repeats.changes)

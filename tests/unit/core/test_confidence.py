@@ -38,7 +38,7 @@ def test_nothing_yet_is_eighty_three() -> None:
 
 
 def test_a_run_that_fails_silently_falls() -> None:
-    log = Log(same_error_escalates=99)
+    log = Log(same_error_escalates=99, low_confidence_turns=99, repeats_escalate=99, stale_turns_escalate=99)
     scores: list[int] = []
     for _ in range(6):
         log.answer(("shell", {}))

@@ -227,7 +227,7 @@ def test_empty_answers_are_nudged_twice_then_escalated_then_end_visibly() -> Non
     for _ in range(2):
         log.answer()
         log.settle()
-        assert any("Your last answer was empty" in text for text in log.execution.told.texts)
+        assert any("answer was empty" in text for text in log.execution.told.texts)
         assert log.execution.tier == 2
     for tier in (4, 4, 4):
         log.answer()

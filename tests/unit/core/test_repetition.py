@@ -1,0 +1,473 @@
+"""What repeats itself: what is noticed, what is exempt, and what begins the count anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from agentic.core.events import (
+    CallBlock,
+    Decided,
+    Envelope,
+    Escalated,
+    Intervened,
+    ModelAnswered,
+    Noted,
+    Todo,
+    TodoChanged,
+    ToolFinished,
+    TurnEnded,
+)
+from agentic.core.evolving import fold
+from agentic.core.repetition import errors_with, repeating, says_something, stuck, with_result
+from agentic.core.sameness import Step, exact, step_of
+from agentic.core.values import Confidence, ConfidenceParts, FileChange, Outcome
+from tests.unit.core.building import TOOLS, Log
+from tests.unit.core.simulating import simulate
+
+NEUTRAL = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+
+
+class Work(Log):
+    """A log whose turns are one call with its result, without what the rules would do about it."""
+
+    def did(
+        self,
+        tool: str,
+        said: str = "",
+        outcome: Outcome = "ok",
+        *,
+        error: str = "",
+        changes: tuple[FileChange, ...] = (),
+        tests: tuple[int, int] | None = None,
+        **arguments: JsonValue,
+    ) -> Work:
+        self.answer((tool, arguments))
+        call = self.start()
+        self.add(
+            ToolFinished(
+                call=call,
+                outcome=outcome,
+                preview=said,
+                error=error,
+                changes=changes,
+                tests_passed=tests[0] if tests else None,
+                tests_failed=tests[1] if tests else None,
+            )
+        )
+        return self.end()
+
+    def end(self) -> Work:
+        self.add(
+            TurnEnded(turn=self.execution.turn.number, confidence=Confidence(shown=70, heuristic=70, parts=NEUTRAL))
+        )
+        return self
+
+    def looked(self, *names: str) -> Work:
+        for name in names:
+            self.did("look", f"this is {name}", name=name)
+        return self
+
+
+def change(path: str, before: str, after: str) -> FileChange:
+    return FileChange(path=path, kind="modified", sha_before=before, sha_after=after)
+
+
+def test_the_same_step_three_times_is_noticed_and_four_times_is_stuck() -> None:
+    log = Work()
+    log.looked("a", "a")
+    assert repeating(log.execution) == ""
+    log.looked("a")
+    assert repeating(log.execution) == "the same call came to the same result 3 times"
+    assert stuck(log.execution) == ""
+    log.looked("a")
+    assert stuck(log.execution) == "the same call came to the same result 4 times"
+
+
+@pytest.mark.parametrize("ring", ["ab", "abc", "abcd"])
+def test_two_rounds_of_a_ring_are_noticed_and_three_are_stuck(ring: str) -> None:
+    log = Work(stale_turns_nudged=99, stale_turns_escalate=99)
+    log.looked("x", *ring)
+    assert repeating(log.execution) == ""
+    log.looked(*ring)
+    assert repeating(log.execution) == f"the same {len(ring)} steps were done 2 times in a ring"
+    assert stuck(log.execution) == ""
+    log.looked(*ring)
+    assert stuck(log.execution) == f"the same {len(ring)} steps were done 3 times in a ring"
+
+
+def test_a_ring_of_five_is_only_stale() -> None:
+    log = Work(stale_turns_escalate=99)
+    log.looked(*"abcde" * 3)
+    assert stuck(log.execution) == ""
+    assert repeating(log.execution) == "the last 10 turns told nothing new"
+
+
+def test_the_same_result_of_varying_arguments_is_stale_after_four_turns_and_stuck_after_six() -> None:
+    log = Work()
+    for number in range(5):
+        log.did("look", "not there", name=f"n{number}")
+    assert repeating(log.execution) == "the last 4 turns told nothing new"
+    assert stuck(log.execution) == ""
+    for number in range(5, 7):
+        log.did("look", "not there", name=f"n{number}")
+    assert stuck(log.execution) == "the last 6 turns told nothing new"
+    log.looked("something else")
+    assert stuck(log.execution) == repeating(log.execution) == ""
+
+
+def test_times_and_process_ids_make_no_difference_and_a_count_does() -> None:
+    log = Work()
+    for number in range(4):
+        log.did("shell", f"exit 0 after {number}.1 s\n[{number}812] 12:0{number}:33 up 3{number}ms", command="uptime")
+    assert stuck(log.execution)
+    log = Work()
+    for number in range(7):
+        log.did("shell", f"exit 0 after 0.1 s\n{number} rows", command="count")
+    assert repeating(log.execution) == ""
+
+
+def test_silent_success_of_varying_calls_is_no_repetition_but_the_same_call_again_is() -> None:
+    log = Work()
+    for number in range(9):
+        log.did("shell", "exit 0 after 0.1 s\n(no output)", command=f"mkdir d{number}")
+    assert repeating(log.execution) == ""
+    for _ in range(4):
+        log.did("shell", "exit 0 after 0.1 s\n(no output)", command="true")
+    assert stuck(log.execution)
+
+
+def test_searches_that_find_nothing_are_stale_with_whatever_tool() -> None:
+    log = Work()
+    for number in range(4):
+        log.did("look", f"No match in {number} files.", pattern=f"p{number}")
+        log.did("shell", "exit 1 after 0.1 s\n(no output)", "failed", error="exit 1", command=f"grep -rn p{number} src")
+    assert stuck(log.execution) == "the last 7 turns told nothing new"
+    assert log.execution.judged.same_error == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "said"),
+    [
+        ("shell", "sleep 20; cat state", "exit 0 after 20.0 s\nthe same"),
+        ("shell", "squeue", "exit 0 after 0.1 s\n4411 PD"),
+        ("shell", "curl -s localhost/jobs/1", 'exit 0 after 0.1 s\n{"state":"running"}'),
+        ("python", "client.status()", "done after 0.1 s\n'queued'"),
+    ],
+)
+def test_pollers_are_exempt(tool: str, command: str, said: str) -> None:
+    log = Work()
+    for _ in range(12):
+        log.did(tool, said, command=command)
+    assert repeating(log.execution) == ""
+    assert log.execution.judged.repeats.steps == ()
+
+
+def test_a_look_at_a_running_job_is_exempt_and_at_one_that_ended_is_not() -> None:
+    tools = (*TOOLS, TOOLS[0].model_copy(update={"name": "job", "effect": "keyed"}))
+    log = Work()
+    assert log.execution.started is not None
+    log.execution = fold(
+        [
+            e.model_copy(update={"event": e.event.model_copy(update={"tools": tools})}) if e.seq == 1 else e
+            for e in log.envelopes
+        ]
+    )
+    for _ in range(9):
+        log.did("job", "Running.\n(no new output)", job="x1")
+    assert repeating(log.execution) == ""
+    for _ in range(4):
+        log.did("job", "Ended with exit 0.\n(no new output)", job="x1")
+    assert stuck(log.execution)
+    assert not step_of("job", {"job": "x1", "action": "stop"}, finished("Running.")).waits
+
+
+def test_a_wait_that_fails_and_the_trouble_of_others_are_waited_through_for_a_while() -> None:
+    for command, said in (("sleep 5 && curl localhost", "refused"), ("curl api", "503 Service Unavailable")):
+        log = Work()
+        for _ in range(8):
+            log.did("shell", f"exit 7 after 5.0 s\n{said}", "failed", error=f"exit 7\n{said}", command=command)
+        assert repeating(log.execution) == ""
+        assert log.execution.judged.same_error == 0
+        for _ in range(4):
+            log.did("shell", f"exit 7 after 5.0 s\n{said}", "failed", error=f"exit 7\n{said}", command=command)
+        assert stuck(log.execution)
+        assert log.execution.judged.same_error == 4
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("failed", "Not begun, there is no sandbox: none"),
+        ("failed", "The sandbox was lost (it died)"),
+        ("unknown", "?"),
+        ("cancelled", "?"),
+    ],
+)
+def test_broken_infrastructure_does_not_count(outcome: Outcome, said: str) -> None:
+    log = Work()
+    for _ in range(9):
+        log.did("shell", said, outcome, error="it broke" if outcome == "failed" else "", command="make")
+    assert repeating(log.execution) == ""
+    assert log.execution.judged.same_error == 0
+
+
+def test_a_changed_file_begins_anew_but_a_content_it_had_before_does_not() -> None:
+    log = Work().looked("a", "a")
+    log.did("put", "modified", path="a.py", new="b", changes=(change("a.py", "1", "2"),))
+    log.looked("a", "a")
+    assert repeating(log.execution) == ""
+    log = Work(stale_turns_escalate=99)
+    for number in range(8):
+        before, after = ("1", "2") if number % 2 == 0 else ("2", "1")
+        log.did("put", "modified", path="a.py", new=after, changes=(change("a.py", before, after),))
+        log.looked("a")
+    assert stuck(log.execution)
+
+
+def test_a_call_that_changed_something_makes_no_progress_when_it_is_only_done_again() -> None:
+    log = Work()
+    for number in range(5):
+        log.did(
+            "shell",
+            "exit 0 after 0.1 s\nok",
+            command="date > log",
+            changes=(change("log", str(number), str(number + 1)),),
+        )
+    assert stuck(log.execution)
+
+
+def test_a_command_that_fails_makes_no_progress_by_what_it_leaves_behind() -> None:
+    log = Work()
+    for number in range(4):
+        log.did(
+            "shell", "exit 2 after 1.0 s\nno rule", "failed", error="exit 2\nno rule", command="make",
+            changes=(change("build.log", str(number), str(number + 1)),),
+        )  # fmt: skip
+    assert stuck(log.execution)
+    assert log.execution.judged.same_error == 4
+
+
+def test_a_test_that_newly_passes_begins_anew_and_one_that_passed_before_does_not() -> None:
+    log = Work()
+    for passed in (3, 4, 3, 4, 3, 4):
+        said = f"exit 1 after 1.0 s\n{passed} passed"
+        log.did("shell", said, "failed", error="exit 1\nE assert", command="pytest", tests=(passed, 9 - passed))
+    assert repeating(log.execution) == "the same 2 steps were done 2 times in a ring"
+    log.did("shell", "exit 1 after 1.0 s\n5 passed", "failed", error="exit 1\nE assert", command="pytest", tests=(5, 4))
+    assert repeating(log.execution) == ""
+    assert log.execution.judged.same_error == 1
+
+
+def test_a_new_note_and_a_todo_done_begin_anew_and_the_same_note_does_not() -> None:
+    def after(*events: Noted | TodoChanged) -> str:
+        log = Work().looked("a", "a", "a")
+        log.add(*events)
+        return repeating(log.execution)
+
+    assert after() != ""
+    assert after(Noted(text="a fact")) == ""
+    assert after(TodoChanged(items=(Todo(text="one", state="done"),))) == ""
+    assert after(TodoChanged(items=(Todo(text="one"),))) != ""
+    log = Work()
+    log.add(Noted(text="a fact"))
+    log.looked("a", "a", "a")
+    log.add(Noted(text="a fact"))
+    assert repeating(log.execution) != ""
+
+
+def test_a_check_that_fails_alike_through_three_changes_is_stuck_and_another_result_of_it_ends_that() -> None:
+    def failing(why: str = "E assert") -> None:
+        log.did("shell", f"exit 1 after 1.0 s\n{why}", "failed", error=f"exit 1\n{why}", command="pytest")
+
+    def edit(number: int) -> None:
+        file = change("a.py", str(number), str(number + 1))
+        log.did("put", "modified", path="a.py", new=str(number), changes=(file,))
+
+    log = Work()
+    for number in range(3):
+        failing()
+        failing()
+        edit(number)
+        log.looked(str(number))
+    assert repeating(log.execution) == "the same check failed alike 3 times, whatever was changed in between"
+    assert stuck(log.execution) == ""
+    failing()
+    assert stuck(log.execution) == "the same check failed alike 4 times, whatever was changed in between"
+    failing("E another")
+    assert repeating(log.execution) == ""
+    log.did("shell", "exit 0 after 1.0 s\nfine", command="pytest")
+    assert log.execution.judged.repeats.checks == ()
+
+
+def test_what_failed_and_then_succeeds_is_no_error_any_more() -> None:
+    log = Work()
+    log.did("shell", "exit 1 after 1.0 s\nE x", "failed", error="exit 1\nE x", command="pytest")
+    log.did("shell", "exit 1 after 1.0 s\nE y", "failed", error="exit 1\nE y", command="other")
+    log.did("shell", "exit 0 after 1.0 s\nfine", command="pytest")
+    assert log.execution.judged.errors_since == (("shell", "exit 1\nE y", 1),)
+
+
+def test_a_call_that_nobody_made_and_one_about_the_own_mind_are_no_steps() -> None:
+    log = Work()
+    log.answer(("finish", {}))
+    unknown = ToolFinished(call="?", outcome="ok", preview="seen")
+    assert with_result(log.execution, unknown) is log.execution.judged.repeats
+    assert errors_with(log.execution, unknown) == ()
+    own = ToolFinished(call=log.execution.turn.calls[0].id, outcome="failed", preview="seen", error="e")
+    assert with_result(log.execution, own) is log.execution.judged.repeats
+
+
+def test_what_was_refused_repeats_itself_like_a_failure() -> None:
+    log = Work()
+    for number in range(7):
+        log.did("shell", f"'{number}' is no argument", "refused", name=f"n{number}")
+    assert stuck(log.execution) == "the last 6 turns told nothing new"
+
+
+def test_turns_without_a_tool_that_acts_are_counted() -> None:
+    log = Work()
+    for _ in range(2):
+        log.answer("words")
+        log.end()
+    log.answer(("finish", {}))
+    log.end()
+    assert log.execution.judged.repeats.idle_turns == 3
+    log.looked("a")
+    assert log.execution.judged.repeats.idle_turns == 0
+
+
+def test_an_escalation_begins_anew() -> None:
+    log = Work().looked("a", "a", "a", "a")
+    log.add(Escalated(from_tier=2, to_tier=4, trigger="stuck"))
+    assert repeating(log.execution) == ""
+
+
+def finished(preview: str, outcome: Outcome = "ok", error: str = "") -> ToolFinished:
+    return ToolFinished(call="c", outcome=outcome, preview=preview, error=error)
+
+
+def test_prose_beside_a_call_makes_no_other_call_of_it() -> None:
+    one = step_of("shell", {"command": "ls  -l", "reasoning": "because", "timeout": 3}, finished("x"))
+    two = step_of("shell", {"command": "ls -l", "expectation": "files"}, finished("x"))
+    assert one.call == two.call
+    assert one.call != step_of("shell", {"command": "ls"}, finished("x")).call
+
+
+def test_processes_are_the_same_whatever_their_numbers() -> None:
+    one, two = (step_of("shell", {"command": "ps aux"}, finished(f"agent {n} 0.0 node")) for n in (812, 4))
+    assert exact(one.text) == exact(two.text)
+
+
+def test_a_file_read_by_another_tool_is_the_same_file() -> None:
+    read = step_of("look", {"path": "a"}, finished("1\tdef a():\n2\t    pass"))
+    shown = step_of("shell", {"command": "cat a"}, finished("exit 0 after 0.3 s\ndef a():\n    pass"))
+    assert exact(read.text) == exact(shown.text)
+
+
+def test_of_long_results_the_beginning_and_the_end_are_compared() -> None:
+    long = step_of("look", {}, finished("a" * 600 + "middle" + "z" * 600))
+    other = step_of("look", {}, finished("a" * 600 + "MIDDLE!" + "z" * 600))
+    assert long.text == other.text
+    assert len(long.text) < 1_100
+
+
+def test_a_failure_without_a_word_says_nothing() -> None:
+    assert not says_something(finished("", "failed", "exit 1"))
+    assert not says_something(finished("", "failed", ""))
+    assert says_something(finished("", "failed", "exit 1\nno rule"))
+    assert says_something(finished("", "failed", "it broke"))
+
+
+def _calls(log: Sequence[Envelope]) -> dict[str, CallBlock]:
+    found: dict[str, CallBlock] = {}
+    for envelope in log:
+        if isinstance(envelope.event, ModelAnswered):
+            blocks = [block for block in envelope.event.blocks if isinstance(block, CallBlock)]
+            found |= {f"{envelope.event.request}.{index}": block for index, block in enumerate(blocks)}
+    return found
+
+
+def _since(log: Sequence[Envelope]) -> Sequence[Envelope]:
+    """From the last event after which all counts begin anew."""
+    for place in range(len(log) - 1, -1, -1):
+        event = log[place].event
+        if isinstance(event, Escalated | Decided) or (isinstance(event, Intervened) and event.rule == "advice"):
+            return log[place + 1 :]
+    return log
+
+
+def _newly_passes(event: ToolFinished, before: Sequence[tuple[ToolFinished, Step]]) -> bool:
+    passed = [earlier.tests_passed for earlier, _ in before if earlier.tests_passed is not None]
+    return event.tests_passed is not None and bool(passed) and event.tests_passed > max(passed)
+
+
+def _is_progress(event: ToolFinished, step: Step, before: Sequence[tuple[ToolFinished, Step]]) -> bool:
+    """By all results before it, from the last at which counts began."""
+    if _newly_passes(event, before):
+        return True
+    had = {(c.path, sha) for earlier, _ in before for c in earlier.changes for sha in (c.sha_before, c.sha_after)}
+    moved = {
+        earlier.call for place, (event_before, earlier) in enumerate(before)
+        if _is_progress(event_before, earlier, before[:place])
+    }  # fmt: skip
+    new = any((c.path, c.sha_after) not in had for c in event.changes)
+    return event.outcome == "ok" and new and step.call not in moved
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(st.data())
+def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> None:
+    log = simulate(data).log.envelopes
+    blocks = _calls(log)
+    own = {tool.name for tool in TOOLS if tool.cognitive}
+    since = _since(log)
+    seen: list[tuple[ToolFinished, Step]] = []
+    steps: list[tuple[str, str]] = []
+    texts: set[str] = set()
+    errors: Counter[tuple[str, str]] = Counter()
+    failing: dict[str, str] = {}
+    stale = idle = 0
+    news = stepped = acted = False
+    for envelope in since:
+        event = envelope.event
+        if isinstance(event, TurnEnded):
+            stale = 0 if news else stale + stepped
+            idle = 0 if acted else idle + 1
+            news = stepped = acted = False
+        if not isinstance(event, ToolFinished) or blocks[event.call].tool in own:
+            continue
+        step = step_of(blocks[event.call].tool, blocks[event.call].arguments, event)
+        acted = True
+        moves = _is_progress(event, step, seen)
+        if moves:
+            errors.clear()
+        if event.outcome == "ok":
+            errors = Counter({known: n for known, n in errors.items() if known[1] != failing.get(step.call)})
+            failing.pop(step.call, None)
+        if _newly_passes(event, seen):
+            failing = {}
+        if event.outcome == "failed" and event.error:
+            errors[blocks[event.call].tool, event.error] += 1
+        if moves:
+            steps, stale, news = [], 0, True
+        elif not step.broken and not step.waits:
+            news = news or exact(step.text) not in texts
+            texts.add(exact(step.text))
+            steps.append((step.call, exact(step.text)))
+            stepped = True
+            failing |= {step.call: event.error} if event.outcome != "ok" else {}
+        seen.append((event, step))
+    repeats = fold(log).judged.repeats
+    assert {(tool, error): n for tool, error, n in fold(log).judged.errors_since} == dict(errors)
+    assert [call for call, _ in repeats.steps] == [call for call, _ in steps][-16:]
+    assert (repeats.stale_turns, repeats.idle_turns) == (stale, idle)
+    assert (repeats.news, repeats.stepped, repeats.acted) == (news, stepped, acted)
+    run = next((n for n, step in enumerate(reversed(steps)) if step != steps[-1]), len(steps))
+    told = f"the same call came to the same result {run} times"
+    assert (stuck(fold(log)) == told) == (run >= 4)
