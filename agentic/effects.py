@@ -208,6 +208,10 @@ def observed(call: str, question: str, observation: Observation, seconds: float)
             changes=observation.changes,
             tests_passed=observation.tests_passed,
             tests_failed=observation.tests_failed,
+            tests_skipped=observation.tests_skipped,
+            expected=observation.expected,
+            attempts=observation.attempts,
+            job=observation.job,
             seconds=round(seconds, 3),
             error=observation.error,
         )

@@ -15,10 +15,12 @@ from pydantic import JsonValue
 
 from agentic.core.conversation import *
 from agentic.core.events import (
+    Attempt,
     Block,
     CommitCreated,
     Effect,
     Envelope,
+    Expected,
     FileChange,
     Level,
     Noted,
@@ -166,6 +168,11 @@ class Observation:
     output_ref: str = ""
     tests_passed: int | None = None
     tests_failed: int | None = None
+    tests_skipped: int | None = None
+    expected: Expected = ""
+    attempts: tuple[Attempt, ...] = ()
+    job: str = ""
+    """The name of what goes on in the background."""
     error: str = ""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None

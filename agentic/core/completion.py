@@ -1,8 +1,8 @@
 """What counts as done, and with what evidence.
 
 Done is the ``finish`` tool or the marker at a line's start; never a substring.  Each claim is checked against the
-log: a command that ran with the exit code it names, a file that the log saw change.  What has no evidence stays
-unproven, and what the log denies is contradicted.
+log (``proving``): a command that ran with the exit code it names, a file that the log saw change.  What has no evidence
+stays unproven, and what the log denies is contradicted: that is sent back once, with the facts, and then shown as such.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agentic.core import proving
+from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import Claim
-from agentic.core.execution import Call, Deeds, Execution
+from agentic.core.execution import Call, Execution
 
 FINISH = "finish"
+IT_IS_DONE = "The task is done"
+"""What failing tests deny."""
+NO_CLAIMS = Claim(text="This answer came without claims.", note="no evidence was given")
 _MARKER = re.compile(r"^THREADWRIGHT DONE:[ \t]*(.*)\Z", re.MULTILINE | re.DOTALL)
 
 
@@ -51,8 +56,12 @@ def finished_by(execution: Execution) -> Completion | None:
 
 
 def judged_claims(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
-    """Each claim with the log's verdict on it."""
-    return tuple(_judge(claimed, execution.deeds) for claimed in completion.claims)
+    """Each claim with the log's verdict on it; that nothing is claimed of changed files is shown, too."""
+    deeds = execution.deeds
+    claims = tuple(proving.judged(Claim(**claimed.model_dump()), deeds) for claimed in completion.claims)
+    if not claims and completion.success and (deeds.changes or _changes_files(execution)):
+        return (NO_CLAIMS,)
+    return claims
 
 
 def proven(execution: Execution) -> bool | None:
@@ -61,14 +70,55 @@ def proven(execution: Execution) -> bool | None:
     if completion is None:
         return None
     claims = judged_claims(execution, completion)
-    return bool(claims) and all(claim.verdict == "proven" for claim in claims)
+    return bool(claims) and all(claim.verdict == "proven" for claim in claims) and not denied(execution, completion)
 
 
-def contradicted(execution: Execution) -> tuple[Claim, ...]:
-    """Claims of the current turn's completion that the log denies."""
+def denied(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
+    """What the log denies of a completion that says it succeeded: claims, and that it is done while the tests fail.
+
+    That they fail denies nothing where a claim says so itself, by naming that run with its exit code.
+    """
+    if not completion.success:
+        return ()
+    claims = judged_claims(execution, completion)
+    against = tuple(claim for claim in claims if claim.verdict == "contradicted")
+    failing = failing_tests(execution.deeds)
+    if failing is None or any(proving.names(claim, failing[0]) and claim.verdict != "unproven" for claim in claims):
+        return against
+    return (*against, failing[1])
+
+
+def failing_tests(deeds: Deeds) -> tuple[Ran, Claim] | None:
+    """The last test run where it failed, and what that denies."""
+    last = proving.last_test_run(deeds)
+    failure = proving.failure_of(last) if last is not None else ""
+    if last is None or not failure:
+        return None
+    later = proving.changed_since(deeds, last)
+    since = f"; {proving.listed(later)} changed since, and no test ran again" if later else ""
+    note = f"in the last test run {failure}{since}"
+    return last, Claim(
+        text=IT_IS_DONE, command=last.command, exit_code=last.exit_code, verdict="contradicted", note=note
+    )
+
+
+def objections(execution: Execution) -> tuple[Claim, ...]:
+    """What sends the current turn's completion back: what the log denies, and test runs that prove nothing."""
     completion = finished_by(execution)
-    claims = judged_claims(execution, completion) if completion is not None and completion.success else ()
-    return tuple(claim for claim in claims if claim.verdict == "contradicted")
+    if completion is None or not completion.success:
+        return ()
+    hollow = tuple(
+        claim
+        for claim in judged_claims(execution, completion)
+        if claim.verdict == "unproven" and any(proving.names(claim, ran) for ran in execution.deeds.runs)
+        and proving.speaks_of_tests(claim)
+    )  # fmt: skip
+    return (*denied(execution, completion), *hollow)
+
+
+def facts(against: tuple[Claim, ...]) -> str:
+    """The objections for the model, a line each."""
+    return "\n".join(f"- {claim.text} ({claim.command or claim.file}): {claim.note}" for claim in against)
 
 
 def changed_files(deeds: Deeds) -> tuple[str, ...]:
@@ -93,31 +143,5 @@ def _of_call(call: Call) -> Completion:
         return Completion(answer=str(arguments.get("answer", "")))
 
 
-def _judge(claimed: _Claimed, deeds: Deeds) -> Claim:
-    claim = Claim(**claimed.model_dump())
-    if claimed.command:
-        return _judge_command(claim, deeds)
-    if claimed.file:
-        return _judge_file(claim, deeds)
-    return claim.model_copy(update={"note": "no evidence was given"})
-
-
-def _judge_command(claim: Claim, deeds: Deeds) -> Claim:
-    wanted = " ".join(claim.command.split())
-    codes = [code for command, code in deeds.commands if " ".join(command.split()) == wanted]
-    if not codes:
-        return claim.model_copy(update={"note": "this command is not in the log"})
-    expected = claim.exit_code if claim.exit_code is not None else 0
-    if codes[-1] == expected:
-        return claim.model_copy(update={"verdict": "proven", "exit_code": codes[-1]})
-    note = f"its last run ended with {codes[-1]}"
-    return claim.model_copy(update={"verdict": "contradicted", "note": note})
-
-
-def _judge_file(claim: Claim, deeds: Deeds) -> Claim:
-    changes = [change for change in deeds.changes if change.path == claim.file.removeprefix("/workspace/")]
-    if not changes:
-        return claim.model_copy(update={"note": "the log saw no change of this file"})
-    if changes[-1].kind == "deleted":
-        return claim.model_copy(update={"verdict": "contradicted", "note": "this file was deleted"})
-    return claim.model_copy(update={"verdict": "proven", "sha": changes[-1].sha_after})
+def _changes_files(execution: Execution) -> bool:
+    return execution.triage is not None and execution.triage.changes_files

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic import JsonValue
+
+from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import Reported, ToolFinished
-from agentic.core.execution import Deeds, Execution
+from agentic.core.execution import Execution
 from agentic.core.frozen import changed
+from agentic.core.values import Attempt
 
 
 def take_report(execution: Execution, report: Reported) -> Execution:
@@ -32,12 +37,36 @@ def change_call(execution: Execution, call: str, **changes: Any) -> Execution:
 def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     """What the log can prove, with this result."""
     deeds = execution.deeds
-    call = next((known for known in execution.turn.calls if known.id == event.call), None)
-    command = call.intent.arguments.get("command") if call is not None and call.intent is not None else None
-    if isinstance(command, str):
-        deeds = changed(deeds, commands=(*deeds.commands, (command, event.exit_code)))
     offered = deeds.offered - {change.path for change in event.changes}
-    return changed(deeds, changes=(*deeds.changes, *event.changes), offered=offered)
+    deeds = changed(deeds, changes=(*deeds.changes, *event.changes), offered=offered)
+    call = next((known for known in execution.turn.calls if known.id == event.call), None)
+    if call is None or call.intent is None or event.outcome not in ("ok", "failed"):
+        return deeds
+    return changed(deeds, runs=(*deeds.runs, *_runs(deeds, event, call.intent.arguments)))
+
+
+def _runs(deeds: Deeds, event: ToolFinished, arguments: Mapping[str, JsonValue]) -> tuple[Ran, ...]:
+    """The commands that a result speaks of: the command, its fallback, or one that ran in the background till now."""
+    command, cwd, known = arguments.get("command"), arguments.get("cwd"), len(deeds.changes)
+    folder = cwd if isinstance(cwd, str) else "."
+    if isinstance(command, str):
+        whole = Attempt(
+            command=command, exit_code=event.exit_code, tests_passed=event.tests_passed,
+            tests_failed=event.tests_failed, tests_skipped=event.tests_skipped,
+        )  # fmt: skip
+        ran = event.attempts or (whole,)
+        return tuple(Ran(each.command, each.exit_code, folder, _tests(each), known, event.job) for each in ran)
+    begun = next((ran for ran in reversed(deeds.runs) if ran.job and ran.job == arguments.get("job")), None)
+    if begun is None or event.exit_code is None:
+        return ()
+    tests = _tests(event)
+    return (changed(begun, exit_code=event.exit_code, tests=tests, job=""),)
+
+
+def _tests(came: ToolFinished | Attempt) -> tuple[int, int, int] | None:
+    if came.tests_passed is None and came.tests_failed is None:
+        return None
+    return came.tests_passed or 0, came.tests_failed or 0, came.tests_skipped or 0
 
 
 def tool_of(execution: Execution, call: str) -> str:

@@ -43,6 +43,7 @@ from agentic.core.events import (
 from agentic.core.judging import Climb, Consulted, Repeats
 
 _NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
+_NO_DEEDS = Deeds()
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class Execution:
     refused: BudgetRefused | None = None
     """A request did not fit into a cap that executions share."""
     judged: Judged = Judged()
-    deeds: Deeds = Deeds()
+    deeds: Deeds = _NO_DEEDS
     mind: Mind = Mind()
     confidence: Confidence | None = None
     finished: Finished | None = None

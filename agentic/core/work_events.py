@@ -11,10 +11,12 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agentic.core.values import (
+    Attempt,
     BlobRef,
     Block,
     Confidence,
     Effect,
+    Expected,
     FailureClass,
     FileChange,
     Frozen,
@@ -137,6 +139,13 @@ class ToolFinished(Frozen):
     changes: tuple[FileChange, ...] = ()
     tests_passed: int | None = None
     tests_failed: int | None = None
+    tests_skipped: int | None = None
+    expected: Expected = ""
+    """Whether it came as the model expected, as far as exit code, tests and words it quoted tell."""
+    attempts: tuple[Attempt, ...] = ()
+    """The command and its fallback, where that ran too."""
+    job: str = ""
+    """The name under which a command goes on in the background."""
     seconds: float = 0.0
     error: str = ""
     """The normalised error text: two calls failed alike when tool and this are equal."""

@@ -31,7 +31,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
-from agentic.core.values import FailureClass, FileChange, Outcome
+from agentic.core.values import Attempt, FailureClass, FileChange, Outcome
 
 YOU = Person(id="7", name="you")
 GUEST = Person(id="9", name="guest", level="viewer")
@@ -139,6 +139,8 @@ class Log:
         exit_code: int | None = None,
         changes: tuple[FileChange, ...] = (),
         tests: tuple[int, int] | None = None,
+        attempts: tuple[Attempt, ...] = (),
+        job: str = "",
     ) -> Execution:
         """The result of a call of the current turn."""
         call = self.execution.turn.calls[index]
@@ -152,6 +154,8 @@ class Log:
                 changes=changes,
                 tests_passed=tests[0] if tests else None,
                 tests_failed=tests[1] if tests else None,
+                attempts=attempts,
+                job=job,
             )
         )
 

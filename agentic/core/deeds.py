@@ -1,0 +1,38 @@
+"""What the log can prove: commands with what they came to, and files with what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentic.core.values import FileChange
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ran."""
+
+    command: str
+    exit_code: int | None = None
+    """None where it did not end by itself, or goes on in the background."""
+    cwd: str = "."
+    tests: tuple[int, int, int] | None = None
+    """(passed, failed, skipped) that it printed; all 0 where its runner found no test, None where none spoke."""
+    changes: int = 0
+    """How many changes of files were known when it had run; later ones came after it."""
+    job: str = ""
+    """It goes on in the background under this name."""
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """Both oldest first."""
+
+    runs: tuple[Ran, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    offered: frozenset[str] = frozenset()
+    """Files whose last change stands on an offered branch, and no more in the workspace."""
+
+    @property
+    def commands(self) -> tuple[tuple[str, int | None], ...]:
+        """Each command that ran, with its exit code."""
+        return tuple((ran.command, ran.exit_code) for ran in self.runs)
