@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from agentic.core import amounts, used_up
+from agentic.core import amounts, tried, used_up
 from agentic.core.actions import Action, Record, Timer, Wait
 from agentic.core.amounts import COUNTED, STOP, STOPS, YES
 from agentic.core.answering import option_of
 from agentic.core.approvals import verdict
-from agentic.core.closing import close, stopped_here
+from agentic.core.closing import close, ended_for, stopped_here
 from agentic.core.events import Asked, Decided, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
@@ -37,6 +37,8 @@ def decided(execution: Execution) -> Action | None:
     """Act on what the person decided about a cap or about being stuck."""
     if execution.decided is None or execution.decided_on is None or execution.decided_on.call:
         return None
+    if execution.decided_on.what == "account" and execution.decided.choice != STOP:
+        return None  # it is asked again at once; what people write of an account is not for the model
     if execution.decided.choice == STOP:
         return close(execution, declined(execution), "it was ended here")
     return Record(granted(execution))
@@ -44,10 +46,12 @@ def decided(execution: Execution) -> Action | None:
 
 def stuck(execution: Execution, trigger: str) -> Asked:
     """What now?  There is no stronger model left."""
-    tried = execution.turn.text.strip()
+    said, done = execution.turn.text.strip(), tried.in_short(execution)
     text = f"I am stuck: {trigger}, and there is no stronger model to hand over to."
-    if tried:
-        text += "\nWhere I am:\n" + "\n".join(f"> {line}" for line in tried[:800].splitlines())
+    if done:
+        text += "\nWhat I tried:\n" + "\n".join(f"- {line}" for line in done)
+    if said:
+        text += "\nWhere I am:\n" + "\n".join(f"> {line}" for line in said[:800].splitlines())
     text += "\nWrite a hint, or choose."
     options = (Option(id="again", label="Try once more"), _stop())
     return Asked(question=_id(execution), sort="question", text=text, options=options)
@@ -139,7 +143,11 @@ def _hint(name: str, text: str) -> Intervened:
 def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     question = execution.decided_on
-    if question is not None and question.sort == "extension" and question.what != "account":
+    if question is not None and question.what == "account":
+        return ended_for(
+            execution, "failed", "The provider's account is not in order, so this ends here, as you chose."
+        )
+    if question is not None and question.sort == "extension":
         return used_up.ended(execution, question.what or "turns")
     return stopped_here(execution)
 

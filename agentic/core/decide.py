@@ -150,9 +150,10 @@ def end_of_turn(execution: Execution) -> Action | None:
 
 
 def model_failed(execution: Execution) -> Action | None:
-    """Another model of the tier at once, then later, then a visible end."""
+    """Later, by another model of the tier; an account out of order rests; else a visible end."""
     if failing.is_final(execution):
-        return Finish(failing.ended(execution))
+        account = failing.account(execution)
+        return Finish(failing.ended(execution)) if account is None else Ask(account)
     timer = failing.back_off(execution)
     return Wait((timer, *failing.standing_timers(execution))) if timer is not None else None
 

@@ -12,12 +12,13 @@ from typing import Literal
 from agentic.core import advising, asking, closing, repetition
 from agentic.core.actions import Action, Ask, Consult, Finish, Record
 from agentic.core.climbing import ADVICE
+from agentic.core.completion import finished_by
 from agentic.core.events import Escalated
 from agentic.core.execution import Execution
 from agentic.core.tiering import first_of, model_of, next_tier, tier_below
 
 Rule = Literal[
-    "person", "empty_answers", "reported_stuck", "asked_for", "repetition", "same_error", "low_confidence",
+    "person", "empty_answers", "gave_up", "reported_stuck", "asked_for", "repetition", "same_error", "low_confidence",
     "corrections", "no_change",
 ]  # fmt: skip
 
@@ -57,9 +58,35 @@ def trigger(execution: Execution) -> Trigger | None:
         return Trigger("person", judged.climb.wanted)
     if judged.empty_answers > policy.empty_answers_nudged:
         return Trigger("empty_answers", "it gave only empty answers")
+    if words := gave_up(execution):
+        return Trigger("gave_up", words)
     if execution.turn.number <= judged.climb.rests_through:
         return None
     return _signs(execution)
+
+
+def gave_up(execution: Execution) -> str:
+    """How its own end of the turn is none yet, because a stronger model can try; '' where it is, or where it goes on.
+
+    Whoever says that it cannot be done, or still calls done what the log denies, is as stuck as who reports it.
+    """
+    turn, told = execution.turn, execution.told
+    if not execution.policy.failure_escalates or next_tier(execution) is None or turn.number >= execution.turn_limit:
+        return ""
+    if turn.stop == "filtered" or told.unseen or told.put_back:
+        return ""
+    ended = closing.completed(execution)
+    if ended is None or ended.reason != "failed" or went_on(execution):
+        return ""
+    completion = finished_by(execution)
+    gave = completion is not None and not completion.success
+    return "it said that it cannot do it" if gave else "what it calls done does not hold"
+
+
+def went_on(execution: Execution) -> bool:
+    """Another model, or advice, already follows on the present turn: what it stated is no end any more."""
+    turn = execution.turn
+    return ADVICE in turn.intervened or (turn.answered and execution.judged.escalated_at_turn == turn.number)
 
 
 def _signs(execution: Execution) -> Trigger | None:

@@ -1,4 +1,7 @@
-"""What follows when a provider fails: another model of the tier, then a back-off, then a visible end."""
+"""What follows when a provider fails: a back-off, another model of the tier, and after several a visible end.
+
+Where an account has to be put in order (a refused key, no credit) nothing is tried again: it rests, and says what to do.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from agentic.core.actions import Timer
 from agentic.core.closing import unseen
 from agentic.core.compacting import overflow_helped
 from agentic.core.completion import changed_files
-from agentic.core.events import FailureClass, Finished
+from agentic.core.events import Asked, FailureClass, Finished, Option
 from agentic.core.evolving import MINUTES
 from agentic.core.execution import Execution
-from agentic.core.identity import digest
+from agentic.core.identity import digest, question_id
+from agentic.core.tiering import models_of, short
 
 _PASSING: frozenset[FailureClass] = frozenset(("unavailable", "rate_limited", "timed_out"))
 _AGAIN: frozenset[FailureClass] = frozenset(("lost", "cancelled"))
@@ -22,6 +26,14 @@ _AT_ONCE: frozenset[FailureClass] = frozenset((*_AGAIN, "context_overflow"))
 _LONGEST = 60.0
 _LONGEST_ASKED = 300.0
 """A provider that asks for a longer pause than this, in seconds, is not waited for."""
+
+_PAUSED: dict[FailureClass, str] = {
+    "key_refused": "I have paused: the provider refused the API key for {model}. Who runs the bot: set a key that may use "
+    "this model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing before.",
+    "quota_used_up": "I have paused: the provider's account for {model} has no credit left. Who runs the bot: add credit, or "
+    "set another model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing "
+    "before.",
+}
 
 _ADVICE: dict[FailureClass, str] = {
     "key_refused": "The provider refused the API key. Set a key that may use this model, then write the task again.",
@@ -60,22 +72,39 @@ def is_final(execution: Execution) -> bool:
     return failed.failure not in _OF_AN_ACCOUNT or not others or execution.failure.count >= len(models)
 
 
-def back_off(execution: Execution) -> Timer | None:
-    """How long to wait before the tier is tried from its first model again; None where nothing is waited for.
+def account(execution: Execution) -> Asked | None:
+    """What people are told of an account that has to be put in order; None where it is no such thing, or nobody reads it."""
+    failed = execution.failure.last
+    if failed is None or failed.failure not in _OF_AN_ACCOUNT or not execution.attended:
+        return None
+    detail = f"\n> {' '.join(failed.message.split())[:500]}" if failed.message else ""
+    again = Option(id="again", label="Try again", description="once it is in order")
+    return Asked(
+        question=question_id(execution.id, execution.seq + 1),
+        text=_PAUSED[failed.failure].format(model=model_of_last(execution)) + detail,
+        options=(again, Option(id="stop", label="Stop here")),
+        what="account",
+    )
 
-    Doubles with each pass through the tier, spread by a quarter so that many threads do not come back at once
-    (derived from the log's position, for the core draws no random numbers).
+
+def back_off(execution: Execution) -> Timer | None:
+    """How long to wait before the next model of the tier is asked, or the only one again; None where not at all.
+
+    Doubles with each pass through the tier, spread by a quarter so that many threads do not come back at once (derived
+    from the log's position, for the core draws no random numbers).  How long a provider asks to be left alone holds for
+    its own model.
     """
     failure = execution.failure
     if failure.last is None or failure.last.failure in _AT_ONCE or failure.waited or failure.at is None:
         return None
-    models = max(len(_models(execution)), 1)
-    if failure.count % models:
+    if failure.last.failure not in _PASSING:
         return None
-    passes = failure.count // models
+    models = max(len(_models(execution)), 1)
+    passes = (failure.count - 1) // models
     spread = 0.75 + 0.5 * int(digest(execution.id, execution.seq, length=3), 16) / 16**3
-    seconds = min(execution.policy.retry_base_seconds * 2 ** (passes - 1), _LONGEST) * spread
-    seconds = max(seconds, failure.last.retry_after or 0.0)
+    seconds = min(execution.policy.retry_base_seconds * 2**passes, _LONGEST) * spread
+    asked = failure.last.retry_after or 0.0
+    seconds = seconds if failure.count % models else max(seconds, asked)
     return Timer(f"retry:{failure.last.request}", failure.at + timedelta(seconds=seconds))
 
 
@@ -85,7 +114,13 @@ def _provider(model: str) -> str:
 
 
 def _models(execution: Execution) -> tuple[str, ...]:
-    return next((tier.models for tier in execution.policy.tiers if tier.number == execution.tier), ())
+    return models_of(execution.policy, execution.tier)
+
+
+def model_of_last(execution: Execution) -> str:
+    """The model whose request failed last."""
+    models = _models(execution)
+    return short(models[(execution.failure.count - 1) % len(models)]) if models else "the model"
 
 
 def ended(execution: Execution) -> Finished:

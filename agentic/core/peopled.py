@@ -9,7 +9,7 @@ from agentic.core.amounts import COUNTED, read
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
-from agentic.core.execution import DayRaise, Execution
+from agentic.core.execution import DayRaise, Execution, Failure
 from agentic.core.frozen import changed
 from agentic.core.owning import brought, heard_from
 from agentic.core.telling import guidance
@@ -166,5 +166,6 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         expired=False,
         decided=event,
         decided_on=question,
+        failure=Failure() if question is not None and question.what == "account" else execution.failure,
         judged=climbing.decided(execution, question),
     )

@@ -30,7 +30,9 @@ def failures(execution: Execution) -> tuple[str, ...]:
 def in_short(execution: Execution) -> tuple[str, ...]:
     """For a person: the last commands with their exit codes, what keeps failing, which files were changed."""
     lines: list[str] = []
-    last = dict(reversed(execution.deeds.commands))
+    last: dict[str, int | None] = {}
+    for command, code in reversed(execution.deeds.commands):
+        last.setdefault(command, code)
     for command, code in list(last.items())[:4]:
         ended = "no exit code" if code is None else f"exit code {code}"
         lines.append(f"ran `{_cut(command, _COMMAND).replace('`', '')}`: {ended}")

@@ -10,6 +10,7 @@ from agentic.core.decide import decide
 from agentic.core.events import (
     DeadlinePassed,
     Decided,
+    ModelFailed,
     PolicyChanged,
     Reported,
 )
@@ -69,7 +70,7 @@ def test_where_nobody_can_answer_the_limit_ends_the_execution() -> None:
     "failure", ["key_refused", "quota_used_up", "context_overflow", "content_filtered", "bad_request"]
 )
 def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: FailureClass) -> None:
-    log = Log()
+    log = Log(attended=False)
     log.fail(failure)
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
@@ -77,22 +78,56 @@ def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: 
     assert "> it says" in ended.finished.answer
 
 
-def test_a_passing_failure_moves_within_the_tier_then_backs_off_then_ends() -> None:
+@pytest.mark.parametrize(("failure", "words"), [("key_refused", "set a key"), ("quota_used_up", "add credit")])
+def test_an_account_out_of_order_rests_until_somebody_has_put_it_in_order(failure: FailureClass, words: str) -> None:
     log = Log()
+    log.fail(failure)
+    log.settle()
+    asked = log.execution.question
+    assert asked is not None
+    assert (asked.what, [option.label for option in asked.options]) == ("account", ["Try again", "Stop here"])
+    assert words in asked.text
+    assert "> it says" in asked.text
+    log.say("answer", "the key is set now")
+    log.settle()
+    again = decide(log.execution)
+    assert isinstance(again, Think)
+    assert (again.attempt, again.model, again.turn) == (1, "small-a", 1)
+    assert not any("the key is set now" in text for text in log.execution.told.texts)
+    log.fail(failure)
+    log.settle()
+    log.say("answer", "Stop here")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "failed"
+
+
+def test_an_account_question_without_models_or_words_of_the_provider_is_asked_as_well() -> None:
+    log = Log(tiers=())
+    request = log.request()
+    log.add(ModelFailed(request=request, failure="key_refused"))
+    log.settle()
+    assert log.execution.question is not None
+    assert "for the model." in log.execution.question.text
+
+
+def test_a_passing_failure_backs_off_then_moves_within_the_tier_and_at_last_ends() -> None:
+    log = Log()
+    waits: list[float] = []
+    for number, model in enumerate(("small-b", "small-a", "small-b", "small-a"), start=2):
+        log.fail("timed_out", retry_after=20.0 if number == 2 else None)
+        action = decide(log.execution)
+        assert isinstance(action, Wait)
+        assert [timer.ref.partition(":")[0] for timer in action.timers] == ["retry", "minutes"]
+        waits.append((action.timers[0].at - log.now).total_seconds())
+        log.add(DeadlinePassed(ref=action.timers[0].ref))
+        again = decide(log.execution)
+        assert isinstance(again, Think)
+        assert (again.model, again.attempt, again.turn) == (model, number, 1)
+    assert all(0.75 * base <= waited <= 1.25 * base for base, waited in zip((1, 1, 2, 2), waits, strict=True))
+    assert len(set(waits)) == 4
     log.fail("unavailable")
-    action = decide(log.execution)
-    assert isinstance(action, Think)
-    assert (action.model, action.attempt, action.turn) == ("small-b", 2, 1)
-    log.fail("timed_out")
-    action = decide(log.execution)
-    assert isinstance(action, Wait)
-    assert [timer.ref.partition(":")[0] for timer in action.timers] == ["retry", "minutes"]
-    log.add(DeadlinePassed(ref=action.timers[0].ref))
-    action = decide(log.execution)
-    assert isinstance(action, Think)
-    assert action.model == "small-a"
-    for _ in range(3):
-        log.fail("unavailable")
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "failed"

@@ -147,7 +147,7 @@ def _claims_too_much(log: Log) -> None:
 
 
 def test_a_completion_that_the_log_denies_is_sent_back_once_and_then_ends_as_failed() -> None:
-    log = Log()
+    log = Log(failure_escalates=False)
     _claims_too_much(log)
     assert isinstance(decide(log.execution), Think)
     assert "its last run ended with 1" in "\n".join(log.execution.told.texts)
@@ -201,7 +201,7 @@ def test_done_that_is_only_reported_is_progress_where_the_tests_pass() -> None:
 
 
 def test_a_refused_key_moves_to_another_provider_of_the_tier_but_not_to_the_same() -> None:
-    log = Log(tiers=({"number": 2, "models": ("anthropic/a", "openai/b")},))
+    log = Log(tiers=({"number": 2, "models": ("anthropic/a", "openai/b")},), attended=False)
     log.fail("key_refused")
     action = decide(log.execution)
     assert isinstance(action, Think)
