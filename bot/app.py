@@ -37,6 +37,7 @@ from bot.acts import ThreadActs
 from bot.announcing import Announcing
 from bot.backstage import Backstage
 from bot.branches import Branches
+from bot.calibrating import Calibrating
 from bot.choosing import chooser
 from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
@@ -160,7 +161,8 @@ class App:
         )  # fmt: skip
         offers = Offers(store)
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings))
-        learning = Announcing(reflexion, store, lessons)
+        announcing = Announcing(reflexion, store, lessons)
+        learning = Calibrating(announcing, store)
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
@@ -182,6 +184,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
+            calibrator=learning.calibrator,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
@@ -201,7 +204,7 @@ class App:
             tell=tell,
             acts=ThreadActs(
                 Undoing(store, workshop, restoring),
-                Branches(store, clock, workshop, offers, BUILD),
+                Branches(store, clock, workshop, offers, BUILD, learning.came_out),
                 Rewinding(store, clock, workshop, restoring, begin, BUILD),
                 Cleaning(restoring),
             ),
@@ -221,7 +224,7 @@ class App:
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures")),
         )  # fmt: skip
         quotes.through(bot.desk)
-        learning.through(bot.desk)
+        announcing.through(bot.desk)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 

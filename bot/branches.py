@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agentic.core.events import BranchMerged, BranchRejected, CommitCreated, InboxItem
@@ -27,6 +28,8 @@ class Branches:
     workshop: Workshop
     offers: Offers
     build: str = ""
+    came_out: Callable[[str], Awaitable[None]] | None = None
+    """Is told of the execution whose branch was decided on: how it came out is known better."""
 
     async def merge(self, item: InboxItem) -> str:
         """Merge the offered branch; returns what is told."""
@@ -64,6 +67,8 @@ class Branches:
     async def _record(self, past: Past, verdict: Verdict, key: str) -> None:
         await OutcomeStream(self.store, self.clock, past.execution, self.build).add(verdict)
         await self.offers.decided(key)
+        if self.came_out is not None:
+            await self.came_out(past.execution)
 
 
 def told(created: CommitCreated, verdict: Verdict) -> str:

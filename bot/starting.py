@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from agentic.core.calibrator import Calibrator
 from agentic.core.events import (
     ChosenLesson,
     EarlierResult,
@@ -73,6 +74,8 @@ class Beginning:
     """What is told of that place: date, platform, network, what is installed."""
     instructions: str = ""
     """What whoever runs the bot says to every agent."""
+    calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
+    """What the shown confidence is made by."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Everything an execution knows before its first turn."""
@@ -105,6 +108,7 @@ class Beginning:
             sandbox=place,
             environment=self.surroundings(place) if self.surroundings else (),
             instructions=self.instructions,
+            calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
         )
 

@@ -181,7 +181,9 @@ class Threads:
             await self._ground.store.save_session(row)
             session = self._known(row)
         elif session.row.accessed is None or now - session.row.accessed > ACCESSED:
-            session.row = replace(session.row, accessed=now)
             with contextlib.suppress(StoreError):  # nothing that is said waits for this
+                kept = await self._ground.store.session(item.thread)
+                confidence = kept.confidence if kept is not None else session.row.confidence
+                session.row = replace(session.row, accessed=now, confidence=confidence)
                 await self._ground.store.save_session(session.row)
         return session
