@@ -66,7 +66,7 @@ def advanced(chronicle: Chronicle, dropped: Sequence[Message], asking: Collectio
 
 def bounded(chronicle: Chronicle, room: int) -> Chronicle:
     """Within ``room`` characters: older turns shorter, the oldest only counted."""
-    used, kept = COUNTED, list[Line]()
+    used, kept = min(COUNTED, room // 4), list[Line]()
     for line in reversed(chronicle.lines):
         if used + len(line.text) > IN_FULL * room:
             line = Line(clipped(line.text, SHORT), line.calls)
@@ -132,7 +132,7 @@ def _call(call: ToolCall, result: ToolAnswer | None) -> str:
 def _answered(call: ToolCall, results: dict[str, ToolAnswer]) -> str:
     several = call.arguments.get("questions")
     parts = [part.get("text") for part in several if isinstance(part, dict)] if isinstance(several, list) else []
-    asked = "; ".join(words for words in (call.arguments.get("question"), *parts) if isinstance(words, str))
+    asked = "; ".join(words for words in (call.arguments.get("question"), *parts) if isinstance(words, str) and words)
     answer = results.get(call.provider_id)
     return f"{asked} -> {answer.text if answer is not None else 'no answer'}"
 

@@ -9,11 +9,26 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentic.core import answering, approvals, asking, counting, decide, evolving, peopled, requesting
+from agentic.core import (
+    answering,
+    approvals,
+    asking,
+    chronicle,
+    compacting,
+    counting,
+    decide,
+    evolving,
+    measuring,
+    peopled,
+    requesting,
+    shortening,
+    summarising,
+)
 from tests.mutants.parts import branches
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
+COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 NOT_COUNTED = (
     "--deselect",
     "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",
@@ -27,7 +42,7 @@ def mutants() -> list[tuple[str, str]]:
     found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
     steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
     found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
-    for module in (evolving, peopled, requesting, counting, answering, approvals, asking):
+    for module in (evolving, peopled, requesting, counting, answering, approvals, asking, *COMPACTING):
         assert module.__file__ is not None
         name = module.__name__
         found += [

@@ -34,6 +34,8 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from agentic.core.measuring import characters
+from agentic.core.requesting import UNCOUNTED
 from tests.unit.core.building import YOU
 from tests.unit.core.simulating import simulate
 
@@ -82,7 +84,7 @@ def _failures(log: list[Envelope]) -> int:
     for envelope in log:
         if isinstance(envelope.event, ModelAnswered | Escalated):
             count = 0
-        if isinstance(envelope.event, ModelFailed) and envelope.event.failure not in ("lost", "cancelled"):
+        if isinstance(envelope.event, ModelFailed) and envelope.event.failure not in UNCOUNTED:
             count += 1
     return count
 
@@ -235,6 +237,7 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert (execution.checkpoint is not None) == any(isinstance(e.event, CheckpointSaved) for e in part)
         assert (execution.saved, execution.touched) == _saved(part)
         assert execution.mind.offers == tuple(e.event for e in part if isinstance(e.event, CommitCreated))
+        assert execution.extent.history == characters(execution.history)
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun
 

@@ -14,10 +14,12 @@ from agentic.core.events import (
     Started,
     Todo,
     TodoChanged,
+    ToolRef,
 )
 from agentic.core.prompt import build_prompt, system_text, tail_text
 from agentic.core.telling import first_message, guidance
 from tests.unit.core.building import YOU, Log
+from tests.unit.core.compacting_logs import Long
 
 
 def test_the_prefix_is_the_same_all_through_an_execution_and_the_history_only_grows() -> None:
@@ -59,6 +61,39 @@ def test_lessons_and_reflections_stand_in_the_system_prompt_and_the_turn_limit_d
     assert "20" not in text
     assert "Lessons" not in system_text(Started(thread="1", task="t", requester=YOU))
     assert system_text(None)
+
+
+def test_where_it_works_what_it_may_do_and_what_the_operator_says_stand_in_the_system_prompt() -> None:
+    started = Started(
+        thread="1",
+        task="t",
+        requester=YOU,
+        sandbox="docker, no network",
+        environment=("Date: Sunday.", "Network: none."),
+        instructions="Write in Welsh.",
+        tools=(
+            ToolRef(name="shell"),
+            ToolRef(name="read", permission="read"),
+            ToolRef(name="other", permission="read"),
+        ),
+    )
+    text = system_text(started)
+    assert "- Sandbox: docker, no network.\n- Date: Sunday.\n- Network: none." in text
+    assert "- read (look and change nothing): read, other\n- execute" in text
+    assert "- admin" not in text
+    assert 'Good calls look like this:\n- shell {"command"' in text
+    assert "Write in Welsh." in text
+    alone = started.model_copy(update={"tools": (ToolRef(name="other"),)})
+    assert "Good calls" not in system_text(alone)
+
+
+def test_the_system_prompt_is_the_same_byte_for_byte_over_a_compaction() -> None:
+    log = Long()
+    before = build_prompt(log.execution, None, ()).system
+    for _ in range(20):
+        log.turn()
+    assert log.compactions
+    assert build_prompt(log.execution, Perceived(changes=("b",)), ()).system == before
 
 
 def test_the_tail_holds_what_is_perceived_the_to_do_list_and_the_notes() -> None:
