@@ -16,6 +16,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from agentic.calibration.isotonic import Knots, Seen, isotonic
 from agentic.calibration.logistic import Column, Fit, Prior, fit, said_by, sigmoid
@@ -92,23 +93,49 @@ def fitted(examples: Sequence[Example]) -> Calibrator | None:
     names = list(dict.fromkeys(each.execution for each in examples))
     if len(names) < LEAST_LABELS or sum(each.mass for each in examples) <= 0:
         return None
-    newest = set(names[-JUDGED_ON:])
-    judging = _judging([each for each in examples if each.execution in newest])
+    plain, whole = _Fitted(examples, ()), _Fitted(examples, FEATURES)
+    judging = _judging(examples, set(names[-JUDGED_ON:]), plain, whole)
     scores = {trust: brier(judging.rows(trust)) for trust in TRUSTS}
     trust = min(TRUSTS, key=lambda each: scores[each] + DOUBT / len(judging.constant) * (1 - each) ** 2)
     constant = brier(judging.constant)
     if brier(judging.heuristic) < CLEARLY * min(constant, scores[trust]):
         return None
     if constant < scores[trust]:
-        share = _share([each for each in examples if each.end])
-        return _calibrator("base_rate", len(names), _layout([], ()), [math.log(share / (1 - share))])
-    plain = _layout(examples, ())
+        return _calibrator("base_rate", len(names), _NOTHING, [_log_odds(_share(examples))])
     if not trust:
-        return _calibrator("base_rate", len(names), plain, _fit(examples, plain).weights)
-    whole = _layout(examples, FEATURES)
-    weights = _blended(_fit(examples, plain).weights, _fit(examples, whole).weights, trust)
+        return _calibrator("base_rate", len(names), plain.layout, plain.fit.weights)
+    weights = _blended(plain.fit.weights, whole.fit.weights, trust)
     steps = _steps(judging.rows(trust)) if len(judging.constant) >= STEPS_FROM else ()
-    return _calibrator("isotonic" if steps else "logistic", len(names), whole, weights, steps)
+    return _calibrator("isotonic" if steps else "logistic", len(names), whole.layout, weights, steps)
+
+
+class _Fitted:
+    """A fit of some features on all examples, and what such a fit says of those it has not seen."""
+
+    def __init__(self, examples: Sequence[Example], features: Sequence[str]) -> None:
+        self.layout = _layout(examples, features)
+        self._columns = self.layout.columns(examples)
+        self._labels = [float(each.label) for each in examples]
+        self._masses = [each.mass for each in examples]
+        self.fit = fit(self._columns, self._labels, self._masses, self.layout.priors)
+
+    def out_of_fold(self, folds: Sequence[int]) -> Column:
+        """What is said of each example by a fit without those of its fold; those of fold -1 are left out of all."""
+        near = self._without({-1}, folds, self.fit, curved=1)
+        said = [0.5] * len(folds)
+        for number in range(FOLDS):
+            outside = [index for index, fold in enumerate(folds) if fold == number]
+            weights = self._without({-1, number}, folds, near, curved=0).weights
+            told = said_by([[column[index] for index in outside] for column in self._columns], weights)
+            for index, value in zip(outside, told, strict=True):
+                said[index] = value
+        return said
+
+    def _without(self, left_out: set[int], folds: Sequence[int], near: Fit, curved: int) -> Fit:
+        inside = [fold not in left_out for fold in folds]
+        columns = [list(compress(column, inside)) for column in self._columns]
+        labels, masses = list(compress(self._labels, inside)), list(compress(self._masses, inside))
+        return fit(columns, labels, masses, self.layout.priors, near, curved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +153,28 @@ class _Judging:
         return [(_mixed(plain, whole, trust), came, mass) for (plain, came, mass), (whole, _, _) in pairs]
 
 
-def _judging(examples: Sequence[Example]) -> _Judging:
-    ends = [index for index, each in enumerate(examples) if each.end]
+def _judging(examples: Sequence[Example], judged: set[str], plain: _Fitted, whole: _Fitted) -> _Judging:
+    numbers: dict[str, int] = {}
+    folds = [
+        numbers.setdefault(each.execution, len(numbers)) % FOLDS if each.execution in judged else -1
+        for each in examples
+    ]
+    ends = [index for index, each in enumerate(examples) if each.end and folds[index] >= 0]
 
     def seen(said: Sequence[float]) -> list[Seen]:
         return [(said[at], float(examples[at].label), examples[at].mass) for at in ends]
 
+    right = sum(examples[at].label for at in ends)
     return _Judging(
-        base_rate=seen(_out_of_fold(examples, _layout(examples, ()))),
-        trajectory=seen(_out_of_fold(examples, _layout(examples, FEATURES))),
-        constant=seen(_constants(examples, ends)),
+        base_rate=seen(plain.out_of_fold(folds)),
+        trajectory=seen(whole.out_of_fold(folds)),
+        constant=seen([(right - each.label + 0.5) / max(len(ends), 1) for each in examples]),
         heuristic=seen([each.heuristic for each in examples]),
     )
 
 
 def _mixed(plain: float, whole: float, trust: float) -> float:
-    return sigmoid((1 - trust) * math.log(plain / (1 - plain)) + trust * math.log(whole / (1 - whole)))
+    return sigmoid((1 - trust) * _log_odds(plain) + trust * _log_odds(whole))
 
 
 def _blended(plain: Sequence[float], whole: Sequence[float], trust: float) -> list[float]:
@@ -165,39 +198,17 @@ def _layout(examples: Sequence[Example], features: Sequence[str]) -> _Layout:
     return _Layout(roles, models, tuple(features), means, priors)
 
 
-def _fit(examples: Sequence[Example], layout: _Layout, near: Fit | None = None) -> Fit:
-    labels = [float(each.label) for each in examples]
-    return fit(layout.columns(examples), labels, [each.mass for each in examples], layout.priors, near)
-
-
-def _out_of_fold(examples: Sequence[Example], layout: _Layout) -> Column:
-    """What is said of each example by a fit that saw nothing of its execution."""
-    fold = _folds(examples)
-    near = _fit(examples, layout)
-    said = [0.5] * len(examples)
-    for number in range(FOLDS):
-        inside = [each for each, its in zip(examples, fold, strict=True) if its != number]
-        outside = [index for index, its in enumerate(fold) if its == number]
-        told = said_by(layout.columns([examples[index] for index in outside]), _fit(inside, layout, near).weights)
-        for index, value in zip(outside, told, strict=True):
-            said[index] = value
-    return said
-
-
-def _folds(examples: Sequence[Example]) -> list[int]:
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(each.execution, len(numbers)) % FOLDS for each in examples]
-
-
-def _constants(examples: Sequence[Example], ends: Sequence[int]) -> Column:
-    """The share of successes among the ends of all others, for each example; of no use for one that is no end."""
-    right = sum(examples[at].label for at in ends)
-    return [(right - each.label + 0.5) / max(len(ends), 1) for each in examples]
-
-
-def _share(ends: Sequence[Example]) -> float:
+def _share(examples: Sequence[Example]) -> float:
     """The base rate, never quite 0 or 1."""
-    return min(max(sum(each.label for each in ends) / max(len(ends), 1), LEAST), MOST)
+    ends = [each.label for each in examples if each.end]
+    return min(max(sum(ends) / max(len(ends), 1), LEAST), MOST)
+
+
+def _log_odds(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
+_NOTHING = _Layout((), (), (), (), ())
 
 
 def _steps(rows: Sequence[Seen]) -> Knots:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
+from itertools import repeat
+from operator import add, mul
 
 STEPS = 25
 CURVED = 2
 """Steps for which the curvature is taken anew; after them it has all but settled, and it is most of the work."""
-ENOUGH = 1e-3
+ENOUGH = 2e-3
 
 Column = list[float]
 
@@ -42,16 +43,17 @@ def fit(
     masses: Sequence[float],
     priors: Sequence[Prior],
     near: Fit | None = None,
+    curved: int = CURVED,
 ) -> Fit:
     """The most probable weights; ``masses`` says how much each row counts.
 
-    ``near`` is a fit of nearly the same rows: where to begin, and a curvature that will do.
+    ``near`` is where to begin; with ``curved`` 0 its curvature will do, being one of nearly the same rows.
     """
     weights = near.weights if near is not None else [prior.mean for prior in priors]
     lower = near.lower if near is not None else []
     for step in range(STEPS):
         said = said_by(columns, weights)
-        if near is None and step < CURVED:
+        if step < curved:
             lower = _cholesky(_curvature(columns, said, masses, priors))
         missed = [mass * (label - value) for mass, label, value in zip(masses, labels, said, strict=True)]
         slope = [
@@ -73,7 +75,7 @@ def said_by(columns: Sequence[Column], weights: Sequence[float]) -> Column:
 def _odds(columns: Sequence[Column], weights: Sequence[float]) -> Column:
     odds = [0.0] * len(columns[0])
     for column, weight in zip(columns, weights, strict=True):
-        odds = [known + weight * value for known, value in zip(odds, column, strict=True)]
+        odds = list(map(add, odds, map(mul, repeat(weight), column)))
     return odds
 
 
