@@ -149,6 +149,7 @@ def confidence(trends: Sequence[Trend]) -> str:
     if len(last.scores) > 1:
         change = last.scores[-1] - round(mean(last.scores[:-1][-3:]))
         lines[0] += f" · {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
+    lines.append(_basis(last))
     for each in seen[-5:]:
         numbers = " ".join(map(str, each.scores[-SCORES_SHOWN:]))
         lines.append(f"{inline(each.task, TASK)} {each.reason or 'running'}{_judged(each)}")
@@ -156,6 +157,15 @@ def confidence(trends: Sequence[Trend]) -> str:
     if len(whole := session_trend(seen)) > 1:
         lines.append(f"This thread, execution by execution: `{sparkline(whole)}` now {whole[-1]}")
     return "\n".join(lines)
+
+
+def _basis(one: Trend) -> str:
+    """What the number rests on."""
+    if not one.labels or not one.heuristics:
+        return "-# By its tools, tests and reports; not yet held against how enough tasks came out."
+    differs = bool(one.scores) and one.scores[-1] != one.heuristics[-1]
+    before = f"; before that it would be {one.heuristics[-1]}" if differs else ""
+    return f"-# Held against how {_times(one.labels, 'task')} came out{before}."
 
 
 def _judged(one: Trend) -> str:

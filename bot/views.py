@@ -57,6 +57,10 @@ class Trend:
     """The score that the evaluator gave the whole execution."""
     votes: tuple[str, ...] = ()
     """The last vote of each person."""
+    heuristics: tuple[int, ...] = ()
+    """What the rules read after each turn."""
+    labels: int = 0
+    """So many outcomes taught what was shown; 0 where the heuristic itself is shown."""
 
 
 def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
@@ -121,6 +125,8 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
         reason=finished.reason if finished else "",
         evaluated=evaluated,
         votes=tuple(vote for vote in votes.values() if vote != "none"),
+        heuristics=tuple(e.event.confidence.heuristic for e in envelopes if isinstance(e.event, TurnEnded)),
+        labels=started.calibrator.labels if started and started.calibrator else 0,
     )
 
 

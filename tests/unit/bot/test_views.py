@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -135,6 +136,14 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
     said = tellings.confidence([found])
     assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
     assert "**60** of 100, moderate · falling" in said
+    assert "not yet held against how enough tasks came out" in said
+
+
+def test_a_calibrated_confidence_says_what_it_was_held_against() -> None:
+    told = Trend("a", "task", (64,), heuristics=(88,), labels=132)
+    assert "Held against how 132 tasks came out; before that it would be 88." in tellings.confidence([told])
+    same = replace(told, heuristics=(64,), labels=1)
+    assert "Held against how 1 task came out." in tellings.confidence([same])
 
 
 @pytest.mark.parametrize(
