@@ -244,10 +244,11 @@ def extension(copy: list[Envelope], cut: Cut, item: InboxItem, now: datetime) ->
     if spent.tokens >= policy.max_tokens + caps.tokens:
         words = f"budget of {policy.max_tokens + caps.tokens:,} tokens"
         what, add = [*what, words], _adding(add, add_tokens=policy.max_tokens)
+    paid = bool(what)  # more time for what is one's own costs nothing that another cap does not hold
     if any(timer.at <= now for timer in standing_timers(after)):
         words = f"time of {policy.max_minutes + caps.minutes:g} minutes"
         what, add = [*what, words], _adding(add, add_minutes=policy.max_minutes)
-    if what and not may(item.author.level, "budget"):
+    if paid and not may(item.author.level, "budget"):
         level: Level = needed("budget")
         raise NotDone(USED_UP.format(what=" and its ".join(what), who=f"An {level}"))
     return [add] if what else []

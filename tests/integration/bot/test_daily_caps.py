@@ -18,13 +18,17 @@ from tests.faults.whole import Mind, whole
         ("max_daily_usd", r"$0.01 for this bot"),
     ],
 )
-async def test_a_task_that_finds_no_room_in_a_cap_of_the_day_ends_in_words_and_asks_no_model(
+async def test_a_task_that_finds_no_room_in_a_cap_of_the_day_asks_no_model_and_ends_in_words_where_it_is_not_raised(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, words: str
 ) -> None:
     mind = Mind()
     async with whole(guild, tmp_path, mind, monkeypatch, **{setting: 0.01}) as here:
         thread = await here.mention("fix it")
-        answer = await here.says(thread, "today's budget")
+        asked = await here.says(thread, "today's budget")
+        assert words in asked.content
+        assert "more for today" in asked.content
+        await guild.click(asked.id, asked.custom_ids()[2])
+        answer = await here.says(thread, "I stopped: of today's budget")
         assert words in answer.content
         assert "begins anew at 00:00 UTC" in answer.content
         assert await here.ended(thread) == ["budget"]

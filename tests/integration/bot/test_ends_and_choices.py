@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agentic.core.events import ModelAnswered, Policy, Usage
+from agentic.core.events import ModelAnswered, Policy
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
@@ -40,16 +39,6 @@ async def test_at_its_limit_of_turns_it_asks_and_goes_on_with_more(guild: LocalG
         assert [button["label"] for button in asked.interactive()][:2] == ["10 more turns", "20 more turns"]
         await guild.click(asked.id, asked.custom_ids()[0])
         await running.says(thread, "Seen all.")
-
-
-async def test_a_budget_that_is_used_up_ends_the_task_visibly(guild: LocalGuild, tmp_path: Path) -> None:
-    async with (
-        ScriptedEndpoint.start([replace(LOOK, usage=Usage(input=900, output=200))]) as endpoint,
-        whole(tmp_path / "home", endpoint, guild, max_tokens=1_000) as running,
-    ):
-        thread = await running.task("look around in the files")
-        end = await running.says(thread, "the budget of 1,000 tokens is used up")
-        assert "Limit reached" in end.content
 
 
 async def test_verbosity_is_chosen_by_a_command_and_the_nearest_choice_counts(

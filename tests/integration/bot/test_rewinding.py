@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.actions import Finish
 from agentic.core.decide import decide
-from agentic.core.events import InboxItem, Level, Person, PolicyChanged, Started, WorkspaceRestored
+from agentic.core.events import InboxItem, Level, Person, Policy, PolicyChanged, Started, WorkspaceRestored
 from agentic.core.evolving import fold
 from agentic.ports import Saved, SessionRow
 from bot.guild.local import LocalGuild
@@ -99,7 +99,7 @@ async def test_without_a_copy_of_before_a_task_is_not_run_again_from_its_beginni
 
 def test_a_budget_that_is_used_up_is_given_once_more_by_who_may_raise_it() -> None:
     """Money and time; whoever may not is told who can, and that it can be begun anew."""
-    log = Log(max_usd=0.01, max_minutes=1.0)
+    log = Log(max_usd=0.01, max_minutes=1.0, attended=False)
     log.answer(("shell", {}), usd=0.02)
     log.use()
     log.now += timedelta(minutes=2)
@@ -113,6 +113,11 @@ def test_a_budget_that_is_used_up_is_given_once_more_by_who_may_raise_it() -> No
     with pytest.raises(NotDone, match=r"budget of \$0\.0100 and its time of 1 minutes is used up.*An operator can"):
         extension(copy, cut, item, now)
     boss = item.model_copy(update={"author": Person(id="8", name="boss", level="operator")})
+    late = [
+        copy[0].model_copy(update={"event": first.model_copy(update={"policy": Policy(max_minutes=1.0)})}),
+        *copy[1:],
+    ]
+    assert [event.add_minutes for event in extension(late, cut, item, now)] == [1.0], "time is one's own to give"
     (more,) = extension(copy, cut, boss, now)
     assert isinstance(more, PolicyChanged)
     assert (more.add_usd, more.add_minutes, more.add_tokens) == (0.01, 1.0, 0)

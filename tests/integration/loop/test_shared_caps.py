@@ -7,16 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from agentic.core.events import BudgetRefused, ModelAnswered, ModelFailed, ModelRequested
+from agentic.core.events import (
+    Asked,
+    BudgetRefused,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    PolicyChanged,
+    ToolFinished,
+)
 from agentic.core.identity import execution_id
 from agentic.errors import StoreUnavailable
 from agentic.loop import Loop
 from agentic.models.replies import Reply
-from agentic.ports import SessionRow
+from agentic.ports import Scope, SessionRow
 from agentic.purse import DailyCaps
 from agentic.stores.sqlite import SQLiteStore
+from bot.recovery import settle_leftovers
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
-from tests.integration.loop.housing import FINISH, MAIN, House, HouseOf, next_owner, started
+from tests.integration.loop.housing import BOSS, FINISH, MAIN, House, HouseOf, next_owner, started
 
 LOOK = Reply(calls=(("look", {"name": "a"}),))
 RESERVED = 0.006
@@ -35,7 +44,7 @@ async def test_a_cap_that_holds_no_further_request_ends_the_execution_and_no_mod
     house = await house_of(LOOK, FINISH)
     capped(house, DailyCaps(person=1.0, guild=RESERVED / 2))
     await house.store.save_session(SessionRow(THREAD, "1", "9"))
-    ended = await house.ends(house.start(Bench()))
+    ended = await house.ends(house.start(Bench(), attended=False))
     assert (ended.reason, house.endpoint.requests) == ("budget", [])
     assert "of today's budget of $0.003 for this server only $0.003 is left" in ended.answer
     assert [event.whose for event in await house.events(BudgetRefused)] == ["guild"]
@@ -63,7 +72,7 @@ async def test_executions_that_run_beside_each_other_do_not_set_aside_more_than_
         thread = f"thread {number}"
         lease = await house.store.acquire(thread, "me")
         assert lease is not None
-        begun = started(Bench()).model_copy(update={"thread": thread})
+        begun = started(Bench(), attended=False).model_copy(update={"thread": thread})
         ended = await house.loop.run(lease, execution_id(thread, "1"), Bench(), asyncio.Event(), begun)
         assert ended.finished is not None
         return ended.finished.reason
@@ -108,6 +117,88 @@ async def test_what_a_dead_owner_had_set_aside_stays_spent(house_of: HouseOf) ->
     answered = [event.usd for event in await house.events(ModelAnswered, MAIN)]
     assert reserved > 0.004
     assert await taken(house) == pytest.approx(reserved + sum(answered), abs=2e-9)
+
+
+async def test_a_cap_of_the_day_that_an_operator_raises_is_higher_for_everybody_at_once(house_of: HouseOf) -> None:
+    house = await house_of(LOOK, FINISH)
+    capped(house, DailyCaps(guild=RESERVED / 2))
+    await house.store.save_session(SessionRow(THREAD, "1", "9"))
+    running = house.start(Bench())
+    asked = await house.first(Asked)
+    assert (asked.what, asked.who_may) == ("day", "operator")
+    await house.say("answer", "1", asked.question)
+    await house.say("answer", "$0.5", asked.question, BOSS)
+    assert (await house.ends(running)).reason == "done"
+    change = await house.first(PolicyChanged)
+    assert (change.by, change.whose, change.add_day_usd) == (BOSS.id, "guild", 0.5)
+    day = WallClock().now().date().isoformat()
+    assert await house.store.raised_usd(f"guild 9 {day}") == 0.5
+    await house.store.save_session(SessionRow("another", "1", "9"))
+    lease = await house.store.acquire("another", "me")
+    assert lease is not None
+    begun = started(Bench()).model_copy(update={"thread": "another"})
+    other = await house.loop.run(lease, execution_id("another", "1"), Bench(), asyncio.Event(), begun)
+    assert other.finished is not None
+    assert other.finished.reason == "done"
+
+
+async def test_what_an_owner_set_aside_and_did_not_come_to_ask_for_is_given_back(house_of: HouseOf) -> None:
+    """It died between the reservation and the request, or before it could settle; a raise it had not made is made."""
+    house = await house_of(Reply("slow", delay=30.0), LOOK, FINISH)
+    capped(house, DailyCaps(person=0.55))
+    running = house.start(Bench())
+    requested = await house.first(ModelRequested)
+    async with asyncio.timeout(20):
+        while not house.endpoint.requests:
+            await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait((running,))
+    scope = Scope(f"person {YOU.id} {WallClock().now().date().isoformat()}", 1.0)
+    assert await house.store.reserve_usd(f"{MAIN}/never", (scope,), 0.5) is None
+    assert await house.store.reserve_usd("somebody else/x", (scope,), 0.01) is None
+    house.lease = await next_owner(house)
+    assert (await house.ends(house.start(Bench()))).reason == "done"
+    answered = [event.usd for event in await house.events(ModelAnswered)]
+    assert await taken(house) == pytest.approx(0.01 + requested.reserved_usd + sum(answered), abs=2e-9)
+    assert await house.store.unsettled_usd("") == ["somebody else/x"]
+
+
+async def test_what_ended_executions_left_set_aside_is_settled_at_the_start(house_of: HouseOf) -> None:
+    house = await house_of(FINISH)
+    caps = DailyCaps(person=1.0)
+    capped(house, caps)
+    assert (await house.ends(house.start(Bench()))).reason == "done"
+    paid = await taken(house)
+    scope = Scope(f"person {YOU.id} {WallClock().now().date().isoformat()}", 1.0)
+    for key in (f"{MAIN}/never", f"{MAIN}.outcome/never", "gone/never", "an old key"):
+        assert await house.store.reserve_usd(key, (scope,), 0.1) is None
+    await settle_leftovers(house.store, caps)
+    assert await house.store.unsettled_usd("") == ["an old key", "gone/never"]
+    assert await taken(house) == pytest.approx(paid + 0.2, abs=2e-9)
+
+
+async def test_at_the_cap_on_time_a_command_is_ended_and_a_person_gives_more(house_of: HouseOf) -> None:
+    house = await house_of(Reply(calls=(("act", {"name": "long", "seconds": 60.0}),)), FINISH)
+    running = house.start(Bench(), max_minutes=0.02)
+    asked = await house.first(Asked)
+    assert (asked.what, asked.who_may) == ("minutes", "executor")
+    result = await house.first(ToolFinished)
+    assert result.outcome == "cancelled"
+    await house.say("answer", "20 minutes", asked.question)
+    assert (await house.ends(running)).reason == "done"
+    assert [event.add_minutes for event in await house.events(PolicyChanged)] == [20.0]
+
+
+async def test_a_stop_ends_it_while_it_asks_for_money(house_of: HouseOf) -> None:
+    house = await house_of(LOOK, LOOK, LOOK, FINISH)
+    running = house.start(Bench(), max_usd=0.000001)
+    asked = await house.first(Asked)
+    assert (asked.what, len(house.endpoint.requests)) == ("usd", 1)
+    await house.say("answer", "another 3 dollars")
+    await house.say("stop")
+    ended = await house.ends(running)
+    assert ended.reason == "stopped"
+    assert await house.events(PolicyChanged) == []
 
 
 class Unsettling(SQLiteStore):

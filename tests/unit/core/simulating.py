@@ -16,6 +16,7 @@ from agentic.core.approvals import covers
 from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
+    BudgetRefused,
     CallBlock,
     CancelRequested,
     CheckpointSaved,
@@ -50,7 +51,9 @@ _PARTS = (
     Part(id="1", text="Which?", options=(Option(id="1", label="a"), Option(id="2", label="b"))),
     Part(id="2", text="When?"),
 )
-_WORDS = ("1", "stop", "try the other", "10", "allow once", "yes", "1: a, 2: now", "no")
+_WORDS = (
+    "1", "stop", "try the other", "10", "allow once", "yes", "1: a, 2: now", "no", "$0.01", "1k tokens", "20 minutes",
+)  # fmt: skip
 _EFFECTS = {tool.name: tool.effect for tool in TOOLS}
 
 
@@ -79,6 +82,7 @@ class _World:
             side=self._chance(8),
             turns_medium=self._data.draw(st.integers(1, 6)),
             max_usd=0.02,
+            max_tokens=self._data.draw(st.sampled_from([300, 100_000])),
         )
         self._drawn = Drawn(self._log)
         self._stopped = False
@@ -121,6 +125,9 @@ class _World:
         return True
 
     def _think(self, action: Think) -> None:
+        if self._chance(6):
+            self._refuse()
+            return
         name = f"r{self._log.execution.seq + 1}"
         self._log.add(
             ModelRequested(
@@ -129,9 +136,16 @@ class _World:
                 attempt=action.attempt,
                 tier=action.tier,
                 model=action.model,
-                reserved_usd=0.004,
+                reserved_usd=self._data.draw(st.sampled_from([0.004, 0.001, 0.011])),
             )
         )
+
+    def _refuse(self) -> None:
+        """A cap that executions share has no room for the request."""
+        self._drawn.held["day"] += 1
+        day = self._log.now.date().isoformat()
+        whose = self._data.draw(st.sampled_from(["person", "guild", "bot"]))
+        self._log.add(BudgetRefused(whose=whose, day=day, cap_usd=1.0, spent_usd=0.99, needed_usd=0.02))
 
     def _begin(self, call: Call) -> None:
         if self._chance(10):
@@ -265,7 +279,7 @@ class _World:
             problem = "malformed" if self._chance(5) else "cut_off" if self._chance(5) else ""
             blocks.append(CallBlock(provider_id=f"{request}-{index}", tool=tool, problem=problem))
         stop = self._data.draw(st.sampled_from(["end", "tool_use", "length", "filtered", "end", "tool_use"]))
-        usd = self._data.draw(st.sampled_from([0.0, 0.001, 0.004]))
+        usd = self._data.draw(st.sampled_from([0.0, 0.001, 0.004, 0.02]))
         return ModelAnswered(request=request, blocks=tuple(blocks), stop=stop, usage=Usage(output=50), usd=usd)
 
     def _finish_one(self) -> None:

@@ -22,12 +22,14 @@ from agentic.core.events import (
     Gated,
     InputReceived,
     Intervened,
+    ModelAnswered,
     ModelRequested,
     OwnerChanged,
+    PolicyChanged,
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.evolving import evolve, fold
+from agentic.core.evolving import MINUTES, evolve, fold
 from agentic.core.execution import Execution
 from agentic.core.peopled import ALLOW, DENY
 from agentic.core.telling import guidance, pending_message
@@ -143,11 +145,14 @@ def test_no_gated_call_runs_without_an_approval_of_the_same_arguments_and_state_
 @given(st.data())
 def test_an_approval_that_nobody_gave_in_time_is_a_denial(data: st.DataObject) -> None:
     late: set[str] = set()
+    days: set[str] = set()
     for envelope in simulate(data).log.envelopes:
         event = envelope.event
         if isinstance(event, DeadlinePassed) and event.ref.startswith("q"):
             late.add(event.ref)
-        if isinstance(event, Decided) and event.question in late:
+        if isinstance(event, Asked) and event.what == "day":
+            days.add(event.question)
+        if isinstance(event, Decided) and event.question in late - days:
             assert event.choice == DENY
         if isinstance(event, ToolStarted):
             assert event.approval not in late
@@ -226,14 +231,56 @@ def _answered_a_question(drawn: Drawn, event: InputReceived) -> bool:
 @many
 @given(st.data())
 def test_spending_stays_within_the_cap_and_one_call(data: st.DataObject) -> None:
+    """Whatever requests cost, fail with or lose, and whatever people add: each was made with something left of every cap."""
     drawn = simulate(data)
-    cap = drawn.log.execution.policy.max_usd
+    policy = drawn.log.execution.policy
+    cap, tokens, dearest, minutes = policy.max_usd, policy.max_tokens, 0.0, False
     execution = Execution(id="x1")
     for envelope in drawn.log.envelopes:
-        if isinstance(envelope.event, ModelRequested):
+        event = envelope.event
+        if isinstance(event, ModelRequested):
             assert execution.spent.usd < cap
+            assert execution.spent.tokens < tokens
+            assert not minutes
+            assert execution.refused is None
+            dearest = max(dearest, event.reserved_usd)
+        if isinstance(event, ModelAnswered):
+            dearest = max(dearest, event.usd)
+        if isinstance(event, PolicyChanged):
+            cap, tokens = cap + event.add_usd, tokens + event.add_tokens
+            minutes = minutes and not event.add_minutes
+        minutes = minutes or (isinstance(event, DeadlinePassed) and event.ref == MINUTES)
         execution = evolve(execution, envelope)
-    assert execution.spent.usd <= cap + 0.004
+    assert execution.spent.usd <= cap + dearest
+
+
+@many
+@given(st.data())
+def test_money_is_added_by_operators_alone_and_only_what_they_said(data: st.DataObject) -> None:
+    asked: dict[str, Asked] = {}
+    decided: Decided | None = None
+    for envelope in simulate(data).log.envelopes:
+        event = envelope.event
+        if isinstance(event, Asked):
+            asked[event.question] = event
+        elif isinstance(event, Decided):
+            decided = event
+        elif isinstance(event, PolicyChanged) and (event.add_usd or event.add_tokens or event.add_day_usd):
+            assert decided is not None
+            assert decided.question == event.question
+            assert asked[decided.question].what in ("usd", "tokens", "day")
+            assert at_least(decided.by.level, "operator")
+            assert decided.choice != "stop"
+
+
+@many
+@given(st.data())
+def test_nothing_begins_while_more_of_a_cap_is_asked_for(data: st.DataObject) -> None:
+    execution = Execution(id="x1")
+    for envelope in simulate(data).log.envelopes:
+        if execution.question is not None and execution.question.sort == "extension":
+            assert not isinstance(envelope.event, ModelRequested | ToolStarted | Intervened | Escalated)
+        execution = evolve(execution, envelope)
 
 
 @many
@@ -280,13 +327,15 @@ def test_the_generator_reaches_the_hard_cases() -> None:
         runs += 1
         held.update({name: 1 for name, count in drawn.held.items() if count})
         held["gated call run"] += bool(drawn.looked)
+        held.update({e.event.what for e in drawn.log.envelopes if isinstance(e.event, Asked) and e.event.what})
         held["cancelled"] += any(isinstance(e.event, CancelRequested) for e in drawn.log.envelopes)
 
     draw()
     hard = ("stop in flight", "older fence", "crash between intent and result", "pause in flight")
     shares = {name: held[name] / runs for name in hard}
     assert all(share >= 0.05 for share in shares.values()), shares
-    assert all(held[name] for name in ("stop while paused", "expired", "gated call run")), held
+    more = ("stop while paused", "expired", "gated call run", "day", "usd", "tokens", "minutes")
+    assert all(held[name] for name in more), held
 
 
 def test_rules_are_read_when_they_are_needed() -> None:
