@@ -15,6 +15,7 @@ from bot.render import inline, one_line, plain
 from bot.wording import ENDS, names
 
 WITHOUT_FINISH = "This answer was given without calling finish."
+UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """What the core notes of an answer that claims nothing; for people it is said differently."""
 NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
 DIFF_FILE = "changes.diff"
@@ -67,7 +68,7 @@ def _changes(differences: Sequence[Difference]) -> list[str]:
 def _claims(claims: Sequence[Claim]) -> list[str]:
     if not claims:
         return []
-    if all(claim.text == WITHOUT_FINISH for claim in claims):
+    if all(claim.text in UNCLAIMED for claim in claims):
         return [NO_EVIDENCE]
     lines = ["**How I know**", *map(_claim, claims[:CLAIMS_SHOWN])]
     if len(claims) > CLAIMS_SHOWN:

@@ -26,10 +26,13 @@ _VERBS: dict[str, Verbs] = {
     "note": ("Taking a note", "Took a note"),
     "report": ("Taking stock", "Took stock"),
     "ask_user": ("Asking you", "Asked you"),
+    "ask_stronger": ("Asking for a stronger model", "Asked for a stronger model"),
     "commit": ("Preparing a branch", "Prepared a branch"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
-_WITHOUT_SUBJECT = frozenset(("python", "read_output", "job", "todo", "note", "report", "ask_user", "commit", "finish"))
+_WITHOUT_SUBJECT = frozenset(
+    ("python", "read_output", "job", "todo", "note", "report", "ask_stronger", "ask_user", "commit", "finish")
+)
 
 _RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
 _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(

@@ -24,7 +24,7 @@ ENDS: dict[Reason, str] = {
     "cancelled": "◼ **Cancelled**",
 }
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
-_SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "finish", "ask_user"))
+_SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user"))
 """What is no step for a person: its result stands in the message itself, or below it."""
 STEPS_SHOWN = 5
 TODO_SHOWN = 8

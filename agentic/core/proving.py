@@ -136,8 +136,8 @@ def _by_result(claim: Claim, found: _Found) -> Claim:
     if ran.job:
         return _noted(claim, "it was started in the background, and its end is not in the log")
     if ran.tests is not None and is_test_run(ran):
-        if sum(ran.tests) == 0 and expected == 0:
-            return _noted(claim, "it ran no tests")
+        if sum(ran.tests[:2]) == 0 and expected == 0:
+            return _noted(claim, f"it ran no tests; {ran.tests[2]} skipped" if ran.tests[2] else "it ran no tests")
         if ran.tests[1] and expected == 0:
             return _noted(claim, f"in its last run {failure_of(ran)}", verdict="contradicted")
         if found.hidden and bool(ran.tests[1]) == bool(expected) and sum(ran.tests[:2]):

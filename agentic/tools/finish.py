@@ -14,7 +14,11 @@ class ClaimArgument(Arguments):
     """One thing that is now true."""
 
     text: str = Field(min_length=1, max_length=500, description="What is now true.")
-    command: str = Field(default="", max_length=60_000, description="The command you ran that shows it, as you ran it.")
+    command: str = Field(
+        default="",
+        max_length=60_000,
+        description="The command you ran that shows it, as you ran it, after the last change of a file.",
+    )
     exit_code: int | None = Field(default=None, description="Its exit code.")
     file: FolderPath = Field(default="", description="The file that shows it.")
 

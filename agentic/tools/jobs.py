@@ -49,6 +49,7 @@ async def _run(arguments: JobArguments, call: Call) -> Observation:
         output_ref=told.output_ref,
         tests_passed=tests.passed if tests else None,
         tests_failed=tests.failed if tests else None,
+        tests_skipped=tests.skipped if tests else None,
         error="" if good else normal_error(output, state.killed_reason or f"exit {state.exit_code}"),
     )
 

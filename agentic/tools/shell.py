@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
-from agentic.core.events import FileChange
+from agentic.core.events import Attempt, FileChange
 from agentic.ports import Observation
 from agentic.tools.cleaning import StreamCleaner, clean_bytes
+from agentic.tools.expecting import Comparison, compare
 from agentic.tools.gates import gate, look
 from agentic.tools.limits import SHELL, show
 from agentic.tools.observing import how_to_see, tell_changes
@@ -41,7 +42,9 @@ class ShellArguments(Arguments):
         default=(), max_length=3, description="Other ways you weighed, each with its trade-off; mark the one you run."
     )
     expectation: str = Field(
-        default="", max_length=500, description="What you expect to see; it is compared with what comes."
+        default="",
+        max_length=500,
+        description="What you expect: exit code, tests, 'words' in the output; it is compared with what comes.",
     )
     fallback: str = Field(default="", max_length=60_000, description="Runs only if the command fails.")
     timeout: int = Field(default=120, ge=1, le=MOST_SECONDS, description="Seconds, default 120, at most 600.")
@@ -118,7 +121,7 @@ async def _start(arguments: ShellArguments, world: AgentWorld) -> Observation:
     job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command)
     world.jobs[job] = 0
     how = f'{{"job":"{job}"}}'
-    return Observation("ok", f"Started in the background as job {job}. Its state and output: job {how}.")
+    return Observation("ok", f"Started in the background as job {job}. Its state and output: job {how}.", job=job)
 
 
 def _observe(runs: tuple[_Ran, ...], arguments: ShellArguments, world: AgentWorld) -> Observation:
@@ -128,7 +131,10 @@ def _observe(runs: tuple[_Ran, ...], arguments: ShellArguments, world: AgentWorl
     shown = "\nFallback: ".join(one.text for one in told)
     changes = merge_changes(tuple(change for run in runs for change in run.result.changes.files))
     more = sum(run.result.changes.more for run in runs)
-    parts = [shown, tell_changes(changes, more), _compare(arguments.expectation, last), _leftovers(last.result)]
+    compared = _compare(arguments.expectation, first)
+    told_of = _came(arguments.expectation, compared, runs)
+    parts = [shown, tell_changes(changes, more), told_of, _leftovers(last.result)]
+    tests = last.tests or first.tests
     return Observation(
         outcome="ok" if last.result.ok else "failed",
         preview="\n".join(part for part in parts if part),
@@ -137,9 +143,22 @@ def _observe(runs: tuple[_Ran, ...], arguments: ShellArguments, world: AgentWorl
         changes=changes,
         output=told[-1].whole,
         output_ref=told[-1].ref,
-        tests_passed=last.tests.passed if last.tests else None,
-        tests_failed=last.tests.failed if last.tests else None,
+        tests_passed=tests.passed if tests else None,
+        tests_failed=tests.failed if tests else None,
+        tests_skipped=tests.skipped if tests else None,
+        expected=compared.verdict,
+        attempts=tuple(map(_attempt, runs)) if len(runs) > 1 else (),
         error="" if last.result.ok else _error(last),
+    )
+
+
+def _attempt(run: _Ran) -> Attempt:
+    return Attempt(
+        command=run.command,
+        exit_code=run.result.exit_code,
+        tests_passed=run.tests.passed if run.tests else None,
+        tests_failed=run.tests.failed if run.tests else None,
+        tests_skipped=run.tests.skipped if run.tests else None,
     )
 
 
@@ -166,11 +185,24 @@ def _tell(run: _Ran, world: AgentWorld) -> _Told:
     return _Told(f"{run.verdict}\n{shown.text}", ref, output.encode("utf-8", "replace"))
 
 
-def _compare(expectation: str, run: _Ran) -> str:
+def _compare(expectation: str, run: _Ran) -> Comparison:
+    """What was expected is expected of the command, not of its fallback."""
+    result = run.result
+    return compare(expectation, ok=result.ok, exit_code=result.exit_code, tests=run.tests, output=run.output)
+
+
+def _came(expectation: str, compared: Comparison, runs: tuple[_Ran, ...]) -> str:
+    """Expectation and outcome beside each other; the fallback's is told apart."""
     if not expectation:
         return ""
-    tests = f", {run.tests.passed} tests passed, {run.tests.failed} failed" if run.tests else ""
-    return f"Expected: {expectation}\nCame: {run.verdict}{tests}"
+    first, *fallback = [f"{run.verdict}{_tests(run.tests)}" for run in runs]
+    came = first + "".join(f"; the fallback: {each}" for each in fallback)
+    as_expected = {"met": f"\nAs expected: {compared.because}.", "missed": f"\nNot as expected: {compared.because}."}
+    return f"Expected: {expectation}\nCame: {came}{as_expected.get(compared.verdict, '')}"
+
+
+def _tests(tests: TestCount | None) -> str:
+    return f", {tests.passed} tests passed, {tests.failed} failed" if tests else ""
 
 
 def _leftovers(result: ExecResult) -> str:
@@ -211,7 +243,8 @@ SHELL_TOOL = Tool(
     name="shell",
     description=(
         "Run a command in the sandbox. You get its exit code, output and the files it changed. Long output is cut in the"
-        " middle and kept for read_output. Do not wait on prompts; use non-interactive flags."
+        " middle and kept for read_output. Do not wait on prompts; use non-interactive flags. `| tail`, `|| true` or"
+        " `; echo` hide the exit code: a test run with them proves nothing."
     ),
     example=ShellArguments(command="python -m pytest -q tests/test_cart.py", expectation="all tests pass", timeout=120),
     act=_run,

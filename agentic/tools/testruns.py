@@ -20,6 +20,7 @@ class TestCount:
 
     passed: int
     failed: int
+    skipped: int = 0
 
 
 _PYTEST = re.compile(
@@ -37,6 +38,9 @@ _CARGO = re.compile(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;"
 _NEXTEST = re.compile(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
 _NODE_PASS = re.compile(r"^(?:#|ℹ) pass (\d+)$", re.MULTILINE)
 _NODE_FAIL = re.compile(r"^(?:#|ℹ) fail (\d+)$", re.MULTILINE)
+_NO_TESTS = re.compile(
+    r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
+)
 _GO_TEST = re.compile(r"^--- (PASS|FAIL): ", re.MULTILINE)
 _GO_PACKAGE = re.compile(
     r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE
@@ -44,15 +48,20 @@ _GO_PACKAGE = re.compile(
 
 
 def count_tests(output: str) -> TestCount | None:
-    """The tests that ran according to a command's cleaned output, None where none ran."""
+    """The tests that ran according to a command's cleaned output; all 0 where a runner says that it ran none.
+
+    None where no runner spoke.
+    """
     readers = [reader for signs, reader in _READERS if any(sign in output for sign in signs)]
-    total = _total(count for reader in readers if (count := reader(output)) is not None)
-    return total if total.passed or total.failed else None
+    counts = [count for reader in readers if (count := reader(output)) is not None]
+    if counts:
+        return _total(counts)
+    return TestCount(0, 0) if _NO_TESTS.search(output) else None
 
 
 def _total(counts: Iterable[TestCount]) -> TestCount:
     kept = list(counts)
-    return TestCount(sum(c.passed for c in kept), sum(c.failed for c in kept))
+    return TestCount(sum(c.passed for c in kept), sum(c.failed for c in kept), sum(c.skipped for c in kept))
 
 
 def _last(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
@@ -61,7 +70,9 @@ def _last(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
 
 def _by_words(summary: str) -> TestCount:
     counts = {word: int(number) for number, word in _COUNT.findall(summary)}
-    return TestCount(counts.get("passed", 0), sum(counts.get(word, 0) for word in ("failed", "error", "errors")))
+    failed = sum(counts.get(word, 0) for word in ("failed", "error", "errors"))
+    skipped = sum(counts.get(word, 0) for word in ("skipped", "pending", "todo"))
+    return TestCount(counts.get("passed", 0), failed, skipped)
 
 
 def _pytest(output: str) -> TestCount | None:
@@ -76,7 +87,7 @@ def _unittest(output: str) -> TestCount | None:
     details = {name.strip(): int(number) for name, number in _NAMED.findall(found[3] or "")}
     failed = sum(details.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
     apart = failed + details.get("skipped", 0) + details.get("expected failures", 0)
-    return TestCount(max(0, int(found[1]) - apart), failed)
+    return TestCount(max(0, int(found[1]) - apart), failed, details.get("skipped", 0))
 
 
 def _jest(output: str) -> TestCount | None:

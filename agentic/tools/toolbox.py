@@ -34,6 +34,7 @@ from agentic.tools.read import READ_TOOL
 from agentic.tools.read_output import READ_OUTPUT_TOOL
 from agentic.tools.schema import quotable
 from agentic.tools.shell import SHELL_TOOL
+from agentic.tools.stronger import STRONGER_TOOL
 from agentic.tools.tool import AgentWorld, AnyTool, Call
 from agentic.tools.write import WRITE_TOOL
 from agentic.world import RealWorld
@@ -48,7 +49,7 @@ InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
-    GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, ASK_TOOL, FINISH_TOOL,
+    GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL, FINISH_TOOL,
 )  # fmt: skip
 
 ACKNOWLEDGE_SECONDS = 1.5

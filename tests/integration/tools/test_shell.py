@@ -44,6 +44,14 @@ async def test_a_failure_of_the_same_kind_has_the_same_error(bench: Bench) -> No
 async def test_what_was_expected_stands_beside_what_came(bench: Bench) -> None:
     seen = await bench.call("shell", command="exit 2", expectation="the build succeeds")
     assert "Expected: the build succeeds\nCame: exit 2" in seen.preview
+    assert "Not as expected: that it succeeds." in seen.preview
+    assert seen.expected == "missed"
+    met = await bench.call("shell", command="echo hello", expectation="it prints 'hello'")
+    assert (met.expected, "As expected: the words 'hello'" in met.preview) == ("met", True)
+    second = await bench.call("shell", command="false", expectation="it works", fallback="echo so")
+    assert (second.outcome, second.expected) == ("ok", "missed"), "the fallback's success is not the command's"
+    assert "; the fallback: exit 0" in second.preview
+    assert [(each.command, each.exit_code) for each in second.attempts] == [("false", 1), ("echo so", 0)]
 
 
 async def test_the_fallback_runs_only_if_the_command_fails(bench: Bench) -> None:

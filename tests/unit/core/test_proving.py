@@ -116,6 +116,7 @@ def test_an_exit_code_that_something_else_decides_proves_nothing_but_counted_tes
         (Ran("pytest", 1, tests=PASSED), ("contradicted", "its last run ended with 1"), 0),
         (Ran("pytest", 5), ("contradicted", "its last run ended with 5"), None),
         (Ran("pytest", 0, tests=(0, 0, 0)), ("unproven", "it ran no tests"), None),
+        (Ran("pytest", 0, tests=(0, 0, 4)), ("unproven", "it ran no tests; 4 skipped"), None),
         (Ran("pytest", 5, tests=(0, 0, 0)), ("proven", ""), 5),
         (Ran("pytest", None), ("contradicted", "its last run did not end by itself"), None),
         (Ran("pytest", None, job="j1"), ("unproven", "it was started in the background, and its end is not in the log"), None),

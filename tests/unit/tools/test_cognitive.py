@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Noted, Reported, Todo, TodoChanged
+from agentic.core.events import Noted, Reported, StrongerWanted, Todo, TodoChanged
 from agentic.ports import Completion, Observation, Perception, Prepared, Question, QuestionPart, Refused
 from agentic.tools import StandardToolbox
 from agentic.world import RealWorld
@@ -35,6 +35,14 @@ async def test_a_note_is_recorded() -> None:
 async def test_a_report_is_recorded() -> None:
     seen = await call("report", {"status": "stuck", "confidence": 20, "note": "no network"})
     assert seen.events == (Reported(status="stuck", confidence=20, note="no network"),)
+
+
+async def test_a_stronger_model_is_asked_for_with_what_was_tried() -> None:
+    reason = "Tried a lock and a queue; both hang."
+    seen = await call("ask_stronger", {"reason": reason})
+    assert seen.events == (StrongerWanted(reason=reason),)
+    for shrug in ({}, {"reason": "hard"}):
+        assert isinstance(StandardToolbox(no_world).prepare("ask_stronger", dict(shrug)), Refused)
 
 
 async def test_a_question_goes_to_the_person_with_the_recommended_option_first() -> None:

@@ -74,12 +74,31 @@ GO_BROKEN = "FAIL\texample.com/a [build failed]\n"
     ],
 )
 def test_a_runners_summary_is_counted(output: str, passed: int, failed: int) -> None:
-    assert count_tests(output) == TestCount(passed, failed)
+    counted = count_tests(output)
+    assert counted is not None
+    assert (counted.passed, counted.failed) == (passed, failed)
+
+
+def test_skipped_tests_are_counted_apart() -> None:
+    assert count_tests("== 2 passed, 3 skipped in 0.1s ==") == TestCount(2, 0, 3)
+    assert count_tests("Ran 3 tests in 0.1s\n\nOK (skipped=2)\n") == TestCount(1, 0, 2)
 
 
 @pytest.mark.parametrize(
     "output",
-    ["", "no tests ran in 0.01s", "6 deselected in 0.82s", "I think 3 tests passed", "3 passed", "Ran 5 miles", "ok\n"],
+    [
+        "no tests ran in 0.01s", "6 deselected in 0.82s", "Ran 0 tests in 0.000s\n\nOK\n",
+        "?   \texample.org/x\t[no test files]\n", "No tests found, exiting with code 1\n",
+        "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored;\n",
+    ],
+)  # fmt: skip
+def test_a_runner_that_finds_no_test_says_so(output: str) -> None:
+    assert count_tests(output) == TestCount(0, 0)
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["", "I think 3 tests passed", "3 passed", "Ran 5 miles", "ok\n"],
 )
 def test_where_no_test_ran_nothing_is_counted(output: str) -> None:
     assert count_tests(output) is None
