@@ -152,7 +152,7 @@ def test_talk_is_never_cut() -> None:
 
 @pytest.mark.parametrize(("tokens", "sooner"), [(1.0, True), (0.25, False), (0.0, False), (50.0, False)])
 def test_a_provider_s_count_makes_tokens_of_characters_where_it_can_be_believed(tokens: float, sooner: bool) -> None:
-    log = Long(history_tokens=2_000)
+    log = Long(history_tokens=3_000)
     for _ in range(14):
         counted = int(tokens * log.execution.extent.history)
         log.turn(usage=Usage(input=counted // 2, cache_read=counted - counted // 2, output=1))
