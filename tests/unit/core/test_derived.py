@@ -58,6 +58,11 @@ def _turns_unchanged(log: list[Envelope]) -> int:
     return unchanged
 
 
+def _turns_changed(log: list[Envelope]) -> int:
+    ends = [at for at, envelope in enumerate(log, start=1) if isinstance(envelope.event, TurnEnded)]
+    return sum(_turns_unchanged(log[:end]) == 0 for end in ends)
+
+
 def _stuck_since(log: list[Envelope]) -> bool:
     stuck = False
     for envelope in log:
@@ -209,6 +214,7 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         results = [e.event for e in part if isinstance(e.event, ToolFinished)]
         judged = execution.judged
         assert judged.turns_unchanged == _turns_unchanged(part)
+        assert judged.turns_changed == _turns_changed(part)
         assert judged.stuck_since == _stuck_since(part)
         assert judged.calls_ok == sum(result.outcome == "ok" for result in results)
         assert judged.calls == sum(result.outcome in ("ok", "failed") for result in results)
