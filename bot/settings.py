@@ -100,6 +100,29 @@ class Settings(BaseSettings):
     tier_2: Names = Field(default=(), description="Models of the fast tier, with tools; executions start here.")
     tier_3: Names = Field(default=(), description="Models of the balanced tier; escalations come here.")
     tier_4: Names = Field(default=(), description="Models of the premium tier; the last to be asked, and the dearest.")
+    triage: Literal["model", "rules"] = Field(
+        default="model",
+        description="Whether a message is talk or a task where its words do not say so: 'model' asks the first model of tier 1 "
+        "(a second, and a few hundred tokens), 'rules' takes it for a task.",
+    )
+    advise_first: bool = Field(
+        default=True,
+        description="Where it is stuck, a stronger model first gives one piece of advice, and takes over only if that does "
+        "not help; else it takes over at once.",
+    )
+    failure_escalates: bool = Field(
+        default=True,
+        description="A model that says it cannot do a task, or calls done what its tests deny, hands over to a stronger one "
+        "instead of ending.",
+    )
+    come_down: bool = Field(
+        default=False,
+        description="After a stronger model got past what was hard, and nothing failed for 3 turns, the cheaper one goes on; "
+        "once in a task.",
+    )
+    complex_starts_higher: bool = Field(
+        default=False, description="A task that looks complex begins a tier above the starting one."
+    )
     schema_models: Names = Field(
         default=(),
         description="Models that answer better in a fixed JSON shape than with native calls; * and ? may stand in it.",

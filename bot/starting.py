@@ -27,6 +27,7 @@ from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
 from agentic.models.providers import keeps_prefix
 from agentic.models.router import SCRIPTED
+from agentic.models.tour import NAME as TOUR
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
@@ -177,7 +178,18 @@ def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, 
         history=strategy_of(tiers, start, known) if settings.history == "auto" else settings.history,
         history_tokens=settings.history_tokens,
         windows=windows_of(tiers, known),
+        prices=prices_of(tiers, known),
+        triage_by_model=settings.triage == "model" and not _is_scripted(tiers),
+        advise_first=settings.advise_first,
+        come_down=settings.come_down,
+        complex_starts_higher=settings.complex_starts_higher,
+        failure_escalates=settings.failure_escalates,
     )
+
+
+def _is_scripted(tiers: tuple[Tier, ...]) -> bool:
+    """The cheap model is the tour, which can place nothing."""
+    return any(tier.number == 1 and tier.models[:1] == (TOUR,) for tier in tiers)
 
 
 def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal["append", "seed"]:
@@ -187,6 +199,12 @@ def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal[
         return "append"
     known = prices.facts(model)
     return "append" if keeps_prefix(model, known.cache_read if known else None) else "seed"
+
+
+def prices_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, tuple[float, float]]:
+    """What each model costs, where that is known: US dollars a million tokens, in and out."""
+    known = {model: prices.facts(model) for tier in tiers for model in tier.models}
+    return {model: (facts.input * 1e6, facts.output * 1e6) for model, facts in known.items() if facts is not None}
 
 
 def windows_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, int]:

@@ -20,7 +20,7 @@ _NONZERO = re.compile(r"\bnon-?zero\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(\d+)(?: of \d+)?(?: tests?| specs?)? (?:should |to |will )?(pass|fail)", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
 _NO_TROUBLE = re.compile(
-    r"\b(?:no|not|without(?: any)?|zero|0|never|n't|nothing) (?:\w+ )?(?:errors?|fail\w*|warnings?|problems?|issues?|crash\w*)\b|"
+    r"\b(?:no|not|without(?: any)?|zero|0|never|nothing) (?:\w+ )?(?:errors?|fail\w*|warnings?|problems?|issues?)\b|"
     r"\b(?:doesn't|does not|won't|will not|should not|shouldn't) (?:fail|crash|break)\b",
     re.IGNORECASE,
 )
