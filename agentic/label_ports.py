@@ -47,7 +47,7 @@ class LabelRow:
     talk: bool = False
     """It was answered without tools: of no use for fitting."""
     looks: tuple[Look, ...] = field(default=())
-    """Under way and at its end, in order."""
+    """Half-way and at its end."""
 
 
 class Labels(Protocol):

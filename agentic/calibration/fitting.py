@@ -27,7 +27,7 @@ from agentic.core.features import FEATURES
 LEAST_LABELS = 20
 """With fewer, people are shown the heuristic."""
 FOLDS = 5
-JUDGED_ON = 400
+JUDGED_ON = 300
 """So many of the newest executions are enough to choose between candidates."""
 STEPS_FROM = 300
 """Executions from which steps on top are tried."""
@@ -46,7 +46,7 @@ _BELIEVED = {
     "changed": 0.2, "corrections": -0.8, "self_report": 0.1, "done": 0.3, "proven": 0.3, "stuck": -1.0,
 }  # fmt: skip
 """Log odds that one unit of a feature is worth, before anything was seen; 0 for the rest."""
-_FEATURE_SPREAD, _OFFSET_SPREAD, _INTERCEPT_SPREAD = 0.2, 0.4, 1.4
+_FEATURE_SPREAD, _OFFSET_SPREAD, _INTERCEPT_SPREAD = 0.3, 0.4, 1.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _steps(rows: Sequence[Seen]) -> Knots:
 
 
 def _calibrator(kind: Kind, labels: int, layout: _Layout, fitted: Sequence[float], knots: Knots = ()) -> Calibrator:
-    weights = [round(weight, 6) for weight in fitted]
+    weights = [round(weight, 9) for weight in fitted]
     roles, models = len(layout.roles), len(layout.models)
     made = Calibrator(
         id="",

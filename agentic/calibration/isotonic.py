@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 Knots = tuple[tuple[float, float], ...]
 Seen = tuple[float, float, float]
@@ -15,7 +16,7 @@ LEAST_BLOCK = 25
 def isotonic(rows: Sequence[Seen]) -> Knots:
     """The line through the middles of the steps; empty where there is but one step."""
     steps: list[list[float]] = []  # mass, mass·said, mass·came
-    for said, came, mass in _gathered(sorted(rows)):
+    for said, came, mass in _gathered(sorted(rows, key=itemgetter(0))):
         steps.append([mass, mass * said, mass * came])
         while len(steps) > 1 and _level(steps[-2]) >= _level(steps[-1]):
             last = steps.pop()

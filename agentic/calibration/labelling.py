@@ -82,10 +82,9 @@ def examples(rows: Iterable[LabelRow]) -> list[Example]:
     for row in rows:
         if row.label is None or row.talk:
             continue
-        under_way = UNDER_WAY / max(1, len(row.looks) - 1)
         for look in row.looks:
             end = look is row.looks[-1]
-            mass = row.weight * (1.0 if end else under_way)
+            mass = row.weight * (1.0 if end else UNDER_WAY)
             made.append(
                 Example(row.execution, look.features, row.label, mass, look.role, look.model, look.heuristic / 100, end)
             )
@@ -108,9 +107,8 @@ def _look(execution: Execution, event: TurnEnded) -> Look:
 
 
 def _chosen(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """The last look, and those after a third and two thirds of the turns: more would only say the same again."""
-    places = sorted({len(looks) // 3, 2 * len(looks) // 3, len(looks) - 1} - {-1})
-    return tuple(looks[place] for place in places)
+    """The last look, and one half-way: more of the same execution would say the same again."""
+    return (looks[len(looks) // 2 - 1], looks[-1]) if len(looks) > 1 else tuple(looks)
 
 
 def _vote(event: Event, votes: dict[str, str]) -> None:

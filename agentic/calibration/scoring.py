@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from agentic.calibration.isotonic import Seen
 
@@ -34,7 +35,7 @@ def brier(rows: Sequence[Seen]) -> float:
 
 def reliability(rows: Sequence[Seen], bins: int = BINS) -> tuple[ReliabilityPoint, ...]:
     """The points of the diagram, from low to high; as many as give each bin at least five rows, at most ``bins``."""
-    ordered = sorted(rows)
+    ordered = sorted(rows, key=itemgetter(0))
     count = max(1, min(bins, len(ordered) // 5))
     blocks = [ordered[i * len(ordered) // count : (i + 1) * len(ordered) // count] for i in range(count)]
     return tuple(_point(block) for block in blocks if sum(row[2] for row in block) > 0)
