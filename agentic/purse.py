@@ -35,6 +35,16 @@ class DailyCaps:
 NO_CAPS = DailyCaps()
 
 
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What is spent and set aside of a cap today, and what people added to it."""
+
+    whose: Whose
+    cap_usd: float
+    spent_usd: float
+    raised_usd: float = 0.0
+
+
 class PurseStore(Ledger, Sessions, Protocol):
     """The part of a store that this needs."""
 
@@ -68,8 +78,8 @@ class Purse:
         """Set the request's reservation aside; where it does not fit, what it does not fit into.  Raises ``StoreError``."""
         if self._caps == NO_CAPS:
             return None
-        day = now.astimezone(UTC).date().isoformat()
-        scopes = await self._scopes(spender, day)
+        day = _day(now)
+        scopes = self._scopes(spender.requester.id, await self._guild(spender.thread), day)
         full = await self._store.reserve_usd(_key(of, request.request), tuple(scopes), request.reserved_usd)
         if full is None:
             return None
@@ -108,9 +118,9 @@ class Purse:
             return
         if commit is not None:
             await commit()
-        session = await self._store.session(execution.thread)
+        guild = await self._guild(execution.thread)
         for one in due:
-            name = _name(one.whose, execution.requester.id, session.guild if session is not None else "", one.day)
+            name = _name(one.whose, execution.requester.id, guild, one.day)
             await self._store.raise_usd(f"raise/{one.question}", name, one.usd)
             self._raised.add(one.question)
 
@@ -136,9 +146,26 @@ class Purse:
         elif came_to.failure not in UNPRICED:
             await self._store.release_usd(_key(of, came_to.request))
 
-    async def _scopes(self, spender: Spender, day: str) -> dict[Scope, Whose]:
-        session = await self._store.session(spender.thread)
-        guild, person = session.guild if session is not None else "", spender.requester.id
+    async def today(self, person: str, guild: str, now: datetime) -> tuple[Day, ...]:
+        """How far each cap is used up that concerns somebody in a server.  Raises ``StoreError``."""
+        scopes = self._scopes(person, guild, _day(now))
+        return tuple(
+            [
+                Day(
+                    whose,
+                    scope.cap_usd,
+                    await self._store.spent_usd(scope.name),
+                    await self._store.raised_usd(scope.name),
+                )
+                for scope, whose in scopes.items()
+            ]
+        )
+
+    async def _guild(self, thread: str) -> str:
+        session = await self._store.session(thread)
+        return session.guild if session is not None else ""
+
+    def _scopes(self, person: str, guild: str, day: str) -> dict[Scope, Whose]:
         caps: dict[Whose, float | None] = {
             "person": self._caps.person, "guild": self._caps.guild if guild else None, "bot": self._caps.bot,
         }  # fmt: skip
@@ -157,6 +184,10 @@ async def _costs(events: AsyncIterable[Envelope]) -> dict[str, float]:
         elif isinstance(event, ModelFailed) and event.failure not in UNPRICED:
             found[event.request] = 0.0
     return found
+
+
+def _day(now: datetime) -> str:
+    return now.astimezone(UTC).date().isoformat()
 
 
 def _key(of: str, request: str) -> str:

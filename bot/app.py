@@ -30,6 +30,7 @@ from agentic.loop import Loop
 from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
 from agentic.ports import Sink, Store
+from agentic.purse import Purse
 from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
@@ -221,7 +222,8 @@ class App:
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures")),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
+                      Purse(store, caps_from(settings))),
         )  # fmt: skip
         quotes.through(bot.desk)
         announcing.through(bot.desk)

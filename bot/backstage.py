@@ -10,6 +10,7 @@ from agentic.core.events import Policy
 from bot.altering import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:
+    from agentic.purse import Purse
     from bot.offering import Offers
     from bot.pictures.drawing import Studio
     from bot.workshop import Workshop
@@ -31,3 +32,5 @@ class Backstage:
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
     studio: Studio | None = None
     """Draws what commands show; without it there are only words."""
+    purse: Purse | None = None
+    """Knows how far the caps of the day are used up."""

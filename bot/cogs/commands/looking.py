@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import discord
 from discord import app_commands
 from discord.ext import commands
 
@@ -12,6 +13,7 @@ from bot.cogs.commands.answering import answer, answer_at_length, begin, propose
 from bot.cogs.commands.proposing import threads_for
 from bot.cogs.commands.steering import THREAD
 from bot.commandline.story import line_of
+from bot.daily import of_today
 from bot.pictures.charts import Kind, chart_of
 from bot.reach import Stand, require
 from bot.render import Attached
@@ -69,7 +71,8 @@ class Looking(commands.Cog):
         if of == "here" or thread:
             row = await self._row(ctx, thread)
             costs = await self.bot.records.costs([row.thread])
-            await answer_at_length(ctx, "Cost of this thread", tellings.cost_of_thread(costs), "cost.md")
+            told = "\n".join(filter(None, (tellings.cost_of_thread(costs), await self._today(ctx, row.guild))))
+            await answer_at_length(ctx, "Cost of this thread", told, "cost.md")
             return
         stand = await self._stand(ctx)
         rows = await self.bot.reach.threads(stand, COUNTED)
@@ -79,6 +82,13 @@ class Looking(commands.Cog):
         else:
             names = {row.thread: row.title for row in rows}
             await answer_at_length(ctx, "Cost by thread", tellings.cost_by_thread(costs, names), "cost.md")
+
+    async def _today(self, ctx: Context, guild: str) -> str:
+        """How far the caps of the day are used up that concern whoever asks."""
+        purse = self.bot.backstage.purse
+        return (
+            of_today(await purse.today(str(ctx.author.id), guild, discord.utils.utcnow())) if purse is not None else ""
+        )
 
     @commands.hybrid_command(description="How sure the agent is, and how that went turn by turn")
     @app_commands.describe(thread=THREAD)

@@ -103,3 +103,6 @@ async def test_a_budget_of_the_day_is_raised_by_an_operator_for_the_whole_server
         assert (change.whose, change.add_day_usd, change.by) == ("guild", 2.0, str(guild.you.id))
         other = await begun(running)
         await running.says(other, "Two.")
+        await guild.slash(other, "cost", author="ann")
+        await seen_by(guild, "this server $0.0", other, "ann")
+        await seen_by(guild, "of $2.01 (raised by $2)", other, "ann")
