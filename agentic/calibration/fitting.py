@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from agentic.calibration.isotonic import Knots, Seen, isotonic
-from agentic.calibration.logistic import Column, Fit, Prior, fit, said_by, sigmoid
+from agentic.calibration.logistic import CURVED, Column, Fit, Prior, fit, said_by, sigmoid
 from agentic.calibration.scoring import brier
 from agentic.core.calibrator import LEAST, MOST, Calibrator, Kind, interpolated
 from agentic.core.features import FEATURES
@@ -27,6 +27,8 @@ from agentic.core.features import FEATURES
 LEAST_LABELS = 20
 """With fewer, people are shown the heuristic."""
 FOLDS = 5
+_NEVER = -1
+"""The fold of examples that nothing is judged on."""
 JUDGED_ON = 300
 """So many of the newest executions are enough to choose between candidates."""
 STEPS_FROM = 300
@@ -93,8 +95,10 @@ def fitted(examples: Sequence[Example]) -> Calibrator | None:
     names = list(dict.fromkeys(each.execution for each in examples))
     if len(names) < LEAST_LABELS or sum(each.mass for each in examples) <= 0:
         return None
-    plain, whole = _Fitted(examples, ()), _Fitted(examples, FEATURES)
-    judging = _judging(examples, set(names[-JUDGED_ON:]), plain, whole)
+    judged = {name: number % FOLDS for number, name in enumerate(names[-JUDGED_ON:])}
+    folds = [judged.get(each.execution, _NEVER) for each in examples]
+    plain, whole = _Fitted(examples, (), folds), _Fitted(examples, FEATURES, folds)
+    judging = _judging(examples, folds, plain, whole)
     scores = {trust: brier(judging.rows(trust)) for trust in TRUSTS}
     trust = min(TRUSTS, key=lambda each: scores[each] + DOUBT / len(judging.constant) * (1 - each) ** 2)
     constant = brier(judging.constant)
@@ -110,29 +114,33 @@ def fitted(examples: Sequence[Example]) -> Calibrator | None:
 
 
 class _Fitted:
-    """A fit of some features on all examples, and what such a fit says of those it has not seen."""
+    """A fit of some features on all examples, and what such a fit says of those it has not seen.
 
-    def __init__(self, examples: Sequence[Example], features: Sequence[str]) -> None:
+    The examples to judge on are fitted first: all other fits begin near that one, which makes them quick.
+    """
+
+    def __init__(self, examples: Sequence[Example], features: Sequence[str], folds: Sequence[int]) -> None:
         self.layout = _layout(examples, features)
+        self._folds = folds
         self._columns = self.layout.columns(examples)
         self._labels = [float(each.label) for each in examples]
         self._masses = [each.mass for each in examples]
-        self.fit = fit(self._columns, self._labels, self._masses, self.layout.priors)
+        self._near = self._without({_NEVER})
+        self.fit = self._without(set(), self._near, curved=1) if _NEVER in folds else self._near
 
-    def out_of_fold(self, folds: Sequence[int]) -> Column:
-        """What is said of each example by a fit without those of its fold; those of fold -1 are left out of all."""
-        near = self._without({-1}, folds, self.fit, curved=1)
-        said = [0.5] * len(folds)
+    def out_of_fold(self) -> Column:
+        """What is said of each example to judge on, by a fit without those of its fold."""
+        said = [0.5] * len(self._folds)
         for number in range(FOLDS):
-            outside = [index for index, fold in enumerate(folds) if fold == number]
-            weights = self._without({-1, number}, folds, near, curved=0).weights
+            outside = [index for index, fold in enumerate(self._folds) if fold == number]
+            weights = self._without({_NEVER, number}, self._near, curved=0).weights
             told = said_by([[column[index] for index in outside] for column in self._columns], weights)
             for index, value in zip(outside, told, strict=True):
                 said[index] = value
         return said
 
-    def _without(self, left_out: set[int], folds: Sequence[int], near: Fit, curved: int) -> Fit:
-        inside = [fold not in left_out for fold in folds]
+    def _without(self, left_out: set[int], near: Fit | None = None, curved: int = CURVED) -> Fit:
+        inside = [fold not in left_out for fold in self._folds]
         columns = [list(compress(column, inside)) for column in self._columns]
         labels, masses = list(compress(self._labels, inside)), list(compress(self._masses, inside))
         return fit(columns, labels, masses, self.layout.priors, near, curved)
@@ -153,21 +161,16 @@ class _Judging:
         return [(_mixed(plain, whole, trust), came, mass) for (plain, came, mass), (whole, _, _) in pairs]
 
 
-def _judging(examples: Sequence[Example], judged: set[str], plain: _Fitted, whole: _Fitted) -> _Judging:
-    numbers: dict[str, int] = {}
-    folds = [
-        numbers.setdefault(each.execution, len(numbers)) % FOLDS if each.execution in judged else -1
-        for each in examples
-    ]
-    ends = [index for index, each in enumerate(examples) if each.end and folds[index] >= 0]
+def _judging(examples: Sequence[Example], folds: Sequence[int], plain: _Fitted, whole: _Fitted) -> _Judging:
+    ends = [index for index, each in enumerate(examples) if each.end and folds[index] != _NEVER]
 
     def seen(said: Sequence[float]) -> list[Seen]:
         return [(said[at], float(examples[at].label), examples[at].mass) for at in ends]
 
     right = sum(examples[at].label for at in ends)
     return _Judging(
-        base_rate=seen(plain.out_of_fold(folds)),
-        trajectory=seen(whole.out_of_fold(folds)),
+        base_rate=seen(plain.out_of_fold()),
+        trajectory=seen(whole.out_of_fold()),
         constant=seen([(right - each.label + 0.5) / max(len(ends), 1) for each in examples]),
         heuristic=seen([each.heuristic for each in examples]),
     )
