@@ -7,7 +7,7 @@ from agentic.core.execution import Execution
 from agentic.core.identity import side_target
 
 TAKEN: frozenset[Sort] = frozenset(
-    ("guidance", "answer", "stop", "pause", "resume", "ask", "feedback", "correction", "edited", "deleted")
+    ("guidance", "answer", "stop", "pause", "resume", "ask", "escalate", "feedback", "correction", "edited", "deleted")
 )
 """Sorts of inbox items that concern the running execution; others begin a new one and stay where they are."""
 

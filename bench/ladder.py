@@ -86,7 +86,7 @@ def best_fixed(rows: dict[str, Totals]) -> Totals:
 def _over(
     name: str, tiers: tuple[Tier, ...], differs: dict[str, object], prices: dict[str, ModelFacts], tasks: int
 ) -> Totals:
-    policy = Policy.model_validate({"attended": False, "tiers": tiers, "max_usd": 100.0, **differs})
+    policy = Policy.model_validate({"attended": True, "tiers": tiers, "max_usd": 100.0, **differs})
     return Totals(name, tuple(Run(task(number), policy, prices).to_the_end() for number in range(tasks)))
 
 
@@ -97,6 +97,7 @@ def _best(runs: Sequence[Came]) -> Came:
 
 LADDERS: dict[str, dict[str, object]] = {
     "takeover": {"advise_first": False},
+    "ends where it gives up": {"failure_escalates": False},
     "advice first": {"advise_first": True},
     "complex a tier higher": {"complex_starts_higher": True},
     "comes down": {"come_down": True},

@@ -8,15 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import JsonValue
 
-from agentic.core.actions import Checkpoint, Consult, Finish, Record, Think, UseTools
+from agentic.core.actions import Ask, Checkpoint, Consult, Finish, Record, Think, UseTools
 from agentic.core.decide import decide
 from agentic.core.events import (
+    Asked,
     CallBlock,
     CheckpointSaved,
     Envelope,
     Escalated,
     Event,
     FileChange,
+    InputReceived,
     ModelAnswered,
     ModelRequested,
     Person,
@@ -114,11 +116,23 @@ class Run:
                     return Came(
                         solved, self.execution.spent.usd, self.execution.turn.number, self._tiers, finished.reason
                     )
+                case Ask(asked):
+                    self._add(asked)
+                    self._answered(asked)
                 case _:
                     raise AssertionError(f"nobody is there for {action}")
         raise AssertionError("it does not end")
 
     _tiers: tuple[int, ...] = ()
+    _extended: bool = False
+
+    def _answered(self, asked: Asked) -> None:
+        """The person gives ten more turns once; whatever else is asked ends it."""
+        more = asked.what in ("", "turns") and asked.sort == "extension" and not self._extended
+        self._extended = self._extended or more
+        self._add(
+            InputReceived(inbox="2", sort="answer", author=_YOU, text="10" if more else "stop", target=asked.question)
+        )
 
     def _add(self, *events: Event) -> None:
         for event in events:

@@ -17,7 +17,7 @@ clean                    delete all files of the workspace
 retry                    🔄: an execution once more, from the turn in ``text`` or from its beginning
 rewind                   go on with an execution that ended, from the checkpoint ``target``
 fork                     a new thread that goes on from the checkpoint ``target``, with ``text``; ``channel`` is its parent
-escalate                 is answered plainly in this version
+escalate                 🚀: a stronger model takes over with the next step; at the top it says so
 feedback                 ``text`` is the vote: 'up', 'down', or 'none' where it was taken back
 correction               ❌ or "that was wrong"
 

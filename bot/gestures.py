@@ -18,7 +18,6 @@ from bot.refusals import (
     APPROVE_THERE,
     BOT_CANNOT_WRITE,
     IN_THE_THREAD,
-    INSTEAD,
     NO_ADVICE,
     NO_ANSWER,
     VIEWER,
@@ -137,7 +136,7 @@ def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *
         return Told(why)
     if sort == "pause" and scene.paused == MACHINE:
         return item  # whoever pauses what waits for a right or an unlocked thread keeps it paused when that is back
-    if told := INSTEAD.get(sort) or ALREADY.get((sort, scene.state)):
+    if told := ALREADY.get((sort, scene.state)):
         return Told(told)
     return _continued(scene, item, shown) if sort == "continue" else item
 

@@ -18,7 +18,8 @@ _ACTS: dict[Sort, str] = {
     "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
     "rewind": "going on from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
 }  # fmt: skip
-_WORDS = {"edited": EDITED_LATE, "answer": CLOSED}
+UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its result runs it again."
+_WORDS = {"edited": EDITED_LATE, "answer": CLOSED, "escalate": UNNEEDED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
 """Takes in a vote on what has ended; it stays in the inbox until then."""

@@ -45,15 +45,11 @@ ALREADY: Mapping[tuple[Sort, ThreadState], str] = {
     ("retry", "busy"): "I am working on it. 🛑 stops it; then 🔄 runs it again from its beginning.",
     ("retry", "asking"): "I wait for your answer to the question above. 🛑 stops the task; then 🔄 runs it again.",
     ("retry", "paused"): "It is paused. ▶ goes on, or 🛑 stops it; then 🔄 runs it again from its beginning.",
+    ("escalate", "idle"): "Nothing is running here, so there is nothing to hand over. Write what I should do.",
     ("ask", "idle"): "Nothing is running here. Write what I should do; what is unclear I ask before I begin.",
     ("ask", "asking"): "I have asked already: please answer the question above.",
 }
 """Signs and words that change nothing in a state of the thread."""
-INSTEAD: Mapping[Sort, str] = {
-    "escalate": "Handing over by a sign is not there yet. When I am stuck I hand over to a stronger model by myself; a "
-    "hint in words helps at once.",
-}
-"""What comes later, and what to do instead."""
 
 
 def refused(act: Act, needed: Level) -> str:

@@ -136,7 +136,7 @@ async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scen
     assert (scenery.talk.got[3].sort, scenery.talk.got[3].message) == ("stop", str(second.id))
 
 
-@pytest.mark.parametrize(("sign", "words"), [("🚀", "not there yet"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
+@pytest.mark.parametrize(("sign", "words"), [("✅", "I am on it"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
 async def test_a_sign_that_changes_nothing_now_is_answered_plainly_and_once(
     scenery: Scenery, sign: str, words: str
 ) -> None:

@@ -52,7 +52,7 @@ MEANINGS: list[tuple[str, str, str, str, str]] = [
     ("👎", "feedback", "feedback", "feedback", "feedback"),
     ("❌", "correction", "correction", "correction", "correction"),
     ("🔄", "retry", "told", "told", "told"),
-    ("🚀", "told", "told", "told", "told"),
+    ("🚀", "told", "escalate", "escalate", "escalate"),
     ("✅", "task", "told", "answer", "resume"),
     ("💬", "told", "ask", "told", "ask"),
 ]

@@ -87,10 +87,13 @@ def test_a_stop_where_nothing_runs_is_told() -> None:
 
 
 @pytest.mark.parametrize("words", ["escalate", "🚀"])
-def test_what_comes_later_is_said_plainly_with_what_to_do_instead(words: str) -> None:
-    told = translate_message(said(words), BUSY, HOUSE)
+def test_a_stronger_model_is_asked_for_where_something_runs(words: str) -> None:
+    item = translate_message(said(words), BUSY, HOUSE)
+    assert isinstance(item, InboxItem)
+    assert item.sort == "escalate"
+    told = translate_message(said(words), IDLE, HOUSE)
     assert isinstance(told, Told)
-    assert "not there yet" in told.text
+    assert "nothing to hand over" in told.text
 
 
 @pytest.mark.parametrize("words", ["retry", "🔄", "try again"])

@@ -1,0 +1,66 @@
+"""🚀: a person asks for a stronger model, on the wire and in the thread."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from agentic.core.events import Escalated
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from bot.guild.local import LocalGuild
+from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+
+SMALL, LARGE = "claude-haiku-4-5", "claude-sonnet-5"
+
+
+def _waits(name: str) -> Reply:
+    return uses("shell", command=f"until [ -e {name} ]; do sleep 0.05; done; echo {name}", reasoning="it comes")
+
+
+def script(request: CapturedRequest) -> Reply:
+    """Two commands that wait for the test, then the end."""
+    return {1: _waits("one"), 2: _waits("two")}.get(request.number, finishes("All green."))
+
+
+async def _asks(bot: Whole, thread: int, number: int) -> None:
+    """🚀 on the card while the command of this turn runs."""
+    async with asyncio.timeout(SECONDS):
+        while not (rows := await bot.executions(thread)) or await _begun(bot, rows[0]) < number:
+            await asyncio.sleep(0.05)  # a store tells nobody, so it is asked
+    await bot.guild.react(bot.of_bot(thread)[0].id, "🚀")
+
+
+async def _begun(bot: Whole, execution: str) -> int:
+    return sum(event.kind == "tool_started" for event in await bot.log(execution))
+
+
+async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_and_says_so(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    async with ScriptedEndpoint.start(script) as endpoint:
+        tiers = {"tier_2": (f"anthropic/{SMALL}",), "tier_3": (f"anthropic/{LARGE}",)}
+        async with whole(tmp_path, endpoint, guild, **tiers) as bot:
+            posted = await guild.post(
+                guild.channel().id, f"{guild.bot.mention} Make the tests pass in this repository."
+            )
+            thread = posted.id
+            await _asks(bot, thread, 1)
+            receipt = await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
+            assert "A turn of claude-sonnet-5 costs about 2 times as much" in receipt.content
+            (bot.workspace(thread) / "one").touch()
+            await bot.says(thread, f"⬆ Handing over from {SMALL} (tier 2) to {LARGE} (tier 3), because")
+            await _asks(bot, thread, 2)
+            await bot.says(thread, f"🚀 This is the strongest model I have, {LARGE}.")
+            (bot.workspace(thread) / "two").touch()
+            answer = await bot.says(thread, "All green.")
+            await bot.app.threads.idle(str(thread))
+            assert [request.model for request in endpoint.requests] == [SMALL, LARGE, LARGE]
+            assert "You take over from a weaker model, because" in endpoint.requests[1].text()
+            (execution,) = await bot.executions(thread)
+            (change,) = [event for event in await bot.log(execution) if isinstance(event, Escalated)]
+            assert (change.rule, change.from_model, change.usd > 0) == ("person", f"anthropic/{SMALL}", True)
+            await guild.react(answer.id, "🚀")
+            await bot.says(thread, "Nothing is running here, so there is nothing to hand over.")
+            assert len(endpoint.requests) == 3
