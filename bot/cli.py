@@ -1,4 +1,4 @@
-"""`threadwright setup | run | task | doctor | replay | backup | export | import`.
+"""`threadwright setup | run | task | doctor | replay | calibration | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings.
@@ -87,6 +87,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.doctor import doctor
 
         return doctor(settings, as_json=wanted.json)
+    if wanted.command == "calibration":
+        from bot.commandline.calibration import calibration
+
+        return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
     from bot.commandline.replay import newest, replay
 
     if not wanted.execution:
@@ -148,7 +152,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "setup | run | task | doctor | replay | backup | export | import"
+    names = "setup | run | task | doctor | replay | calibration | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] {names} …",
@@ -156,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
-    from bot.commandline.flags import add_keeping, add_setup
+    from bot.commandline.flags import add_calibration, add_keeping, add_setup
 
     add_setup(commands)
     commands.add_parser(
@@ -187,6 +191,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--request", default="", metavar="REQUEST", help="show what a model was sent, word for word; 'list' names them"
     )
+    add_calibration(commands)
     add_keeping(commands)
     return whole
 

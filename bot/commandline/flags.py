@@ -33,6 +33,19 @@ def add_setup(commands: Commands) -> None:
     setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
 
 
+def add_calibration(commands: Commands) -> None:
+    """The grammar of `calibration`."""
+    calibration = commands.add_parser(
+        "calibration",
+        help="show how far the confidence can be believed, per role and model, by how executions came out",
+        description="Lower Brier scores are better; 0.25 is a coin's. ECE is how far what was shown is from what came.",
+    )
+    calibration.add_argument("--rebuild", action="store_true", help="first derive every label again from the logs")
+    calibration.add_argument(
+        "--diagram", type=Path, metavar="FILE", help="draw reliability diagrams: .png, .svg, .pdf or .html, a new file"
+    )
+
+
 def add_keeping(commands: Commands) -> None:
     """The grammar of `backup`, `export` and `import`."""
     backup = commands.add_parser(
