@@ -156,10 +156,8 @@ def _moves_on(repeats: Repeats, step: Step, event: ToolFinished) -> bool:
 
 
 def _with_files(repeats: Repeats, event: ToolFinished) -> Repeats:
-    if not event.changes:
-        return repeats
     had = {f"{change.path}\0{sha}" for change in event.changes for sha in (change.sha_before, change.sha_after)}
-    return changed(repeats, contents=repeats.contents | had)
+    return changed(repeats, contents=repeats.contents | had) if had else repeats
 
 
 def _with_tests(repeats: Repeats, event: ToolFinished) -> Repeats:

@@ -18,9 +18,14 @@ from agentic.core import (
     counting,
     decide,
     evolving,
+    interventions,
     measuring,
     peopled,
+    promising,
+    repetition,
     requesting,
+    retelling,
+    sameness,
     shortening,
     summarising,
 )
@@ -29,6 +34,7 @@ from tests.mutants.parts import branches
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
+REPEATING = (interventions, promising, repetition, retelling, sameness)
 NOT_COUNTED = (
     "--deselect",
     "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",
@@ -42,7 +48,7 @@ def mutants() -> list[tuple[str, str]]:
     found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
     steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
     found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
-    for module in (evolving, peopled, requesting, counting, answering, approvals, asking, *COMPACTING):
+    for module in (evolving, peopled, requesting, counting, answering, approvals, asking, *COMPACTING, *REPEATING):
         assert module.__file__ is not None
         name = module.__name__
         found += [

@@ -168,6 +168,13 @@ def test_pollers_are_exempt(tool: str, command: str, said: str) -> None:
     assert log.execution.judged.repeats.steps == ()
 
 
+def test_a_file_that_speaks_of_what_is_running_is_no_poller() -> None:
+    log = Work()
+    for _ in range(4):
+        log.did("look", "state = 'running'", path="state.py")
+    assert stuck(log.execution)
+
+
 def test_a_look_at_a_running_job_is_exempt_and_at_one_that_ended_is_not() -> None:
     tools = (*TOOLS, TOOLS[0].model_copy(update={"name": "job", "effect": "keyed"}))
     log = Work()
