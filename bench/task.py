@@ -38,11 +38,12 @@ async def no_world() -> RealWorld:
 def started(route: Route, turns: int, thread: str = "1200000000000000001") -> Started:
     """The beginning of an execution with the standard tools, so many turns and no other cap."""
     caps = {"turns_medium": turns + 10, "max_tokens": 10**9, "max_usd": 1e6, "max_minutes": 1e6}
+    caps |= {"turns_simple": turns + 10, "turns_complex": turns + 10, "unchanged_turns_escalate": 10**6}
     return Started(
         thread=thread,
         task=task_text(turns),
         requester=Person(id="7", name="Anna"),
-        policy=Policy(tiers=(Tier(number=2, models=(MODELS[route],)),), **caps),
+        policy=Policy(tiers=(Tier(number=2, models=(MODELS[route],)),), history="replay_all", **caps),
         tools=tuple(
             ToolRef(name=spec.name, effect=spec.effect, permission=spec.permission, cognitive=spec.cognitive)
             for spec in StandardToolbox(no_world).specs

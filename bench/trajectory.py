@@ -93,6 +93,8 @@ def started(toolbox: InProcess, turns: int) -> Started:
             max_tokens=10**9,
             max_usd=10**6,
             max_minutes=10**6,
+            history="replay_all",  # the longest history there is
+            unchanged_turns_escalate=10**6,  # it only looks, and is not stuck
             tiers=(Tier(number=2, models=("scripted/small",)),),
         ),
         tools=tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in toolbox.specs),

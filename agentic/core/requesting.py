@@ -36,7 +36,7 @@ def model_requested(execution: Execution, event: ModelRequested, envelope: Envel
     pending = pending_message(execution)
     history, length = execution.history, execution.extent.history
     if pending is not None:
-        history, length = (*history, pending), length + characters((pending,))
+        history, length = history + (pending,), length + characters((pending,))  # noqa: RUF005 - quicker
     request = _request(event, envelope)
     turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
     extent = requested(execution.extent, event, length)
@@ -72,7 +72,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         request=None,
         failure=Failure(),
         mind=changed(execution.mind, perceived=None),
-        history=(*execution.history, *said),
+        history=execution.history + said,
         extent=answered(execution.extent, event.usage, characters(said)),
         spent=spent,
         judged=judged,

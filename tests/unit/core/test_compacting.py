@@ -28,6 +28,7 @@ from agentic.core.events import (
 from agentic.core.execution import Execution
 from agentic.core.measuring import characters
 from agentic.core.prompt import build_prompt
+from agentic.core.shortening import trimmed
 from agentic.core.summarising import HEADING
 from agentic.models.repair import Pairing
 from agentic.prompts import summary
@@ -228,7 +229,7 @@ def test_no_note_is_ever_left_out() -> None:
         log.add(Noted(text=f"fact {number} is {number * 7}."))
         log.turn()
     sent = log.sent()
-    assert log.compactions[-1].notes < 60
+    assert 20 < log.compactions[-1].notes < 40  # the others stand in the tail
     assert all(sent.count(f"fact {number} is") == 1 for number in range(60))
 
 
@@ -332,6 +333,18 @@ def test_a_task_that_alone_is_too_long_is_cut_too() -> None:
     assert characters(log.execution.history) < 20_000
 
 
+def test_what_was_left_of_a_long_task_stays_as_it_is_at_the_next_cut() -> None:
+    log = Long("T" * 30_000, history="replay_all")
+    overflow(log)
+    for _ in range(60):
+        log.turn(f"{log.turns} " + "x" * 900)
+    overflow(log)
+    assert isinstance(log.go_on(), Think)
+    first, second = log.compactions
+    assert first.opening == second.opening < 8_000
+    assert log.execution.history[0].text.count(HEADING) == 1
+
+
 def test_it_is_cut_before_it_overflows_a_window_that_is_known() -> None:
     log = Long(history="replay_all", windows={"small-a": 4_000}, tiers=SMALL)
     for _ in range(60):
@@ -362,6 +375,12 @@ def test_results_that_wait_are_cut_where_the_window_has_no_room_for_them() -> No
     log.request()
     assert "BEGIN" in log.execution.history[-1].answers[0].text
     assert log.execution.turn.longest == 0  # and the results of the next turn are whole again
+
+
+def test_a_message_without_long_results_stays_the_same_object() -> None:
+    short = Message("user", "go", answers=(ToolAnswer("c1", "look", "x" * 50),))
+    assert trimmed(short, 50) is short
+    assert len(trimmed(short, 10).answers[0].text) > 10
 
 
 # --- properties -------------------------------------------------------------------------------------------------
