@@ -24,12 +24,11 @@ def script(request: CapturedRequest) -> Reply:
     return {1: _waits("one"), 2: _waits("two")}.get(request.number, finishes("All green."))
 
 
-async def _asks(bot: Whole, thread: int, number: int) -> None:
-    """🚀 on the card while the command of this turn runs."""
+async def _works(bot: Whole, thread: int, number: int) -> None:
+    """Until the command of this turn runs."""
     async with asyncio.timeout(SECONDS):
         while not (rows := await bot.executions(thread)) or await _begun(bot, rows[0]) < number:
             await asyncio.sleep(0.05)  # a store tells nobody, so it is asked
-    await bot.guild.react(bot.of_bot(thread)[0].id, "🚀")
 
 
 async def _begun(bot: Whole, execution: str) -> int:
@@ -46,12 +45,14 @@ async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_an
                 guild.channel().id, f"{guild.bot.mention} Make the tests pass in this repository."
             )
             thread = posted.id
-            await _asks(bot, thread, 1)
+            await _works(bot, thread, 1)
+            await guild.react(bot.of_bot(thread)[0].id, "🚀")
             receipt = await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
             assert "A turn of claude-sonnet-5 costs about 2 times as much" in receipt.content
             (bot.workspace(thread) / "one").touch()
             await bot.says(thread, f"⬆ Handing over from {SMALL} (tier 2) to {LARGE} (tier 3), because")
-            await _asks(bot, thread, 2)
+            await _works(bot, thread, 2)
+            await guild.post(thread, "escalate")
             await bot.says(thread, f"🚀 This is the strongest model I have, {LARGE}.")
             (bot.workspace(thread) / "two").touch()
             answer = await bot.says(thread, "All green.")
