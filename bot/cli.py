@@ -1,4 +1,4 @@
-"""`threadwright setup | run | task | doctor | replay | calibration | backup | export | import`.
+"""`threadwright setup | run | task | doctor | replay | calibration | costs | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings.
@@ -87,6 +87,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.doctor import doctor
 
         return doctor(settings, as_json=wanted.json)
+    if wanted.command == "costs":
+        from bot.commandline.costs import Order, costs
+
+        return costs(settings, Order(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
     if wanted.command == "calibration":
         from bot.commandline.calibration import calibration
 
@@ -152,7 +156,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "setup | run | task | doctor | replay | calibration | backup | export | import"
+    names = "setup | run | task | doctor | replay | calibration | costs | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] {names} …",
@@ -160,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
-    from bot.commandline.flags import add_calibration, add_keeping, add_setup
+    from bot.commandline.flags import add_calibration, add_costs, add_keeping, add_setup
 
     add_setup(commands)
     commands.add_parser(
@@ -192,6 +196,7 @@ def parser() -> argparse.ArgumentParser:
         "--request", default="", metavar="REQUEST", help="show what a model was sent, word for word; 'list' names them"
     )
     add_calibration(commands)
+    add_costs(commands)
     add_keeping(commands)
     return whole
 

@@ -46,6 +46,30 @@ def add_calibration(commands: Commands) -> None:
     )
 
 
+def add_costs(commands: Commands) -> None:
+    """The grammar of `costs`."""
+    costs = commands.add_parser(
+        "costs",
+        help="show US dollars for each solved task, beside what one cheap or one premium model alone may have cost",
+        description="What was spent is what the logs say; the comparison is an estimate, with its assumptions beside it.",
+    )
+    costs.add_argument("--days", type=_days, metavar="N", help="only tasks that began in the last N days")
+    costs.add_argument("--guild", default="", metavar="ID", help="only tasks of one server")
+    costs.add_argument("--role", default="", metavar="NAME", help="only tasks of one role")
+    costs.add_argument("--by", choices=("guild", "role", "day", "month"), default="", help="a line for each of them")
+    costs.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def _days(value: str) -> float:
+    try:
+        days = float(value)
+    except ValueError:
+        days = 0.0
+    if not 0 < days < 36_500:
+        raise argparse.ArgumentTypeError("write days, more than 0")
+    return days
+
+
 def add_keeping(commands: Commands) -> None:
     """The grammar of `backup`, `export` and `import`."""
     backup = commands.add_parser(
