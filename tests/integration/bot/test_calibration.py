@@ -1,0 +1,115 @@
+"""What people are shown follows how earlier executions came out, in the whole product over the local guild."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from agentic.calibration.fitting import LEAST_LABELS
+from agentic.core.events import Started, TurnEnded
+from agentic.core.features import FEATURES
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
+from agentic.ports import LabelRow, Look
+from agentic.stores.sqlite import SQLiteStore
+from bot.cli import perform
+from bot.guild.local import LocalGuild
+from bot.state import DATABASE
+from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+
+MODEL = "anthropic/claude-haiku-4-5"
+
+
+async def label_of(running: Whole, thread: int, number: int, wanted: str) -> LabelRow:
+    """The label of a thread's execution, once it has this source."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            rows = await running.app.store.labels(str(thread))
+            if len(rows) > number and rows[number].source == wanted:
+                return rows[number]
+            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+
+def earlier(count: int) -> list[LabelRow]:
+    """Executions of this model, of which one in four came out right."""
+    features = dict.fromkeys(FEATURES, 0.0)
+    looks = (Look(3, features, 90.0, 85, 85, "", MODEL),)
+    return [
+        LabelRow(f"old{n}", f"t{n}", "g", "", MODEL, 2, n % 4 == 0, "verifier", 1.0, 85, looks=looks)
+        for n in range(count)
+    ]
+
+
+async def test_labels_follow_people_and_after_enough_of_them_the_shown_number_is_the_calibrated_one(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """The second task of a home with labels shows by a calibrator; a 👎 turns the first one's label."""
+    home = tmp_path / "home"
+    first = [uses("shell", command="true"), finishes("First."), Reply(text="no reflection"), Reply(text="none")]
+    async with ScriptedEndpoint.start(first) as endpoint, whole(home, endpoint, guild) as running:
+        thread = await running.task("fix the failing test in parser.py")
+        assert (await label_of(running, thread, 0, "reason")).label is True
+        log = await running.log((await running.executions(thread))[0])
+        (started,) = [event for event in log if isinstance(event, Started)]
+        assert started.calibrator is None
+        assert {event.confidence.calibrator for event in log if isinstance(event, TurnEnded)} == {"none"}
+        session = await running.app.store.session(str(thread))
+        assert session is not None
+        before = session.confidence
+        assert before != 80
+        answer = await running.says(thread, "First.")
+        await guild.react(answer.id, "👎")
+        voted = await label_of(running, thread, 0, "person")
+        assert (voted.label, voted.weight, voted.down) == (False, 1.0, 1)
+        async with asyncio.timeout(SECONDS):
+            while (kept := await running.app.store.session(str(thread))) and kept.confidence == before:
+                await asyncio.sleep(0.02)
+        assert kept is not None
+        assert kept.confidence == before - 20
+        for row in earlier(2 * LEAST_LABELS):
+            await running.app.store.put_label(row)
+    second = [uses("shell", command="true"), finishes("Second.")]
+    async with ScriptedEndpoint.start(second) as endpoint, whole(home, endpoint, guild) as again:
+        await again.task("fix the failing test in lexer.py", thread)
+        log = await again.log((await again.executions(thread))[1])
+        (started,) = [event for event in log if isinstance(event, Started)]
+        assert started.calibrator is not None
+        assert started.calibrator.labels == 2 * LEAST_LABELS + 1
+        ends = [event.confidence for event in log if isinstance(event, TurnEnded)]
+        assert {end.calibrator for end in ends} == {started.calibrator.id}
+        assert all(end.shown < 55 < end.heuristic for end in ends)
+        card = await again.says(thread, "Second.")
+        assert f"confidence {ends[-1].shown}" in card.content
+
+
+def test_the_command_tells_what_the_labels_say_and_draws_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("THREADWRIGHT_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    assert perform(["calibration"]) == 1
+    assert "nothing in" in capsys.readouterr().err
+
+    async def prepare() -> None:
+        store = SQLiteStore.open(home / DATABASE)
+        for row in earlier(40):
+            await store.put_label(row)
+        await store.close()
+
+    asyncio.run(prepare())
+    picture, page = tmp_path / "diagram.png", tmp_path / "diagram.html"
+    assert perform(["calibration", "--diagram", str(picture)]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^all +40 +25% +0\.5\d\d +0\.5\d\d +0\.6\d\d +0\.18\d +0\.6\d\d$", told, re.MULTILINE)
+    assert f"{MODEL} " in told
+    assert "fitted on 40 labels" in told
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert perform(["calibration", "--diagram", str(picture)]) == 1
+    assert "name a new file" in capsys.readouterr().err
+    assert perform(["calibration", "--rebuild", "--diagram", str(page)]) == 0
+    assert "0 labels were derived again" in capsys.readouterr().out
+    assert "data:image/png;base64" in page.read_text(encoding="utf-8")
