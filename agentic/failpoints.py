@@ -49,7 +49,7 @@ POINTS: Final = {
     "lease.release.before": "The work is done; its lease is still held.",
     "lease.release.after": "The lease is given back.",
     "session.save.before": "A thread is about to become a session.",
-    "session.save.after": "It is one; what was said there is not kept yet.",
+    "session.save.after": "It is one; what was said there first is kept with it.",
     "fact.set.before": "A small fact (a mark, a progress message, a preference) is about to be written.",
     "fact.set.after": "It was written.",
     "model.request.before": "The request is durable, and about to be sent.",

@@ -50,7 +50,11 @@ class Threads:
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         """Keep the item durably, then start or nudge the thread's execution."""
-        return await self._arrivals.take(item, await self._session(item, guild, title))
+        session = self._sessions.get(item.thread)
+        if session is None:
+            return await self._begin(item, guild, title)
+        await self._accessed(session)
+        return await self._arrivals.take(item, session)
 
     def state(self, thread: str) -> ThreadState:
         """What the thread is doing now."""
@@ -173,17 +177,28 @@ class Threads:
             await asyncio.wait(tasks, timeout=ground.drain_seconds + CLOSE_SECONDS)
             reach("close.handed.over")
 
-    async def _session(self, item: InboxItem, guild: str, title: str) -> Session:
+    async def _begin(self, item: InboxItem, guild: str, title: str) -> Receipt:
+        """The thread becomes a session with what is said there first: both are kept in one transaction."""
         now = self._ground.clock.now()
-        session = self._sessions.get(item.thread)
-        if session is None:
-            row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
-            await self._ground.store.save_session(row)
-            session = self._known(row)
-        elif session.row.accessed is None or now - session.row.accessed > ACCESSED:
+        row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
+        saving = asyncio.create_task(self._ground.store.save_session(row), name=f"save session {row.thread}")
+        await asyncio.sleep(0)  # it is asked for first, and known as late as what is said is taken in, for the order
+        session = self._known(row)
+        try:
+            receipt = await self._arrivals.take(item, session)
+            await saving
+        except StoreError:
+            await asyncio.wait((saving,))
+            if session.task is None and self._sessions.get(row.thread) is session:
+                del self._sessions[row.thread]
+            raise
+        return receipt
+
+    async def _accessed(self, session: Session) -> None:
+        now = self._ground.clock.now()
+        if session.row.accessed is None or now - session.row.accessed > ACCESSED:
             with contextlib.suppress(StoreError):  # nothing that is said waits for this
-                kept = await self._ground.store.session(item.thread)
+                kept = await self._ground.store.session(session.thread)
                 confidence = kept.confidence if kept is not None else session.row.confidence
                 session.row = replace(session.row, accessed=now, confidence=confidence)
                 await self._ground.store.save_session(session.row)
-        return session

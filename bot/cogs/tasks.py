@@ -127,12 +127,14 @@ class Tasks(commands.Cog):
 
     async def _acknowledge(self, item: InboxItem, said: Said, place: Place) -> None:
         """👀 does not wait for the thread, nor the thread for 👀."""
-        acts = [self._see(item, said)]
+        acts: list[Acknowledgement] = []
         if item.channel:
             acts.append(self._open_thread(item, place))
         elif item.sort == "task":
             acts.append(name_once(self.bot, item.thread, item.text))
-        await asyncio.gather(*acts)
+        beside = asyncio.gather(*acts)
+        await self._see(item, said)  # in this very step: it is on the wire before what was said has work begin
+        await beside
 
     async def _see(self, item: InboxItem, said: Said) -> None:
         if item.sort in ("task", "queue", "side"):

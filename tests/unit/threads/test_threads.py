@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from agentic.core.events import Finished, InputReceived, Started, ToolStarted
 from agentic.errors import SandboxLost, SandboxUnavailable
 from agentic.models.scripted import Asked, ScriptedModel, answer
 from agentic.ports import Answer
+from agentic.stores.sqlite import SQLiteStore
 from tests.unit.threads.house import Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -34,6 +36,17 @@ async def test_a_task_runs_to_its_end_and_the_thread_is_idle_again() -> None:
         assert await home.reasons() == ["done"], await home.texts()
         assert await home.store.pending("100") == []
         assert home.bench.settled >= 1
+
+
+async def test_what_is_said_first_in_a_thread_makes_it_a_session_in_the_same_commit(tmp_path: Path) -> None:
+    store = SQLiteStore.open(tmp_path / "state.db")
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        before = store.counters.commits
+        await home.say("fix it")
+        assert store.counters.commits == before + 1
+        assert await store.session("100") is not None
+        await home.threads.idle("100")
+    await store.close()
 
 
 async def test_a_thread_that_was_never_spoken_in_is_unknown() -> None:
