@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
 from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
+from agentic.core.summarising import HEADING
 from agentic.errors import (
     ModelBadRequest,
     ModelContentFiltered,
@@ -26,6 +28,7 @@ from agentic.errors import (
     ModelUnavailable,
 )
 from agentic.ports import Answer, Prompt
+from agentic.prompts import summary
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now
 
@@ -62,6 +65,9 @@ class Minds:
         self._dice = town.dice("models")
         self._odd: set[str] = set()
         """Places in transcripts at which it was asked before; nobody is odd twice at the same."""
+        self._turns: Counter[str] = Counter()
+        self._given: Counter[str] = Counter()
+        """Turns of each plan, and the newest of its tokens: no step is planned twice, however short what it reads became."""
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """What is reserved for a request."""
@@ -105,9 +111,15 @@ class Minds:
                 raise kind(fault, model=model)
 
     def _step(self, prompt: Prompt, on_text: Callable[[str], None] | None) -> Answer:
+        if not prompt.messages or summary.TEXT in prompt.tail:
+            return _answer(Random(prompt.tail), (f"It goes well. {WORDS}",), ())
         plan = plan_of(prompt.messages[0].text)
         turn = sum(message.role == "assistant" for message in prompt.messages)
         given = sum(len(message.answers) for message in prompt.messages)
+        if any(HEADING in message.text for message in prompt.messages):  # it reads less than there was
+            turn, given = max(turn, self._turns[plan]), max(given, self._given[plan] + 1)
+        self._turns[plan] = turn + 1
+        self._given[plan] = max(given, self._given[plan])
         seed = f"{self.town.seed}/{self.town.number}/{plan}"
         place = f"{seed}/{len(prompt.messages)}/{given}"
         dice = Random(place)
