@@ -2,7 +2,7 @@
 
 It stands around what learns: after an execution was judged, and after each vote on it, its label is derived again from its
 log.  Only numbers and names of roles and models go into a calibrator, no text of anyone, so the labels of all servers
-train one: a single server would wait long for its first fifty (docs/decisions/0020).
+train one: a single server would wait long for its first fifty (docs/decisions/0021).
 """
 
 from __future__ import annotations
