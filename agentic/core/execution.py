@@ -38,9 +38,8 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
     Triaged,
-    Whose,
 )
-from agentic.core.judging import Climb, Consulted, Repeats
+from agentic.core.judging import Climb, Consulted, DayRaise, Repeats
 
 _NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
 _NO_DEEDS = Deeds()
@@ -124,16 +123,6 @@ class Spent:
     usd: float = 0.0
     waiting: float = 0.0
     minutes_passed: bool = False
-
-
-@dataclass(frozen=True)
-class DayRaise:
-    """What people added to a cap that executions share, for a day; it counts once for its ``question``."""
-
-    question: str
-    whose: Whose
-    day: str
-    usd: float
 
 
 @dataclass(frozen=True)

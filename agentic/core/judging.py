@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentic.core.events import Purpose
+from agentic.core.events import Purpose, Whose
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,16 @@ class Climb:
     """Escalations so far, in the whole execution."""
     came_down: bool = False
     """It went back to a lower tier, which it does once."""
+
+
+@dataclass(frozen=True)
+class DayRaise:
+    """What people added to a cap that executions share, for a day; it counts once for its ``question``."""
+
+    question: str
+    whose: Whose
+    day: str
+    usd: float
 
 
 @dataclass(frozen=True)

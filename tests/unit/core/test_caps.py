@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,10 +11,8 @@ from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think,
 from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
-    BudgetRefused,
     CancelRequested,
     DeadlinePassed,
-    Event,
     InputReceived,
     ModelAnswered,
     ModelFailed,
@@ -23,71 +21,15 @@ from agentic.core.events import (
     PolicyChanged,
     ToolFinished,
     Usage,
-    Whose,
     WorkspaceFound,
 )
 from agentic.core.evolving import MINUTES
 from agentic.core.failing import standing_timers
 from agentic.core.visible import visible
 from tests.unit.core.building import BOSS, GUEST, YOU, Log
+from tests.unit.core.capped import answered, asked_of, at_day, at_money, at_time, at_tokens, raised, receipt
 
 OTHER = Person(id="6", name="other")
-
-
-def at_money(usd: float = 0.02, **policy: object) -> Log:
-    """Its dollars are used up, with a call still to be made."""
-    log = Log(**{"max_usd": 0.01, **policy})
-    log.answer("I look.", ("look", {}), usd=usd)
-    log.settle()
-    return log
-
-
-def at_tokens() -> Log:
-    log = Log(max_tokens=1_000)
-    log.answer(("look", {}), tokens=1_200)
-    log.settle()
-    return log
-
-
-def at_time() -> Log:
-    log = Log(max_minutes=30)
-    log.answer(("look", {}))
-    log.use()
-    log.add(DeadlinePassed(ref=MINUTES))
-    log.settle()
-    return log
-
-
-def at_day(whose: Whose = "guild", spent: float = 19.9) -> Log:
-    log = Log()
-    log.add(BudgetRefused(whose=whose, day="2026-01-01", cap_usd=20.0, spent_usd=spent, needed_usd=0.4))
-    log.settle()
-    return log
-
-
-def asked_of(log: Log) -> Asked:
-    assert log.execution.question is not None
-    return log.execution.question
-
-
-def answered(log: Log, words: str, by: Person = BOSS, *, click: bool = False) -> list[Event]:
-    """What an answer leads to, up to the next effect, question or end."""
-    before = len(log.envelopes)
-    log.say("answer", words, asked_of(log).question if click else "", by=by)
-    log.settle()
-    return [envelope.event for envelope in log.envelopes[before:]]
-
-
-def raised(events: list[Event]) -> PolicyChanged:
-    (found,) = [event for event in events if isinstance(event, PolicyChanged)]
-    return found
-
-
-def receipt(log: Log, words: str, by: Person, *, click: bool = True) -> str:
-    before = log.execution
-    log.say("answer", words, asked_of(log).question if click else "", by=by)
-    (item,) = visible(before, log.envelopes[-1])
-    return item.text
 
 
 def test_money_that_is_used_up_is_asked_about_and_nothing_begins_before_the_answer() -> None:
@@ -285,52 +227,6 @@ def test_the_workspace_is_saved_before_it_is_asked() -> None:
     assert due.moment == "question"
     log.settle()
     assert asked_of(log).what == "usd"
-
-
-@pytest.mark.parametrize("whose", ["person", "guild", "bot"])
-def test_a_budget_of_the_day_is_raised_by_an_operator_for_everybody_whom_it_caps(whose: Whose) -> None:
-    log = at_day(whose)
-    asked = asked_of(log)
-    assert (asked.what, asked.who_may, asked.expires) == ("day", "operator", datetime(2026, 1, 2, tzinfo=UTC))
-    assert "of today's budget of $20 for " in asked.text
-    assert "only $0.10 is left" in asked.text
-    assert [option.label for option in asked.options] == ["$10 more for today", "$20 more for today", "Stop here"]
-    assert receipt(log, "1", YOU).startswith("Only an operator can raise a budget of the day.")
-    change = raised(answered(log, "$4"))
-    assert (change.add_day_usd, change.whose, change.day, change.by) == (4.0, whose, "2026-01-01", BOSS.id)
-    (day,) = log.execution.caps.days
-    assert (day.question, day.whose, day.day, day.usd) == (asked.question, whose, "2026-01-01", 4.0)
-    assert isinstance(decide(log.execution), Think)
-
-
-def test_the_offers_of_a_day_have_room_for_the_next_step() -> None:
-    log = Log()
-    log.add(BudgetRefused(whose="bot", day="2026-01-01", cap_usd=0.02, spent_usd=0.02, needed_usd=0.3))
-    log.settle()
-    assert "is used up" in asked_of(log).text
-    assert [option.label for option in asked_of(log).options][:2] == ["$0.30 more for today", "$0.60 more for today"]
-
-
-def test_when_the_day_is_over_it_goes_on_by_itself() -> None:
-    log = at_day()
-    asked = asked_of(log)
-    action = decide(log.execution)
-    assert isinstance(action, Wait)
-    assert [(timer.ref, timer.at) for timer in action.timers] == [(asked.question, asked.expires)]
-    log.add(DeadlinePassed(ref=asked.question))
-    assert "A new day has begun" in receipt(log, "1", BOSS)
-    log.settle()
-    assert log.execution.refused is None
-    assert log.execution.caps.days == ()
-    assert isinstance(decide(log.execution), Think)
-
-
-def test_a_day_that_is_not_raised_ends_in_plain_words() -> None:
-    log = at_day("person", 20.0)
-    answered(log, "stop")
-    ended = decide(log.execution)
-    assert isinstance(ended, Finish)
-    assert ended.finished.answer.startswith("I stopped: today's budget of $20 for you is used up.")
 
 
 def test_a_stop_ends_it_while_it_asks_for_more() -> None:
