@@ -31,7 +31,7 @@ def with_result(execution: Execution, event: ToolFinished) -> Repeats:
     step = step_of(call.block.tool, _arguments(call), event)
     moves = _moves_on(repeats, step, event)
     repeats = _with_tests(_with_files(changed(repeats, acted=True), event), event)
-    if event.outcome == "ok":
+    if repeats.checks and event.outcome == "ok":
         repeats = changed(repeats, checks=tuple(check for check in repeats.checks if check.call != step.call))
     if moves:
         return changed(_anew(repeats), moved=repeats.moved | {step.call})
@@ -133,8 +133,8 @@ def _call(execution: Execution, event: ToolFinished) -> Call | None:
     """The call, unless it concerns only the agent's own mind."""
     call = next((known for known in execution.turn.calls if known.id == event.call), None)
     tools = execution.started.tools if execution.started else ()
-    own = {tool.name for tool in tools if tool.cognitive}
-    return call if call is not None and call.block.tool not in own else None
+    name = call.block.tool if call is not None else ""
+    return call if not any(tool.cognitive and tool.name == name for tool in tools) else None
 
 
 def _arguments(call: Call) -> dict[str, object]:
@@ -182,22 +182,23 @@ def _silent(repeats: Repeats, step: Step) -> Repeats:
 def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
     number = _number(repeats, step)
     news = number > repeats.count
-    if news:
-        known = (*repeats.results, Result(number, step.text, step.coarse))[-_RESULTS:]
-        repeats = changed(repeats, results=known, count=number, news=True)
-    repeats = changed(repeats, steps=(*repeats.steps, (step.call, number))[-_STEPS:], stepped=True)
+    known = (Result(number, step.text, step.coarse),) if news else ()
+    repeats = changed(
+        repeats,
+        results=(*repeats.results, *known)[-_RESULTS:],
+        count=max(number, repeats.count),
+        news=repeats.news or news,
+        steps=(*repeats.steps, (step.call, number))[-_STEPS:],
+        stepped=True,
+    )
     return repeats if event.outcome == "ok" else _with_check(repeats, step, number, event.error)
 
 
 def _number(repeats: Repeats, step: Step) -> int:
     """Which result it is: that of an earlier one that is the same, else the next number."""
     alike = [known for known in repeats.results if known.coarse == step.coarse]
-    if alike:
-        said = exact(step.text)
-        for known in alike:
-            if exact(known.text) == said:
-                return known.number
-    return repeats.count + 1
+    said = exact(step.text) if alike else ""
+    return next((known.number for known in alike if exact(known.text) == said), repeats.count + 1)
 
 
 def _with_check(repeats: Repeats, step: Step, number: int, error: str) -> Repeats:

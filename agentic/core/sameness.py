@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agentic.core.events import ToolFinished
 from agentic.core.identity import digest
 
-_CLIP = 500
+_CLIP = 300
 """Characters of the beginning and of the end of a result that are compared."""
 _PROSE = frozenset(("reasoning", "expectation", "alternatives", "timeout", "wait"))
 """Arguments that do not change what a call does."""
@@ -79,7 +79,7 @@ def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> 
     command = str(arguments.get("command") or arguments.get("code") or "")
     if event.outcome != "ok":
         return _failed(call, tool, command, event)
-    text = clipped(_VERDICT.sub("", event.preview, count=1))
+    text = clipped(_body(event.preview))
     if _polls(tool, arguments, command, text):
         return Step(call, "", "", waits=True)
     if _is_silent(text):
@@ -106,18 +106,24 @@ def clipped(text: str) -> str:
 
 
 def _call(tool: str, arguments: Mapping[str, object]) -> str:
-    kept = {name: value for name, value in arguments.items() if name not in _PROSE}
-    return digest(tool, " ".join(json.dumps(kept, sort_keys=True).split()), length=16)
+    kept = [(name, value) for name, value in sorted(arguments.items()) if name not in _PROSE]
+    return digest(tool, " ".join(json.dumps(kept).split()), length=16)
 
 
 def _failed(call: str, tool: str, command: str, event: ToolFinished) -> Step:
     """A failure says its normalised error, and how many tests passed; a search that found nothing says just that."""
-    if _is_silent(_VERDICT.sub("", event.preview, count=1)) and _SEARCHING.match(command):
+    if _is_silent(_body(event.preview)) and _SEARCHING.match(command):
         return Step(call, NOTHING, NOTHING)
     said = _NUMBER.sub("", event.error or clipped(event.preview))
     text = f"{tool} {event.outcome} {event.tests_passed} {event.tests_failed} {said}"
     patient = bool(_WAITING.search(command) or _TROUBLE.search(event.preview))
     return Step(call, text, text, trouble=patient)
+
+
+def _body(preview: str) -> str:
+    """What a result says after how it ended."""
+    verdict = _VERDICT.match(preview)
+    return preview[verdict.end() :] if verdict else preview
 
 
 def _polls(tool: str, arguments: Mapping[str, object], command: str, text: str) -> bool:
