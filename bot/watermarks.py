@@ -36,7 +36,7 @@ class Watermarks:
         self._closed: set[str] = set()
         self._unwritten: set[str] = set()
         self._coming: dict[str, set[int]] = {}
-        """What is being taken in now, where messages need not wait for each other."""
+        """What is being taken in or acknowledged now."""
         self._ready: dict[str, int] = {}
         """The newest that was taken in meanwhile."""
         self._known: OrderedDict[int, None] = OrderedDict()
@@ -66,9 +66,16 @@ class Watermarks:
         self._remember(message)
         self._reach(channel, message)
 
+    def taken(self, message: int) -> None:
+        """It was kept, told or passed over; its mark moves when whoever takes it in has acknowledged it."""
+        self._remember(message)
+
     @contextmanager
     def taking(self, channel: str, message: int) -> Generator[None]:
-        """Take it in beside others of its channel; the mark stays before whatever is not taken in yet."""
+        """Take it in beside others of its channel, and acknowledge it; the mark stays before whatever is not through yet.
+
+        So a process that dies before 👀 reads the message again at its next start, knows it, and adds 👀.
+        """
         coming = self._coming.setdefault(channel, set())
         coming.add(message)
         try:
@@ -142,6 +149,9 @@ class Watermarks:
             self._reach(channel, reached)
 
     def _move(self, channel: str, message: int) -> None:
+        if coming := self._coming.get(channel):
+            self._ready[channel] = max(message, self._ready.get(channel, 0))
+            message = min(message, min(coming) - 1)
         if message > self._marks.get(channel, 0):
             self._marks[channel] = message
             self._unwritten.add(channel)

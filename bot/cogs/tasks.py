@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,15 +61,18 @@ class Tasks(commands.Cog):
                 return
             with self.bot.watermarks.taking(channel, message.id):
                 acknowledgement = await self._take(message)
-            await _done(acknowledgement)
+                self.bot.watermarks.taken(message.id)
+                await _done(acknowledgement)
             return
-        async with self.bot.lanes.lane(channel):
-            await self.bot.catching.close(channel)
-            if self.bot.watermarks.known(message.id):
-                return
-            acknowledgement = await self._take(message)
-            self.bot.watermarks.taken_care_of(channel, message.id)
-        await _done(acknowledgement)
+        with ExitStack() as held:
+            async with self.bot.lanes.lane(channel):
+                await self.bot.catching.close(channel)
+                if self.bot.watermarks.known(message.id):
+                    return
+                held.enter_context(self.bot.watermarks.taking(channel, message.id))
+                acknowledgement = await self._take(message)
+                self.bot.watermarks.taken(message.id)
+            await _done(acknowledgement)
 
     def _stands_alone(self, message: discord.Message) -> bool:
         """Outside of threads each task gets one of its own: five hundred in one channel need not wait for each other."""
@@ -85,10 +89,22 @@ class Tasks(commands.Cog):
         if self._is_command(message.content):
             await self.bot.on_message(message)
         elif (acknowledgement := await self._take(message)) is not None:
-            task = asyncio.create_task(acknowledgement, name=f"acknowledge {message.id}")
-            self._beside.add(task)
-            task.add_done_callback(self._beside.discard)
+            self._acknowledge_beside(message, acknowledgement)
         self.bot.watermarks.taken_care_of(str(message.channel.id), message.id)
+
+    def _acknowledge_beside(self, message: discord.Message, acknowledgement: Acknowledgement) -> None:
+        """What follows in the channel does not wait for it; how far the channel was read does."""
+        held = ExitStack()
+        held.enter_context(self.bot.watermarks.taking(str(message.channel.id), message.id))
+        task = asyncio.create_task(acknowledgement, name=f"acknowledge {message.id}")
+        self._beside.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._beside.discard(task)
+            if not task.cancelled():
+                held.close()
+
+        task.add_done_callback(done)
 
     async def _take(self, message: discord.Message) -> Acknowledgement | None:
         """Keep what is meant for the agent; returns how to acknowledge it."""

@@ -54,6 +54,21 @@ async def test_messages_taken_in_beside_each_other_move_the_mark_only_over_what_
     assert await marks.of("5") == 4
 
 
+async def test_what_is_not_acknowledged_yet_is_known_and_holds_the_mark_whatever_is_read_beyond_it() -> None:
+    marks = Watermarks(MemoryStore())
+    marks.taken_care_of("5", 1)
+    with marks.taking("5", 2):
+        marks.taken(2)
+        assert marks.known(2)
+        marks.taken_care_of("5", 3)
+        assert await marks.of("5") == 1
+        marks.opened()
+        marks.taken_care_of("5", 6)
+        marks.closed("5", 4)
+        assert await marks.of("5") == 1
+    assert await marks.of("5") == 6
+
+
 async def test_a_message_whose_taking_in_broke_is_not_known() -> None:
     marks = Watermarks(MemoryStore())
     marks.taken_care_of("5", 1)
