@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from agentic.core.actions import Checkpoint, Consult, Inspect, Think
+from agentic.core.actions import Consult, Think
 from agentic.core.conversation import Prompt
 from agentic.core.events import (
     Asked,
@@ -27,16 +27,12 @@ from agentic.core.events import (
     Segments,
     ToolFinished,
     ToolStarted,
-    WorkspaceFound,
 )
 from agentic.core.execution import Call, Execution
-from agentic.core.owning import base
 from agentic.errors import AgenticError, ModelError, SandboxUnavailable
-from agentic.ports import Answer, Found, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
+from agentic.ports import Answer, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
 
 Blob = tuple[BlobRef, bytes]
-FOUND = 200
-"""So many files are named."""
 INTERRUPTED = "It was ended in the middle, because the bot was restarted. What it had done by then is done."
 
 
@@ -135,29 +131,10 @@ def saved(execution: Execution, moment: Moment, came_to: Saved) -> CheckpointSav
     )
 
 
-async def surveyed(
-    action: Checkpoint | Inspect, toolbox: Toolbox, execution: Execution, seconds: float
-) -> Callable[[Execution], CheckpointSaved | WorkspaceFound]:
-    """What the workspace is saved as, or is found to be."""
-    if isinstance(action, Checkpoint):
-        return await checkpointed(toolbox, action.moment, seconds)
-    return await inspected(toolbox, execution, seconds)
-
-
 async def checkpointed(toolbox: Toolbox, moment: Moment, seconds: float) -> Callable[[Execution], CheckpointSaved]:
     """The same as the log keeps it."""
     came_to = await checkpoint(toolbox, moment, seconds)
     return lambda execution: saved(execution, *came_to)
-
-
-async def inspected(toolbox: Toolbox, execution: Execution, seconds: float) -> Callable[[object], WorkspaceFound]:
-    """What an earlier owner left in the workspace without a result that says so."""
-    try:
-        async with asyncio.timeout(seconds):
-            found = await toolbox.inspect(base(execution), execution.unsaved)
-    except TimeoutError:
-        found = Found(problem=f"looking at the workspace took longer than {seconds:g} s")
-    return lambda _: WorkspaceFound(changes=found.changes[:FOUND], problem=found.problem)
 
 
 def gated(call: Call, prepared: Prepared, state: str) -> Gated:
@@ -171,7 +148,7 @@ def gated(call: Call, prepared: Prepared, state: str) -> Gated:
     )
 
 
-def intent(call: Call, prepared: Prepared, batch: str) -> ToolStarted:
+def intent(call: Call, prepared: Prepared, batch: str, diary: str) -> ToolStarted:
     """The intent of a call; what is begun again keeps the approval it began under."""
     return ToolStarted(
         call=call.id,
@@ -184,6 +161,7 @@ def intent(call: Call, prepared: Prepared, batch: str) -> ToolStarted:
         key=prepared.key,
         approval=call.approval or (call.intent.approval if call.intent is not None else ""),
         expectation=prepared.expectation,
+        diary=diary if prepared.effect == "unkeyed" else "",
     )
 
 

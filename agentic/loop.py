@@ -52,7 +52,7 @@ from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Ref
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.recording import Recorder
 from agentic.segments import SegmentKeeper, prompt_for
-from agentic.surveying import Survey
+from agentic.surveying import Survey, surveyed
 
 PERCEIVE_SECONDS = 5.0
 LEAVE_SECONDS = 3.0
@@ -137,7 +137,7 @@ class _Running:
             case UseTools(calls):
                 await self._use_tools(calls)
             case Checkpoint() | Inspect():
-                self._survey.begin(partial(effects.surveyed, action, self._toolbox, self._execution, SURVEY_SECONDS))
+                self._survey.begin(partial(surveyed, action, self._toolbox, self._execution, SURVEY_SECONDS))
                 await self._wait(action.timers)
             case Cancel():
                 await self._cancel(action)
@@ -227,7 +227,7 @@ class _Running:
             if prepared.gate and not covers(call, prepared.args_sha, state):
                 self._recorder.note(effects.gated(call, prepared, state))
             else:
-                self._recorder.note(effects.intent(call, prepared, batch))
+                self._recorder.note(effects.intent(call, prepared, batch, self._toolbox.diary))
                 begun.append((call, prepared))
         await self._recorder.commit()
         for call, prepared in begun:

@@ -30,6 +30,7 @@ from agentic.core.events import (
     StopReason,
     StrongerWanted,
     TodoChanged,
+    ToolStarted,
     Usage,
 )
 from agentic.store_ports import *
@@ -206,12 +207,22 @@ class Found:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class NotBegun:
+    """A call that was meant to begin, and that its sandbox never heard of and never will."""
+
+
 class Toolbox(Protocol):
     """The tools of one agent, bound to its world."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools, in a stable order."""
+        ...
+
+    @property
+    def diary(self) -> str:
+        """Where the sandbox writes down what becomes of an unkeyed call that begins now; '' for nowhere."""
         ...
 
     def prepare(
@@ -240,6 +251,13 @@ class Toolbox(Protocol):
 
     async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
         """What in the workspace is neither as in this checkpoint nor as these later changes left it; never raises."""
+        ...
+
+    async def recall(self, intent: ToolStarted) -> Observation | NotBegun | None:
+        """What became of an unkeyed call whose owner died, as its sandbox wrote it down; None where nobody knows.
+
+        Never raises ``AgenticError``; answers within seconds.
+        """
         ...
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:

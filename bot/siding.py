@@ -59,6 +59,14 @@ class NoTools:
         """Never asked for, since nothing is prepared."""
         return Observation("refused", f"There is no tool {tool!r}.")
 
+    @property
+    def diary(self) -> str:
+        """Nothing is written down."""
+        return ""
+
+    async def recall(self, intent: ToolStarted) -> None:
+        """Nothing was begun."""
+
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """Nothing is touched."""
         return ""

@@ -7,7 +7,7 @@ them it is left alone until a person says something.
 
 from __future__ import annotations
 
-from agentic.core.counting import may_change
+from agentic.core.counting import change_call, may_change
 from agentic.core.events import (
     Envelope,
     FileChange,
@@ -18,7 +18,7 @@ from agentic.core.events import (
     ToolStarted,
     WorkspaceFound,
 )
-from agentic.core.execution import Execution
+from agentic.core.execution import Call, Execution
 from agentic.core.frozen import changed
 from agentic.core.telling import NOTE
 
@@ -83,8 +83,16 @@ def quarantined(execution: Execution, event: Quarantined, envelope: Envelope) ->
     return changed(execution, quarantined=event)
 
 
+def cut_off(execution: Execution) -> tuple[Call, ...]:
+    """Calls that an earlier owner began, and of which its sandbox wrote down more than the log knows."""
+    old = (call for call in execution.open_calls if not call.asked and call.fence != execution.fence)
+    return tuple(call for call in old if call.intent and call.intent.effect == "unkeyed" and call.intent.diary)
+
+
 def workspace_found(execution: Execution, event: WorkspaceFound, envelope: Envelope) -> Execution:
-    """What was changed without a result that says so counts as changed from now on."""
+    """What was changed without a result that says so counts as changed from now on; what never began is open again."""
+    for call in event.never_begun:
+        execution = change_call(execution, call, intent=None, fence=0)
     deeds, turn = execution.deeds, execution.turn
     execution = changed(
         execution,

@@ -74,6 +74,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Call, Execution
+from agentic.core.owning import cut_off
 
 _Kind = Literal["decision", "result", "turn", "other"]
 """As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
@@ -240,7 +241,8 @@ class _Walk:
     def _is_result(self, event: Event) -> bool:
         """Whether an effect in flight gave it, or a look before a request."""
         if isinstance(event, ToolFinished):
-            return any(call.id == event.call for call in self._execution.calls_in_flight)
+            recalled = cut_off(self._execution) if self._inspects else ()
+            return any(call.id == event.call for call in (*self._execution.calls_in_flight, *recalled))
         if isinstance(event, ModelFailed):
             request = self._execution.request_in_flight
             return event.failure != "lost" and request is not None and request.id == event.request

@@ -122,6 +122,8 @@ class ToolStarted(Frozen):
     approval: str = ""
     expectation: str = ""
     deadline: datetime | None = None
+    diary: str = ""
+    """Where its sandbox writes down that it began and what it came to; '' for nowhere."""
 
 
 class ToolFinished(Frozen):
@@ -232,11 +234,15 @@ class CheckpointSaved(Frozen):
 
 
 class WorkspaceFound(Frozen):
-    """What a new owner found in the workspace that no result of a call speaks of; ``problem``: why it could not look."""
+    """What a new owner found in the workspace that no result of a call speaks of; ``problem``: why it could not look.
+
+    ``never_begun``: calls that have an intent and that the sandbox never heard of; they can begin.
+    """
 
     kind: Literal["workspace_found"] = "workspace_found"
     changes: tuple[FileChange, ...] = ()
     problem: str = ""
+    never_begun: tuple[str, ...] = ()
 
 
 class WorkspaceRestored(Frozen):

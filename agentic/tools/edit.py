@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from agentic.ports import Observation
+from agentic.ports import NotBegun, Observation
 from agentic.tools.edits import Misfit, Replacement, replace_all
 from agentic.tools.files import Missing, may_change, open_text, tell_diff, tell_missing
 from agentic.tools.observing import failed
 from agentic.tools.paths import FilePath
-from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
-from agentic.world import FileText
+from agentic.tools.tool import AgentWorld, Arguments, Call, Recall, Recalled, Tool
+from agentic.world import FileText, changes_of
 
 _OLD = "The exact text to replace, with its blanks; it must stand there once."
 _EVERY = "Replace each place where it stands."
@@ -46,15 +46,28 @@ class MultiEditArguments(Arguments):
 
 async def _run_one(arguments: EditArguments, call: Call) -> Observation:
     replacement = Replacement(arguments.old, arguments.new, arguments.replace_all)
-    return await _edit(arguments.path, (replacement,), await call.world())
+    return await _edit(arguments.path, (replacement,), await call.world(), call.id)
 
 
 async def _run_many(arguments: MultiEditArguments, call: Call) -> Observation:
     replacements = tuple(Replacement(edit.old, edit.new, edit.replace_all) for edit in arguments.edits)
-    return await _edit(arguments.path, replacements, await call.world())
+    return await _edit(arguments.path, replacements, await call.world(), call.id)
 
 
-async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorld) -> Observation:
+async def _recall(_: Arguments, call: Call, recall: Recall) -> Recalled:
+    """Nothing but the writing at its end has an effect; what was not read again since cannot be shown."""
+    remembered = await recall(call.id)
+    if remembered.never_began:
+        return NotBegun()
+    if remembered.reply is None:
+        return None
+    if remembered.fault:
+        return failed(remembered.fault)
+    (change,) = changes_of(remembered.reply).files
+    return Observation("ok", f"{change.kind} {change.path}", changes=(change,))
+
+
+async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorld, key: str) -> Observation:
     file = await open_text(path, world)
     if isinstance(file, Observation):
         return file
@@ -65,15 +78,17 @@ async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorl
         return refusal
     if file.lossy:
         return failed(f"{file.path} is not all UTF-8, so an edit would damage it. Change it with shell (sed, python).")
-    return await _put(file, replacements, world)
+    return await _put(file, replacements, world, key)
 
 
-async def _put(file: FileText, replacements: Sequence[Replacement], world: AgentWorld) -> Observation:
+async def _put(file: FileText, replacements: Sequence[Replacement], world: AgentWorld, key: str) -> Observation:
     edited = replace_all(file.text, replacements)
     if isinstance(edited, Misfit):
         which = f"edit {edited.number} of {len(replacements)}: " if len(replacements) > 1 else ""
         return failed(f"Nothing was written to {file.path}: {which}{edited.reason}")
-    change = await world.real.write(file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent)
+    change = await world.real.write(
+        file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent, key=key
+    )
     world.model.note_write(change.path, change.sha_after, edited)
     return Observation("ok", f"{change.kind} {change.path}\n{tell_diff(file.text, edited)}", changes=(change,))
 
@@ -85,6 +100,7 @@ EDIT_TOOL = Tool(
     act=_run_one,
     effect="unkeyed",
     permission="write",
+    recalls=_recall,
 )
 
 MULTI_EDIT_TOOL = Tool(
@@ -97,4 +113,5 @@ MULTI_EDIT_TOOL = Tool(
     act=_run_many,
     effect="unkeyed",
     permission="write",
+    recalls=_recall,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agentic.ports import Observation
+from agentic.ports import NotBegun, Observation
 from agentic.tools.cleaning import StreamCleaner, clean, clean_bytes
 from agentic.tools.gates import gate_code
 from agentic.tools.limits import SHELL, show
-from agentic.tools.observing import how_to_see, tell_changes
+from agentic.tools.observing import failed, how_to_see, tell_changes
 from agentic.tools.same_error import normal_error
-from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
-from agentic.world import PythonResult
+from agentic.tools.tool import AgentWorld, Arguments, Call, Recall, Recalled, Tool
+from agentic.world import PythonResult, python_result
 
 MOST_SECONDS = 600
 SLACK_SECONDS = 15.0
@@ -41,8 +41,20 @@ async def _run(arguments: PythonArguments, call: Call) -> Observation:
         on_output=lambda piece: call.on_output(stream.clean(piece)),
         by=world.model.agent,
         cap=OUTPUT_BYTES,
+        key=call.id,
     )
     return _observe(result, world)
+
+
+async def _recall(arguments: PythonArguments, call: Call, recall: Recall) -> Recalled:
+    remembered = await recall(call.id)
+    if remembered.never_began:
+        return NotBegun()
+    if remembered.reply is None:
+        return None
+    return (
+        failed(remembered.fault) if remembered.fault else _observe(python_result(remembered.reply), await call.world())
+    )
 
 
 def _observe(result: PythonResult, world: AgentWorld) -> Observation:
@@ -90,5 +102,6 @@ PYTHON_TOOL = Tool(
     effect="unkeyed",
     permission="execute",
     seconds=_seconds,
+    recalls=_recall,
     gates=lambda arguments, created: gate_code(arguments.code, created),
 )

@@ -8,21 +8,23 @@ from dataclasses import dataclass
 from pydantic import Field, model_validator
 
 from agentic.core.events import Attempt, FileChange
-from agentic.ports import Observation
+from agentic.ports import NotBegun, Observation
 from agentic.tools.cleaning import StreamCleaner, clean_bytes
 from agentic.tools.expecting import Comparison, compare
 from agentic.tools.gates import gate, look
 from agentic.tools.limits import SHELL, show
-from agentic.tools.observing import how_to_see, tell_changes
+from agentic.tools.observing import failed, how_to_see, tell_changes
 from agentic.tools.paths import FolderPath
 from agentic.tools.same_error import normal_error
 from agentic.tools.testruns import TestCount, count_tests
-from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
-from agentic.world import ExecResult
+from agentic.tools.tool import AgentWorld, Arguments, Call, Recall, Recalled, Tool
+from agentic.world import ExecResult, exec_result
 
 MOST_SECONDS = 600
 SLACK_SECONDS = 15.0
 OUTPUT_BYTES = 64 * 1024
+FALLBACK = ".fallback"
+"""What the key of a fallback ends in."""
 
 
 class Alternative(Arguments):
@@ -90,15 +92,34 @@ class _Ran:
 async def _run(arguments: ShellArguments, call: Call) -> Observation:
     world = await call.world()
     if arguments.background:
-        return await _start(arguments, world)
-    first = await _execute(arguments.command, arguments, call, world)
+        return await _start(arguments, world, call.id)
+    first = await _execute(arguments.command, arguments, call, world, call.id)
     if first.result.ok or not arguments.fallback:
         return _observe((first,), arguments, world)
-    second = await _execute(arguments.fallback, arguments, call, world)
+    second = await _execute(arguments.fallback, arguments, call, world, f"{call.id}{FALLBACK}")
     return _observe((first, second), arguments, world)
 
 
-async def _execute(command: str, arguments: ShellArguments, call: Call, world: AgentWorld) -> _Ran:
+async def _recall(arguments: ShellArguments, call: Call, recall: Recall) -> Recalled:
+    """What ended has its result; a fallback that did not end leaves the whole unknown."""
+    first = await recall(call.id)
+    if first.never_began:
+        return NotBegun()
+    if first.reply is None or (arguments.background and not first.fault):
+        return None
+    world = await call.world()
+    if first.fault:
+        return failed(first.fault)
+    ran = _ran(arguments.command, exec_result(first.reply, call.id))
+    if ran.result.ok or not arguments.fallback:
+        return _observe((ran,), arguments, world)
+    second = await recall(f"{call.id}{FALLBACK}")
+    if second.reply is None or second.fault:
+        return None
+    return _observe((ran, _ran(arguments.fallback, exec_result(second.reply, call.id))), arguments, world)
+
+
+async def _execute(command: str, arguments: ShellArguments, call: Call, world: AgentWorld, key: str) -> _Ran:
     stream = StreamCleaner()
     result = await world.real.exec(
         in_bash(command),
@@ -107,7 +128,12 @@ async def _execute(command: str, arguments: ShellArguments, call: Call, world: A
         on_output=lambda piece: call.on_output(stream.clean(piece)),
         by=world.model.agent,
         cap=OUTPUT_BYTES,
+        key=key,
     )
+    return _ran(command, result)
+
+
+def _ran(command: str, result: ExecResult) -> _Ran:
     output = clean_bytes(result.output)
     return _Ran(command, result, output, count_tests(output))
 
@@ -117,8 +143,8 @@ def in_bash(command: str) -> str:
     return f'exec "$(command -v bash || command -v sh)" -c {shlex.quote(command)}'
 
 
-async def _start(arguments: ShellArguments, world: AgentWorld) -> Observation:
-    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command)
+async def _start(arguments: ShellArguments, world: AgentWorld, key: str) -> Observation:
+    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command, key=key)
     world.jobs[job] = 0
     how = f'{{"job":"{job}"}}'
     return Observation("ok", f"Started in the background as job {job}. Its state and output: job {how}.", job=job)
@@ -251,6 +277,7 @@ SHELL_TOOL = Tool(
     effect="unkeyed",
     permission="execute",
     seconds=_seconds,
+    recalls=_recall,
     expects=lambda arguments: arguments.expectation,
     gates=_gate,
     looks=lambda arguments: look(f"{arguments.command}\n{arguments.fallback}", arguments.cwd),

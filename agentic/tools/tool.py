@@ -16,10 +16,10 @@ from typing import Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.events import Effect, Permission
-from agentic.ports import Observation, Prepared, Refused, ToolSpec
+from agentic.ports import NotBegun, Observation, Prepared, Refused, ToolSpec
 from agentic.tools.outputs import KeptOutputs
 from agentic.tools.schema import compact_schema, explain, shape
-from agentic.world import RealWorld, WorldModel
+from agentic.world import RealWorld, Remembered, WorldModel
 
 TOOL_SECONDS = 120.0
 _JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
@@ -63,6 +63,12 @@ class Call:
     world: Callable[[], Awaitable[AgentWorld]]
 
 
+Recall = Callable[[str], Awaitable[Remembered]]
+"""What the sandbox wrote down of a key."""
+Recalled = Observation | NotBegun | None
+"""What became of a call, by what its sandbox wrote down; None where nobody knows."""
+
+
 class AnyTool(Protocol):
     """A tool whose arguments only it knows."""
 
@@ -88,6 +94,10 @@ class AnyTool(Protocol):
         """Act."""
         ...
 
+    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+        """What became of a call whose owner died."""
+        ...
+
 
 def _ordinary_seconds(_: Arguments) -> float:
     return TOOL_SECONDS
@@ -95,6 +105,10 @@ def _ordinary_seconds(_: Arguments) -> float:
 
 def _never_gated(_: Arguments, __: frozenset[str]) -> str:
     return ""
+
+
+async def _forgotten(_: Arguments, __: Call, ___: Recall) -> Recalled:
+    return None
 
 
 def _nothing_expected(_: Arguments) -> str:
@@ -121,6 +135,9 @@ class Tool(Generic[A]):
 
     looks: Callable[[A], str] = _nothing_expected
     """A command that lists what a gated call would touch; '' where there is nothing to look at."""
+
+    recalls: Callable[[A, Call, Recall], Awaitable[Recalled]] = _forgotten
+    """What became of an unkeyed call whose owner died; all that it does to the world it must do under the call's key."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -162,6 +179,10 @@ class Tool(Generic[A]):
     async def run(self, prepared: Prepared, call: Call) -> Observation:
         """Act on arguments that ``prepare`` has let through."""
         return await self.act(type(self.example).model_validate(prepared.arguments), call)
+
+    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+        """What became of a call that ``prepare`` had let through."""
+        return await self.recalls(type(self.example).model_validate(dict(arguments)), call, recall)
 
 
 def _canonical(arguments: Arguments) -> str:

@@ -14,10 +14,10 @@ from functools import cache
 
 from pydantic import JsonValue
 
-from agentic.core.events import FileChange, StaleFile
+from agentic.core.events import FileChange, StaleFile, ToolStarted
 from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.failpoints import reach
-from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
+from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.cleaning import visible
 from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
@@ -101,6 +101,24 @@ class StandardToolbox(Toolbox):
         known = self._tools.get(tool)
         return known.prepare(arguments, created) if known else Refused(self._unknown(tool))
 
+    @property
+    def diary(self) -> str:
+        """Where the sandbox writes down what becomes of an unkeyed call that begins now; '' for nowhere."""
+        return self._world.real.diary if self._world is not None else ""
+
+    async def recall(self, intent: ToolStarted) -> Observation | NotBegun | None:
+        """What became of an unkeyed call whose owner died, as its sandbox wrote it down; None where nobody knows."""
+        known = self._tools.get(intent.tool)
+        if known is None or not intent.diary:
+            return None
+        try:
+            real = (await self._open()).real
+            call = Call(intent.call, 0.0, _unheard, self._open)
+            seen = await known.recall(intent.arguments, call, lambda key: real.remembered(intent.diary, key))
+        except SandboxError:
+            return None
+        return _shown(seen) if isinstance(seen, Observation) else seen
+
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
         known = self._tools.get(tool)
@@ -113,7 +131,7 @@ class StandardToolbox(Toolbox):
         except SandboxLost as lost:
             self._lost = str(lost)
             raise
-        return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+        return _shown(seen)
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.
@@ -199,6 +217,14 @@ class StandardToolbox(Toolbox):
         alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
         hint = f" Did you mean {alike[0]}?" if alike else ""
         return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
+
+
+def _shown(seen: Observation) -> Observation:
+    return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+
+
+def _unheard(_: str) -> None:
+    """What runs no more says nothing."""
 
 
 @cache

@@ -1,5 +1,7 @@
 """The world outside the agent: sandboxes with their resident supervisor, files, and what an agent knows of them."""
 
+from agentic.world.answers import changes_of, exec_result, python_result
+from agentic.world.diaries import Remembered
 from agentic.world.model import WorldModel
 from agentic.world.place import Limits, Place
 from agentic.world.pool import Choice, Rung, Sandboxes
@@ -43,10 +45,14 @@ __all__ = [
     "PythonResult",
     "RealWorld",
     "Refusal",
+    "Remembered",
     "Rung",
     "Sandbox",
     "Sandboxes",
     "SeenChange",
     "Unpacked",
     "WorldModel",
+    "changes_of",
+    "exec_result",
+    "python_result",
 ]

@@ -18,6 +18,7 @@ from pathlib import Path
 from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import seccomp
 from agentic.world.bundle import program
+from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.pipes import ProcessTransport
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -83,7 +84,9 @@ class Bubblewrap:
         """The user of the sandbox's files."""
         return sandbox_owner()
 
-    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+    async def start(
+        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+    ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
@@ -95,7 +98,8 @@ class Bubblewrap:
                 argv = [*_shown_to_the_user(sources, self.owner), command, *self._arguments(STAGED, limits, guard)]
             else:
                 argv = [command, *self._arguments(sources, limits, guard)]
-            transport = await ProcessTransport.start(argv, descriptors=() if guard is None else (guard,))
+            passed = (*descriptors(diary), *(() if guard is None else (guard,)))
+            transport = await ProcessTransport.start([*argv, *arguments(diary)], descriptors=passed)
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
         finally:

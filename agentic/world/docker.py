@@ -28,6 +28,7 @@ from agentic.errors import SandboxUnavailable
 from agentic.world.attach import AttachTransport
 from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.world.bundle import program
+from agentic.world.diaries import Diary
 from agentic.world.ladder import IMAGE
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -36,6 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LABEL, STATE_LABEL, OWNER_LABEL = "threadwright.sandbox", "threadwright.state", "threadwright.owner"
+DIARY = "/run/threadwright/diary"
 CALLS = 40
 CALL_SECONDS = 60
 OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
@@ -59,10 +61,13 @@ class Docker:
         """The user of the sandbox's files."""
         return sandbox_owner()
 
-    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+    async def start(
+        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+    ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
-        container = await self._call(self._create, client, thread, workspace, home, limits)
+        written = _lent(diary, self.owner)
+        container = await self._call(self._create, client, thread, workspace, home, limits, written)
 
         async def remove() -> str:
             return await self._call(_remove, container)
@@ -79,6 +84,8 @@ class Docker:
             raise
         sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
+        if written is not None:
+            os.chown(written, os.geteuid(), os.getegid())  # the supervisor has it open; nothing else can open it now
         return sandbox
 
     async def check(self) -> str:
@@ -118,15 +125,22 @@ class Docker:
         return client
 
     def _create(
-        self, client: docker.DockerClient, thread: str, workspace: Path, home: Path, limits: Limits
+        self,
+        client: docker.DockerClient,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Path | None,
     ) -> Container:
         """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
         uid, gid = self.owner
         memory = limits.memory + limits.memory // 8  # the supervisor's own watch acts first, and says why
+        written = {str(diary.resolve()): {"bind": DIARY, "mode": "rw"}} if diary is not None else {}
         return client.containers.create(
             self._image,
             entrypoint=["python3"],
-            command=["-I", INSIDE],
+            command=["-I", INSIDE, *(("--diary", DIARY) if written else ())],
             user=f"{uid}:{gid}",
             working_dir="/workspace",
             hostname="sandbox",
@@ -151,6 +165,7 @@ class Docker:
                 str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
                 str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
+                **written,
             },
         )
 
@@ -187,6 +202,18 @@ class Docker:
             ) from error
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
             raise SandboxUnavailable(f"the Docker engine at {self._url} failed: {error}. {OTHER_WAYS}") from error
+
+
+def _lent(diary: Diary | None, owner: tuple[int, int]) -> Path | None:
+    """The diary's file, given to the sandbox's user until its supervisor has opened it.
+
+    Where that user is our own, whatever runs in there could take it back: then there is none.
+    """
+    if diary is None or diary.descriptor < 0 or owner[0] == os.geteuid():
+        return None
+    os.chown(diary.path, *owner)
+    diary.unlock()  # the supervisor locks it for itself
+    return diary.path
 
 
 def _require_listener(path: str) -> None:

@@ -38,14 +38,19 @@ class FileOperations:
         expected_sha: str | None = None,
         create: bool = True,
         executable: bool | None = None,
+        key: str = "",
     ) -> FileChange:
-        """Replace a file atomically.  ``expected_sha`` '' = it must not exist, None = whatever is there."""
+        """Replace a file atomically.  ``expected_sha`` '' = it must not exist, None = whatever is there.
+
+        Under a ``key`` it is written into the diary.
+        """
         header: dict[str, JsonValue] = {
             "op": "write",
             "path": path,
             "expected": expected_sha,
             "create": create,
             "executable": executable,
+            "key": key,
         }
         reply = await self._ask(header, content)
         return change_of(reply.rows("changes")[0])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agentic.world.bubblewrap import say_hello
 from agentic.world.bundle import program
+from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.pipes import ProcessTransport
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -30,10 +31,12 @@ class Host:
         """The user of the files."""
         return os.geteuid(), os.getegid()
 
-    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+    async def start(
+        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+    ) -> Sandbox:
         """A supervisor over the workspace."""
-        argv = [sys.executable, "-I", str(program(self._state))]
-        transport = await ProcessTransport.start(argv, folder=workspace)
+        argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
+        transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace)
         sandbox = Sandbox(transport, _place(workspace, home), limits)
         await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
         return sandbox

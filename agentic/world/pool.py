@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentic.errors import SandboxLost, SandboxUnavailable
+from agentic.world import diaries
 from agentic.world.ignore import IgnoreFile
 from agentic.world.masks import Hidden, adopt
 from agentic.world.place import Limits
@@ -31,8 +32,11 @@ class Rung(Protocol):
         """The user and group on this host that the sandbox's files belong to."""
         ...
 
-    async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
-        """A running sandbox that has said hello; raises ``SandboxUnavailable`` with what to do."""
+    async def start(
+        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: diaries.Diary | None = None
+    ) -> Sandbox:
+        """A running sandbox that has said hello, and writes this diary if it can; raises ``SandboxUnavailable`` with what
+        to do."""
         ...
 
     async def reap(self) -> int:
@@ -112,6 +116,12 @@ class Sandboxes:
         """The thread's sandbox if it has one that lives."""
         held = self._held.get(thread)
         return held.sandbox if held is not None and held.sandbox.lost is None else None
+
+    async def remembered(self, thread: str, diary: str, key: str) -> diaries.Remembered:
+        """What the thread's sandboxes wrote down of a key; needs none of them."""
+        existing = self.existing(thread)
+        ours = existing is not None and existing.diary == diary
+        return await diaries.look_up(diaries.path_of(self.state, thread), diary, key, written_by_us=ours)
 
     def position(self, thread: str) -> int:
         """The thread's place in the queue for a sandbox, 0 when it does not wait."""
@@ -194,9 +204,17 @@ class Sandboxes:
         hidden.lift()  # what a process that crashed left hidden gets its owner back before all gets ours
         for folder in (workspace, home):
             await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
-        sandbox = await self._started(thread, rung.start(thread, workspace, home, self._limits))
+        sandbox = await self._started(thread, self._start(rung, thread, workspace, home))
         held = self._held[thread] = _Held(sandbox, hidden)
         return held
+
+    async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path) -> Sandbox:
+        path = diaries.path_of(self.state, thread)
+        with diaries.opened(path) as diary:
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary)
+        if not sandbox.diary:
+            diaries.end(path)  # before anything is done in it: what it does will be missing there
+        return sandbox
 
     async def _started(self, thread: str, starting: Coroutine[None, None, Sandbox]) -> Sandbox:
         """The sandbox that is being started; whoever is cancelled waits for nothing, and none is left behind."""

@@ -6,7 +6,6 @@ several agents over one world each learn what the others did.  The sandbox is ma
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import time
 from collections import deque
@@ -15,7 +14,10 @@ from pathlib import Path
 
 from agentic.errors import EditConflict, PathRefused, SandboxLost
 from agentic.ports import Perception
+from agentic.world.answers import decoding
 from agentic.world.beside import Beside
+from agentic.world.diaries import Remembered
+from agentic.world.editing import applied
 from agentic.world.ignore import IgnoreFile
 from agentic.world.model import WorldModel
 from agentic.world.names import safe_name
@@ -85,10 +87,12 @@ class RealWorld:
         on_output: Callable[[str], None] | None = None,
         by: str = "",
         cap: int = 64 * 1024,
+        key: str = "",
     ) -> ExecResult:
         """Run a shell command to its end; cancelling it kills it first, acknowledged by the sandbox."""
         async with self._use(afresh=True) as sandbox:
-            result = await sandbox.exec(command, timeout=timeout, cwd=cwd, cap=cap, on_output=_decoding(on_output))
+            told = decoding(on_output)
+            result = await sandbox.exec(command, timeout=timeout, cwd=cwd, cap=cap, on_output=told, key=key)
         self._saw(result.changes, by)
         return result
 
@@ -100,11 +104,12 @@ class RealWorld:
         on_output: Callable[[str], None] | None = None,
         by: str = "",
         cap: int = 64 * 1024,
+        key: str = "",
     ) -> PythonResult:
         """Run code in the thread's persistent interpreter."""
         async with self._use(afresh=True) as sandbox:
             self._beside.interpreter = True
-            result = await sandbox.python(code, timeout=timeout, cap=cap, on_output=_decoding(on_output))
+            result = await sandbox.python(code, timeout=timeout, cap=cap, on_output=decoding(on_output), key=key)
         self._saw(result.changes, by)
         return result
 
@@ -114,10 +119,10 @@ class RealWorld:
             await sandbox.reset_python()
             self._beside.interpreter = False
 
-    async def start(self, command: str, *, cwd: str = ".", name: str = "") -> str:
+    async def start(self, command: str, *, cwd: str = ".", name: str = "", key: str = "") -> str:
         """Start a background command, called ``name`` to people; returns its id for ``poll`` and ``stop``."""
         async with self._use(afresh=True) as sandbox:
-            return self._beside.began(await sandbox.start(command, cwd=cwd), name or command)
+            return self._beside.began(await sandbox.start(command, cwd=cwd, key=key), name or command)
 
     async def poll(self, exec_id: str, offset: int = 0) -> BackgroundState:
         """A background command's state and its output from ``offset`` on."""
@@ -139,6 +144,18 @@ class RealWorld:
         sandbox = self._sandboxes.existing(self.thread)
         return await self._beside.words(sandbox) if sandbox is not None and sandbox is self._used else ()
 
+    # --- the diary --------------------------------------------------------------------------------------------
+
+    @property
+    def diary(self) -> str:
+        """Where what is done now under a key is written down; '' for nowhere."""
+        sandbox = self._sandboxes.existing(self.thread)
+        return sandbox.diary if sandbox is not None else ""
+
+    async def remembered(self, diary: str, key: str) -> Remembered:
+        """What was written there of a key by a sandbox that is gone."""
+        return await self._sandboxes.remembered(self.thread, diary, key)
+
     # --- files ------------------------------------------------------------------------------------------------
 
     async def read(self, path: str, offset: int = 0, limit: int | None = None) -> FileText:
@@ -159,7 +176,9 @@ class RealWorld:
         async with self._use(path) as sandbox:
             return await sandbox.stat(path, sha=sha)
 
-    async def write(self, path: str, text: str, *, expected_sha: str | None, create: bool, by: str = "") -> FileChange:
+    async def write(
+        self, path: str, text: str, *, expected_sha: str | None, create: bool, by: str = "", key: str = ""
+    ) -> FileChange:
         """Replace a file atomically.
 
         ``expected_sha``: what it must be now ('' = it must not exist, None = whatever is there), else ``EditConflict``.
@@ -167,7 +186,7 @@ class RealWorld:
         """
         async with self._use(path) as sandbox:
             change = await sandbox.write(
-                path, text.encode("utf-8", "replace"), expected_sha=expected_sha, create=create
+                path, text.encode("utf-8", "replace"), expected_sha=expected_sha, create=create, key=key
             )
         self._saw(Changes((change,)), by)
         return change
@@ -178,7 +197,7 @@ class RealWorld:
             content, stat = await sandbox.read(path)
             if stat.sha != expected_sha:
                 raise EditConflict(stat.path, stat.sha)
-            edited = _apply(content, edits)
+            edited = applied(content, edits)
             if isinstance(edited, Refusal):
                 return edited
             change = await sandbox.write(path, edited, expected_sha=expected_sha, create=False)
@@ -321,30 +340,3 @@ class RealWorld:
         for change in changes.files:
             self._number += 1
             self._seen.append(SeenChange(self._number, now, by, change))
-
-
-def _decoding(on_output: Callable[[str], None] | None) -> Callable[[bytes], None] | None:
-    if on_output is None:
-        return None
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def pass_on(piece: bytes) -> None:
-        if text := decoder.decode(piece):
-            on_output(text.replace("\0", "\ufffd"))
-
-    return pass_on
-
-
-def _apply(content: bytes, edits: Sequence[Edit]) -> bytes | Refusal:
-    for number, edit in enumerate(edits, 1):
-        old, new = edit.old.encode(), edit.new.encode()
-        count = content.count(old) if old else 0
-        if count == 0:
-            return Refusal(f"Edit {number}: the text to replace does not stand in the file. Nothing was changed.")
-        if count > 1 and not edit.every:
-            return Refusal(
-                f"Edit {number}: the text to replace stands there {count} times; give more of its surroundings. "
-                "Nothing was changed."
-            )
-        content = content.replace(old, new)
-    return content

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pydantic import JsonValue
 
 from agentic.errors import SandboxError, SandboxLost
-from agentic.world.answers import changes_of
+from agentic.world.answers import changes_of, exec_result, python_result
 from agentic.world.channel import Channel, Reply, Transport
 from agentic.world.files import ANSWER_SECONDS, FileOperations
 from agentic.world.place import Limits, Place
@@ -32,6 +32,8 @@ class Sandbox(FileOperations):
         self.limits = limits
         self.masks: tuple[str, ...] = ()
         self.python_version = ""
+        self.diary = ""
+        """What it writes down under keys, '' where it does not."""
         self._transport = transport
         self._beat: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[str] | None = None
@@ -72,6 +74,7 @@ class Sandbox(FileOperations):
                 "the supervisor in the sandbox is of another version; remove the old sandbox and start again"
             )
         self.python_version = reply.text("python")
+        self.diary = reply.text("diary")
         self._beat = asyncio.create_task(self._beat_on(), name="sandbox-heartbeat")
 
     async def _beat_on(self) -> None:
@@ -93,8 +96,11 @@ class Sandbox(FileOperations):
         exec_id: str | None = None,
         on_output: Callable[[bytes], None] | None = None,
         scan: bool = True,
+        key: str = "",
     ) -> ExecResult:
         """Run a command (a string goes through the shell) and wait for its end, at most ``timeout`` seconds.
+
+        Under a ``key`` that it begins and what it comes to is written into the diary.
 
         ``cap`` bytes of output are returned, half of them from the head and half from the tail.
         Cancelling the call kills the command first, acknowledged, and then raises ``CancelledError``.
@@ -105,24 +111,12 @@ class Sandbox(FileOperations):
             "timeout": timeout,
             "stream": on_output is not None,
             "scan": scan,
+            "key": key,
         }
         reply = await self._killed_when_cancelled(
             number, self._channel.request(header, stdin, timeout=timeout + ANSWER_SECONDS, on_output=on_output)
         )
-        return ExecResult(
-            exec_id=number,
-            exit_code=reply.optional("exit"),
-            signal=reply.optional("signal"),
-            output=reply.payload,
-            truncated=reply.flag("truncated"),
-            output_ref=reply.text("output_ref"),
-            output_size=reply.number("size"),
-            duration=reply.seconds("duration"),
-            timed_out=reply.flag("timed_out"),
-            killed_reason=reply.text("killed"),
-            changes=changes_of(reply),
-            left_running=reply.texts("left_running"),
-        )
+        return exec_result(reply, number)
 
     async def start(
         self,
@@ -131,10 +125,11 @@ class Sandbox(FileOperations):
         cwd: str = ".",
         env: Mapping[str, str] | None = None,
         exec_id: str | None = None,
+        key: str = "",
     ) -> str:
         """Start a command in the background; returns its id for ``poll`` and ``kill``."""
         number = exec_id or self._new_id()
-        await self._ask(self._exec_header(command, number, cwd, env, 0) | {"op": "start"})
+        await self._ask(self._exec_header(command, number, cwd, env, 0) | {"op": "start", "key": key})
         return number
 
     async def poll(self, exec_id: str, offset: int = 0, limit: int = 64 * 1024) -> BackgroundState:
@@ -161,7 +156,13 @@ class Sandbox(FileOperations):
         return reply.number("killed")
 
     async def python(
-        self, code: str, *, timeout: float, cap: int = 64 * 1024, on_output: Callable[[bytes], None] | None = None
+        self,
+        code: str,
+        *,
+        timeout: float,
+        cap: int = 64 * 1024,
+        on_output: Callable[[bytes], None] | None = None,
+        key: str = "",
     ) -> PythonResult:
         """Run code in the persistent interpreter; a last expression is shown.  State stays between calls."""
         header: dict[str, JsonValue] = {
@@ -170,21 +171,12 @@ class Sandbox(FileOperations):
             "timeout": timeout,
             "cap": cap,
             "stream": on_output is not None,
+            "key": key,
         }
         reply = await self._killed_when_cancelled(
             "python", self._channel.request(header, timeout=timeout + ANSWER_SECONDS, on_output=on_output)
         )
-        return PythonResult(
-            output=reply.payload,
-            error=reply.text("traceback"),
-            truncated=reply.flag("truncated"),
-            output_ref=reply.text("output_ref"),
-            duration=reply.seconds("duration"),
-            timed_out=reply.flag("timed_out"),
-            killed_reason=reply.text("killed"),
-            restarted=reply.flag("restarted"),
-            changes=changes_of(reply),
-        )
+        return python_result(reply)
 
     async def reset_python(self) -> None:
         """Forget the interpreter's state."""

@@ -24,6 +24,7 @@ from agentic.core.events import (
     ModelRequested,
     ToolFinished,
     ToolStarted,
+    WorkspaceFound,
     WorkspaceRestored,
 )
 from agentic.core.peopled import ALLOW, MACHINE
@@ -40,6 +41,9 @@ def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
             if ended[event.call]:
                 yield f"call {event.call} was begun at {envelope.seq}, after its result"
             begun.setdefault(event.call, []).append(envelope)
+        elif isinstance(event, WorkspaceFound):
+            for call in event.never_begun:
+                begun.pop(call, None)
         elif isinstance(event, ToolFinished):
             ended[event.call] += 1
     for call, intents in begun.items():

@@ -24,8 +24,9 @@ def without_nonces() -> None:
 
 
 def without_intents() -> None:
-    """What was begun and has no result is begun again, whatever it does."""
+    """What was begun and has no result is begun again, whatever it does, and no sandbox is asked what became of it."""
     import agentic.core.decide as rules
+    import agentic.surveying
     from agentic.core.actions import Action, UseTools
     from agentic.core.execution import Execution
 
@@ -38,9 +39,22 @@ def without_intents() -> None:
         return UseTools(again[:1]) if again and execution.request is None else action
 
     rules.RULES = tuple(careless if rule is proper else rule for rule in rules.RULES)
+    agentic.surveying.cut_off = lambda execution: ()
 
 
-WAYS: dict[str, Callable[[], None]] = {"nonces": without_nonces, "intents": without_intents}
+def without_diaries() -> None:
+    """Diaries are taken to be empty: whatever was begun and has no result is taken for what never began."""
+    from pathlib import Path
+
+    import agentic.world.diaries as diaries
+
+    def empty(path: Path, diary: str, key: str) -> diaries.Remembered:
+        return diaries.Remembered(known=True)
+
+    diaries._looked_up = empty
+
+
+WAYS: dict[str, Callable[[], None]] = {"nonces": without_nonces, "intents": without_intents, "diaries": without_diaries}
 
 
 def apply(way: str) -> None:

@@ -5,6 +5,7 @@ The whole matrix is part of `make chaos`; here it is a quarter of it, which by t
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncGenerator
@@ -13,12 +14,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agentic.core.events import Envelope, ToolFinished
+from agentic.core.events import Envelope, ToolFinished, ToolStarted
 from agentic.stores.sqlite import SQLiteStore
+from bot.guild.misbehave import Delayed, Rule
 from tests.chaos.house import House, house
 from tests.chaos.matrix import all_points, matrix
 from tests.chaos.nursery import Nursery
-from tests.chaos.outside import judged
+from tests.chaos.outside import EYES, judged
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
@@ -71,16 +73,45 @@ async def test_f76_the_invariants_hold_after_a_kill_at_every_failpoint(tmp_path:
     assert counts.violations == 0
 
 
-async def test_f74_a_command_whose_result_was_lost_is_said_to_be_unknown_and_not_repeated(
+@pytest.mark.parametrize(("moment", "begun"), [("before", 2), ("after", 1)])
+async def test_f74_a_command_runs_once_and_what_it_came_to_is_known_where_its_owner_dies_around_it(
+    tmp_path: Path, nursery: Nursery, moment: str, begun: int
+) -> None:
+    """What had not begun begins; what had ended has the result that its sandbox wrote down."""
+    async with house(tmp_path / "home", nursery) as place:
+        thread = await dies_and_goes_on(place, "work", f"tool.effect.{moment}")
+        assert place.lines(thread) == ["job.1", "job.2"]
+        assert not any("outcome is unknown" in message.content for message in place.said(thread))
+        log = await log_of(place, thread)
+        intents = [e.event.call for e in log if isinstance(e.event, ToolStarted)]
+        assert intents.count(intents[0]) == begun
+        results = [e.event for e in log if isinstance(e.event, ToolFinished)]
+        assert [result.outcome for result in results] == ["ok"] * 5
+        assert results[0].exit_code == 0
+        assert [change.path for change in results[0].changes] == ["calls.txt"]
+        assert (await judged(place)).problems == []
+
+
+async def test_f76_a_message_that_was_kept_and_not_acknowledged_yet_is_acknowledged_by_the_next_process(
     tmp_path: Path, nursery: Nursery
 ) -> None:
     async with house(tmp_path / "home", nursery) as place:
-        thread = await dies_and_goes_on(place, "work", "tool.effect.after")
-        assert place.lines(thread) == ["job.1", "job.2"]
-        assert sum("outcome is unknown" in message.content for message in place.said(thread)) == 1
-        log = await log_of(place, thread)
-        outcomes = [e.event.outcome for e in log if isinstance(e.event, ToolFinished)]
-        assert outcomes == ["unknown", "ok", "ok", "ok", "ok"]
+        await place.live()
+        await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
+        await place.says(await place.give("talk", "first"), "answer to first.")
+        await place.rest()
+        place.guild.misbehave(Rule("PUT */reactions/*", Delayed(600.0)))
+        late = await place.give("talk", "late")
+        await place.says(late, "answer to late.")
+        await asyncio.sleep(1.5)  # by now it would be written that the channel was read through this message
+        await place.lives[-1].kill()
+        await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
+        await place.live()
+        await place.guild.wait_for(
+            lambda guild: guild.bot_user_id in guild.state.find_message(late).reactors(EYES), timeout=60.0
+        )
+        await place.rest()
+        assert await place.lives[-1].end() == 0
         assert (await judged(place)).problems == []
 
 
@@ -98,7 +129,11 @@ async def test_f11_what_was_posted_by_a_process_that_died_before_it_knew_stands_
 
 @pytest.mark.parametrize(
     ("sabotage", "kind", "failpoint"),
-    [("nonces", "talk", "discord.post.after"), ("intents", "work", "tool.effect.after")],
+    [
+        ("nonces", "talk", "discord.post.after"),
+        ("intents", "work", "tool.effect.after"),
+        ("diaries", "work", "tool.effect.after"),
+    ],
 )
 async def test_f76_without_a_safeguard_the_same_kill_is_seen_as_a_violation(
     tmp_path: Path, sabotage: str, kind: str, failpoint: str

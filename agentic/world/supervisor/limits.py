@@ -25,9 +25,10 @@ Over = Callable[["int | None", str], None]
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def guard_this_process() -> None:
-    """No tracing by processes of the same user, orphans come to us, no signal ends us."""
-    os.closerange(3, 4096)  # what the rung needed to build the sandbox leads outside of it
+def guard_this_process(kept: int = 2) -> None:
+    """No tracing by processes of the same user, orphans come to us, no signal ends us; this descriptor stays open."""
+    os.closerange(3, kept)  # what the rung needed to build the sandbox leads outside of it
+    os.closerange(kept + 1, 4096)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
     libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from . import archives, console, search
+from .diary import Diary
 from .frames import Fault, FrameReader, FrameWriter, Json, Request
 from .limits import guard_this_process
 from .reactor import Reactor
@@ -28,7 +29,8 @@ Answer = Callable[[Request], "tuple[dict[str, Json], bytes]"]
 class Supervisor:
     """Requests in, answers out."""
 
-    def __init__(self) -> None:
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
         os.set_blocking(0, False)
         os.set_blocking(1, False)
         self._reader = FrameReader(0)
@@ -71,6 +73,8 @@ class Supervisor:
         os._exit(3)
 
     def _send(self, request: Request, header: dict[str, Json], payload: bytes = b"") -> None:
+        if (key := request.text("key")) and "event" not in header:
+            self._diary.ended(key, header, payload)
         if request.id:
             self._put({"id": request.id, **header}, payload)
 
@@ -94,6 +98,8 @@ class Supervisor:
     def _handle(self, request: Request) -> None:
         operation = request.text("op")
         try:
+            if key := request.text("key"):
+                self._diary.began(key)
             self._answer(operation, request)
         except Fault as fault:
             self._send(request, fault.header())
@@ -138,6 +144,7 @@ class Supervisor:
         }
         self._heard = time.monotonic()
         told: dict[str, Json] = {"version": VERSION, "python": platform.python_version(), "uid": os.getuid()}
+        told["diary"] = self._diary.id
         self._send(request, told)
         self._check_owner(here.heartbeat)
 
@@ -168,6 +175,7 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--console"]:
         console.main(int(arguments[1]), int(arguments[2]))
         return
-    guard_this_process()
+    diary = arguments[1] if arguments[:1] == ["--diary"] else ""
+    guard_this_process(int(diary) if diary.isdecimal() else 2)
     with contextlib.suppress(KeyboardInterrupt):
-        Supervisor().run()
+        Supervisor(Diary(diary)).run()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agentic.core.events import FileChange
+from agentic.core.events import FileChange, ToolStarted
 from agentic.errors import SandboxLost, SandboxUnavailable
 from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
@@ -171,6 +171,13 @@ class Tools(Toolbox):
             arguments, sha, spec.effect, key=sha[:16] if spec.effect == "keyed" else "",
             gate="deletes files of others" if gated else "", who_may="operator",
         )  # fmt: skip
+
+    @property
+    def diary(self) -> str:
+        return ""
+
+    async def recall(self, intent: ToolStarted) -> None:
+        return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """Nothing else changes here what a call would touch."""

@@ -12,12 +12,23 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.core.conversation import ToolSpec
-from agentic.core.events import FileChange, InboxItem, Person, Policy, Sort, Started, Tier, ToolRef
+from agentic.core.events import FileChange, InboxItem, Person, Policy, Sort, Started, Tier, ToolRef, ToolStarted
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import Completion, Found, Lease, Observation, Perception, Prepared, Question, Refused, Saved
+from agentic.ports import (
+    Completion,
+    Found,
+    Lease,
+    NotBegun,
+    Observation,
+    Perception,
+    Prepared,
+    Question,
+    Refused,
+    Saved,
+)
 from agentic.stores.memory import MemoryStore
 
 YOU = Person(id="7", name="you")
@@ -82,6 +93,11 @@ class Bench:
         if prepared.arguments.get("fails"):
             return Observation("failed", f"{name} failed", exit_code=1, error="it broke")
         return Observation("ok", f"{name} seen")
+
+    diary: str = ""
+
+    async def recall(self, intent: ToolStarted) -> None:
+        return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         return ""

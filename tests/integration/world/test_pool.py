@@ -13,6 +13,7 @@ import pytest
 
 from agentic.errors import SandboxLost
 from agentic.world import Choice, Limits, Sandboxes
+from agentic.world.diaries import Diary
 from agentic.world.docker import OWNER_LABEL, Docker
 from agentic.world.ladder import choose, chooser
 from agentic.world.sandbox import Sandbox
@@ -152,7 +153,9 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
     class Slow:
         name, owner, reap, close = rung.name, rung.owner, rung.reap, rung.close
 
-        async def start(self, thread: str, workspace: Path, home: Path, limits: Limits) -> Sandbox:
+        async def start(
+            self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+        ) -> Sandbox:
             begun.set()
             await go.wait()
             started.append(await rung.start(thread, workspace, home, limits))

@@ -41,6 +41,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Call
 from agentic.core.identity import question_id
+from agentic.core.owning import cut_off
 from agentic.core.peopled import MACHINE
 from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 
@@ -66,6 +67,8 @@ class Drawn:
     held: Counter[str] = field(default_factory=Counter)
     looked: dict[int, str] = field(default_factory=dict)
     """What a gated call would have touched when its intent was written, by the intent's position."""
+    recalled: set[str] = field(default_factory=set)
+    """Calls whose sandbox knew after a crash what they had come to."""
 
 
 def simulate(data: st.DataObject) -> Drawn:
@@ -180,7 +183,17 @@ class _World:
         change = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")
         problem = "the disk is full" if self._chance(20) else ""
         found = (change,) if not problem and self._chance(50) else ()
-        self._log.add(WorkspaceFound(changes=found, problem=problem))
+        never: list[str] = []
+        for call in cut_off(self._log.execution):
+            match self._data.draw(st.sampled_from(["nobody knows", "ended", "never began"])):
+                case "ended":
+                    self._drawn.recalled.add(call.id)
+                    self._log.add(ToolFinished(call=call.id, outcome="ok", preview="seen"))
+                case "never began":
+                    never.append(call.id)
+                case _:
+                    pass
+        self._log.add(WorkspaceFound(changes=found, problem=problem, never_begun=tuple(never)))
 
     def _intent(self, call: str, block: CallBlock, approval: str) -> ToolStarted:
         return ToolStarted(
@@ -191,6 +204,7 @@ class _World:
             effect=_EFFECTS[block.tool],
             arguments=block.arguments,
             args_sha="sha",
+            diary="d" if _EFFECTS[block.tool] == "unkeyed" else "",
         )
 
     def _cancelled(self, refs: tuple[str, ...]) -> None:

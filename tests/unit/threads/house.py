@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agentic.core.events import Envelope, FileChange, FileRef, InboxItem, OutboxItem, Person, Policy, Sort, Tier
+from agentic.core.events import (
+    Envelope,
+    FileChange,
+    FileRef,
+    InboxItem,
+    OutboxItem,
+    Person,
+    Policy,
+    Sort,
+    Tier,
+    ToolStarted,
+)
 from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.scripted import Script, ScriptedModel
@@ -79,6 +90,13 @@ class Bench:
         finally:
             self.ended.set()
         return Observation("ok", "worked", exit_code=0)
+
+    @property
+    def diary(self) -> str:
+        return ""
+
+    async def recall(self, intent: ToolStarted) -> None:
+        return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         return ""
