@@ -73,9 +73,9 @@ class Work(InProcess):
     def prepare(
         self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
     ) -> Prepared | Refused:
-        effect = next(spec.effect for spec in self.specs if spec.name == tool)
+        spec = next(spec for spec in self.specs if spec.name == tool)
         sha = hashlib.sha256(orjson.dumps(arguments)).hexdigest()
-        return Prepared(arguments, args_sha=sha, effect=effect)
+        return Prepared(arguments, args_sha=sha, effect=spec.effect)
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         if tool == "finish":
