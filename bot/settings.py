@@ -106,7 +106,7 @@ class Settings(BaseSettings):
         "(a second, and a few hundred tokens), 'rules' takes it for a task.",
     )
     advise_first: bool = Field(
-        default=True,
+        default=False,
         description="Where it is stuck, a stronger model first gives one piece of advice, and takes over only if that does "
         "not help; else it takes over at once.",
     )

@@ -145,7 +145,7 @@ class Policy(Frozen):
     corrections_escalate: int = 2
     failure_escalates: bool = True
     """That a model says it cannot do it, or calls done what the log denies, is no end while there is a stronger one."""
-    advise_first: bool = True
+    advise_first: bool = False
     """A stronger model gives one advice before it takes over."""
     advice_tokens: int = 700
     advice_seconds: float = 90.0

@@ -11,7 +11,20 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from agentic.core.actions import Action, Ask, Cancel, Checkpoint, Finish, Inspect, Record, Think, Timer, UseTools, Wait
+from agentic.core.actions import (
+    Action,
+    Ask,
+    Cancel,
+    Checkpoint,
+    Consult,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    Timer,
+    UseTools,
+    Wait,
+)
 from agentic.core.approvals import covers
 from agentic.core.decide import decide
 from agentic.core.events import (
@@ -109,7 +122,7 @@ class _World:
                 self._log.add(*events)
             case Ask(asked):
                 self._log.add(asked)
-            case Think():
+            case Think() | Consult():
                 self._think(action)
             case UseTools(calls):
                 for call in calls:
@@ -127,7 +140,7 @@ class _World:
                 self._log.add(finished)
         return True
 
-    def _think(self, action: Think) -> None:
+    def _think(self, action: Think | Consult) -> None:
         if self._chance(6):
             self._refuse()
             return
@@ -136,6 +149,7 @@ class _World:
             ModelRequested(
                 request=name,
                 turn=action.turn,
+                purpose=action.purpose,
                 attempt=action.attempt,
                 tier=action.tier,
                 model=action.model,

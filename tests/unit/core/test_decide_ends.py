@@ -185,7 +185,7 @@ def test_content_that_the_provider_refused_ends_the_execution_visibly() -> None:
 
 
 def test_the_same_error_three_times_moves_up_a_tier_once() -> None:
-    log = Log()
+    log = Log(advise_first=False)
     for _ in range(3):
         log.answer(("shell", {}))
         log.use(0, "failed", error="it broke")
@@ -196,7 +196,7 @@ def test_the_same_error_three_times_moves_up_a_tier_once() -> None:
 
 
 def test_a_report_of_being_stuck_moves_up_a_tier_and_rests_for_two_turns() -> None:
-    log = Log(attended=False)
+    log = Log(attended=False, advise_first=False)
     for turn in range(1, 5):
         log.answer(("look", {}))
         log.add(Reported(status="stuck", confidence=20))

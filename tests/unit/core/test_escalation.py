@@ -445,6 +445,7 @@ def test_the_advice_is_asked_for_with_task_log_and_errors_as_data_within_bounds(
     assert "shell, 1 times: E: it broke" in text
     assert "shell: failed" in text
     assert "thought:" not in text
+    assert "Fix the test." in advising.prompt(Log().execution, ()).messages[0].text
 
 
 def _requested(log: Log, asked: Consult) -> str:
