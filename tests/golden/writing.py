@@ -101,6 +101,8 @@ def first_turn() -> Iterable[e.Event]:
     yield e.ToolFinished(
         call="req00002.0", outcome="failed", preview="exit 1\nE  assert 3 == 4 ✗", output=BLOB, output_ref="out-1",
         exit_code=1, signal=9, changes=(CHANGE,), tests_passed=2, tests_failed=1, seconds=0.8, error="exit 1 assert",
+        tests_skipped=1, expected="missed", job="job-1",
+        attempts=(e.Attempt(command="pytest -q", exit_code=1, tests_passed=2, tests_failed=1, tests_skipped=1),),
     )  # fmt: skip
     yield e.ToolFinished(call="req00002.1", outcome="refused", preview="The arguments are no JSON object.")
     yield e.Reported(status="progressing", confidence=80, note="one test fails")
@@ -135,7 +137,10 @@ def middle() -> Iterable[e.Event]:
     yield e.DeadlinePassed(ref="q00000000001")
     yield e.Intervened(rule="repetition", text="You repeat yourself.")
     yield e.Escalated(from_tier=2, to_tier=3, trigger="same error 3 times")
-    yield e.Compacted(through_seq=9, summary="The tests were run.", kept=3)
+    yield e.Compacted(
+        through_seq=9, summary="The tests were run.", kept=3, head=1, why="window", remembered="Port 80.", notes=2, longest=900,
+        opening=8_000,
+    )  # fmt: skip
     yield e.Noted(text="The range is half open.")
     yield e.TodoChanged(items=(e.Todo(text="fix range", state="doing"), e.Todo(text="run tests")))
     yield e.PlanEntered()

@@ -14,7 +14,10 @@ from agentic.core import (
     approvals,
     asking,
     chronicle,
+    closing,
+    command_words,
     compacting,
+    completion,
     counting,
     decide,
     evolving,
@@ -22,12 +25,16 @@ from agentic.core import (
     measuring,
     peopled,
     promising,
+    proving,
     repetition,
     requesting,
     retelling,
     sameness,
     shortening,
     summarising,
+    task_reading,
+    task_roles,
+    triage,
 )
 from tests.mutants.parts import branches
 
@@ -35,6 +42,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 REPEATING = (interventions, promising, repetition, retelling, sameness)
+PROVING = (closing, command_words, completion, proving)
+TRIAGING = (task_reading, task_roles, triage)
 NOT_COUNTED = (
     "--deselect",
     "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",
@@ -48,7 +57,19 @@ def mutants() -> list[tuple[str, str]]:
     found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
     steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
     found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
-    for module in (evolving, peopled, requesting, counting, answering, approvals, asking, *COMPACTING, *REPEATING):
+    for module in (
+        evolving,
+        peopled,
+        requesting,
+        counting,
+        answering,
+        approvals,
+        asking,
+        *COMPACTING,
+        *REPEATING,
+        *PROVING,
+        *TRIAGING,
+    ):
         assert module.__file__ is not None
         name = module.__name__
         found += [
