@@ -48,7 +48,7 @@ _BELIEVED = {
     "changed": 0.2, "corrections": -0.8, "self_report": 0.1, "done": 0.3, "proven": 0.3, "stuck": -1.0,
 }  # fmt: skip
 """Log odds that one unit of a feature is worth, before anything was seen; 0 for the rest."""
-_FEATURE_SPREAD, _OFFSET_SPREAD, _INTERCEPT_SPREAD = 0.3, 0.4, 1.4
+_FEATURE_SPREAD, _OFFSET_SPREAD, _INTERCEPT_SPREAD = 0.25, 0.4, 1.4
 
 
 @dataclass(frozen=True, slots=True)
