@@ -38,7 +38,12 @@ async def no_world() -> RealWorld:
 def started(route: Route, turns: int, thread: str = "1200000000000000001") -> Started:
     """The beginning of an execution with the standard tools, so many turns and no other cap."""
     caps = {"turns_medium": turns + 10, "max_tokens": 10**9, "max_usd": 1e6, "max_minutes": 1e6}
-    caps |= {"turns_simple": turns + 10, "turns_complex": turns + 10, "unchanged_turns_escalate": 10**6}
+    caps |= {
+        "turns_simple": turns + 10,
+        "turns_complex": turns + 10,
+        "unchanged_turns_escalate": 10**6,
+        "stale_turns_escalate": 10**6,
+    }
     return Started(
         thread=thread,
         task=task_text(turns),
