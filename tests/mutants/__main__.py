@@ -10,17 +10,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentic.core import (
+    advising,
+    announcing,
     answering,
     approvals,
     asking,
     chronicle,
+    climbing,
     closing,
     command_words,
     compacting,
     completion,
     counting,
     decide,
+    escalation,
     evolving,
+    failing,
     interventions,
     measuring,
     peopled,
@@ -34,12 +39,15 @@ from agentic.core import (
     summarising,
     task_reading,
     task_roles,
+    tiering,
     triage,
+    tried,
 )
 from tests.mutants.parts import branches
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
+CLIMBING = (advising, announcing, climbing, escalation, failing, tiering, tried)
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 REPEATING = (interventions, promising, repetition, retelling, sameness)
 PROVING = (closing, command_words, completion, proving)
@@ -65,6 +73,7 @@ def mutants() -> list[tuple[str, str]]:
         answering,
         approvals,
         asking,
+        *CLIMBING,
         *COMPACTING,
         *REPEATING,
         *PROVING,
