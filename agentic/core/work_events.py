@@ -34,35 +34,12 @@ from agentic.core.values import (
 )
 
 __all__ = [
-    "BranchMerged",
-    "BranchRejected",
-    "BudgetRefused",
-    "BudgetReserved",
-    "BudgetSettled",
-    "CancelRequested",
-    "CheckpointSaved",
-    "CommitCreated",
-    "Compacted",
-    "Gated",
-    "ModelAnswered",
-    "ModelFailed",
-    "ModelRequested",
-    "Noted",
-    "Perceived",
-    "PlanEntered",
-    "PlanExited",
-    "Reported",
-    "StrongerWanted",
-    "SubagentFinished",
-    "SubagentStarted",
-    "TodoChanged",
-    "ToolFinished",
-    "ToolStarted",
-    "TurnEnded",
-    "Whose",
-    "WorkspaceFound",
+    "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
+    "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
+    "Noted", "Perceived", "PlanEntered", "PlanExited", "Reported", "StrongerWanted", "SubagentFinished",
+    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "Whose", "WorkspaceFound",
     "WorkspaceRestored",
-]
+]  # fmt: skip
 
 Whose = Literal["person", "guild", "bot"]
 """Whose cap it is that many executions share."""
