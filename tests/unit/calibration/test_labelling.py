@@ -16,6 +16,7 @@ from agentic.core.events import (
     Evaluated,
     Event,
     FeedbackGiven,
+    FileChange,
     Finished,
     Reason,
     TurnEnded,
@@ -26,10 +27,11 @@ from tests.unit.core.building import BEGUN, BOSS, GUEST, YOU, Log
 
 
 def run(reason: Reason = "done", *, tests: tuple[int, int] | None = None, turns: int = 5) -> Log:
-    log = Log()
+    log = Log(repeats_nudged=99, repeats_escalate=99)
     for turn in range(turns):
         log.answer(f"confidence: {60 + turn}", ("look", {}))
-        log.use(0, tests=tests if turn == turns - 1 else None)
+        made = FileChange(path=f"{turn}.txt", kind="added", sha_after="1")
+        log.use(0, tests=tests if turn == turns - 1 else None, changes=(made,))
         log.settle()
     log.add(Finished(reason=reason, answer="It is done.", confidence=64))
     return log
