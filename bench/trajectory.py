@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from agentic.core.conversation import ToolSpec
-from agentic.core.events import BlobRef, Envelope, FileChange, Person, Policy, Started, Tier, ToolRef
+from agentic.core.events import BlobRef, Envelope, FileChange, Person, Policy, Started, Tier, ToolRef, ToolStarted
 from agentic.loop import Loop
 from agentic.models.scripted import ScriptedModel, answer
 from agentic.ports import Answer, Completion, Found, Observation, Perception, Prepared, Refused, Saved
@@ -42,7 +42,7 @@ class InProcess:
         text = {"type": "string"}
         schema: dict[str, JsonValue] = {"type": "object", "properties": {"command": text, "reasoning": text}}
         self._random = random.Random(7)
-        self.specs = (
+        self.specs: tuple[ToolSpec, ...] = (
             ToolSpec("shell", "Run a command.", schema, "unkeyed", "execute"),
             ToolSpec("finish", "Finish.", {"type": "object"}, "unkeyed", "read", cognitive=True),
         )
@@ -57,6 +57,11 @@ class InProcess:
             return Observation("ok", "Finished.", completion=Completion("done"))
         output = "".join(self._random.choices(string.ascii_letters + " \n", k=OUTPUT_CHARACTERS))
         return Observation("ok", output, exit_code=0)
+
+    diary = ""
+
+    async def recall(self, intent: ToolStarted) -> None:
+        return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         return ""

@@ -22,7 +22,9 @@ IN_OUR_IMAGE = ("python3", "pip3", "git", "make", "curl", "jq", "sqlite3", "unzi
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a sandbox on this machine's own system looks for programs."""
 NO_NETWORK = "Network: none. No package can be fetched: use what is installed, or say what is missing."
-NETWORK = "Network: that of this machine. Take packages for a single use through uvx, pipx run or npx: do not install them."
+NETWORK = (
+    "Network: that of this machine. Take packages for a single use through uvx, pipx run or npx: do not install them."
+)
 
 
 def environment(place: str, now: datetime, image: str = IMAGE) -> tuple[str, ...]:

@@ -136,7 +136,10 @@ def middle() -> Iterable[e.Event]:
     yield e.InputReceived(inbox="903", sort="resume", author=ANN)
     yield e.DeadlinePassed(ref="q00000000001")
     yield e.Intervened(rule="repetition", text="You repeat yourself.")
-    yield e.Escalated(from_tier=2, to_tier=3, trigger="same error 3 times")
+    yield e.Escalated(
+        from_tier=2, to_tier=3, trigger="the same error came 3 times", rule="same_error", from_model="openai/small",
+        to_model="claude-x", turn=2, confidence=27, usd=0.012, tokens=9_000, counted={"same_error": 3},
+    )  # fmt: skip
     yield e.Compacted(
         through_seq=9, summary="The tests were run.", kept=3, head=1, why="window", remembered="Port 80.", notes=2, longest=900,
         opening=8_000,
