@@ -15,12 +15,14 @@ from agentic.core import (
     answering,
     approvals,
     asking,
+    calibrator,
     chronicle,
     climbing,
     closing,
     command_words,
     compacting,
     completion,
+    confidence,
     counting,
     decide,
     escalation,
@@ -47,6 +49,7 @@ from tests.mutants.parts import branches
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
+CALIBRATING = (calibrator, confidence)
 CLIMBING = (advising, announcing, climbing, escalation, failing, tiering, tried)
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 REPEATING = (interventions, promising, repetition, retelling, sameness)
@@ -73,6 +76,7 @@ def mutants() -> list[tuple[str, str]]:
         answering,
         approvals,
         asking,
+        *CALIBRATING,
         *CLIMBING,
         *COMPACTING,
         *REPEATING,

@@ -6,7 +6,7 @@ import pytest
 
 from agentic.core.calibrator import Calibrator, interpolated, probability
 from agentic.core.confidence import band, model_of, of_turn, role_of, session_ended, session_voted
-from agentic.core.events import Envelope, Started, Triaged, TurnEnded
+from agentic.core.events import Envelope, Reported, Started, Triaged, TurnEnded
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
 from agentic.core.features import FEATURES, features_of
@@ -166,3 +166,17 @@ def test_a_sessions_confidence_follows_executions_and_votes() -> None:
     assert session_voted(95, up=1, down=0) == 100
     assert session_voted(20, up=0, down=1) == 10
     assert session_voted(60, up=0, down=0) == 60
+
+
+def test_saying_that_it_is_done_counts_as_progress_only_with_tests_that_pass() -> None:
+    log = begun(None)
+    log.answer(("look", {}))
+    log.use(0)
+    log.add(Reported(status="done", confidence=90))
+    assert of_turn(log.execution).parts.progress == 0.0
+    log.answer(("look", {}))
+    log.use(0, tests=(3, 0))
+    log.add(Reported(status="done", confidence=90))
+    assert of_turn(log.execution).parts.progress == 1.0
+    log.add(Reported(status="progressing", confidence=90))
+    assert of_turn(log.execution).parts.progress == 0.8
