@@ -11,7 +11,7 @@ from agentic.core.interventions import INTERVENTIONS, intervene, productivity, s
 from agentic.core.promising import announces
 from agentic.core.retelling import open_steps, steps_told
 from tests.unit.core.building import Log
-from tests.unit.core.test_repetition import Work
+from tests.unit.core.working import Work
 
 QUIET = {"snapshots": 0}
 

@@ -1,0 +1,39 @@
+"""When two calls, or what came of them, are the same."""
+
+from __future__ import annotations
+
+from agentic.core.repetition import says_something
+from agentic.core.sameness import exact, step_of
+from tests.unit.core.working import finished
+
+
+def test_prose_beside_a_call_makes_no_other_call_of_it() -> None:
+    one = step_of("shell", {"command": "ls  -l", "reasoning": "because", "timeout": 3}, finished("x"))
+    two = step_of("shell", {"command": "ls -l", "expectation": "files"}, finished("x"))
+    assert one.call == two.call
+    assert one.call != step_of("shell", {"command": "ls"}, finished("x")).call
+
+
+def test_processes_are_the_same_whatever_their_numbers() -> None:
+    one, two = (step_of("shell", {"command": "ps aux"}, finished(f"agent {n} 0.0 node")) for n in (812, 4))
+    assert exact(one.text) == exact(two.text)
+
+
+def test_a_file_read_by_another_tool_is_the_same_file() -> None:
+    read = step_of("look", {"path": "a"}, finished("1\tdef a():\n2\t    pass"))
+    shown = step_of("shell", {"command": "cat a"}, finished("exit 0 after 0.3 s\ndef a():\n    pass"))
+    assert exact(read.text) == exact(shown.text)
+
+
+def test_of_long_results_the_beginning_and_the_end_are_compared() -> None:
+    long = step_of("look", {}, finished("a" * 600 + "middle" + "z" * 600))
+    other = step_of("look", {}, finished("a" * 600 + "MIDDLE!" + "z" * 600))
+    assert long.text == other.text
+    assert len(long.text) < 700
+
+
+def test_a_failure_without_a_word_says_nothing() -> None:
+    assert not says_something(finished("", "failed", "exit 1"))
+    assert not says_something(finished("", "failed", ""))
+    assert says_something(finished("", "failed", "exit 1\nno rule"))
+    assert says_something(finished("", "failed", "it broke"))
