@@ -143,13 +143,13 @@ def _hint(name: str, text: str) -> Intervened:
 def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     question = execution.decided_on
-    if question is not None and question.what == "account":
+    if question is None or question.sort != "extension":
+        return stopped_here(execution)
+    if question.what == "account":
         return ended_for(
             execution, "failed", "The provider's account is not in order, so this ends here, as you chose."
         )
-    if question is not None and question.sort == "extension":
-        return used_up.ended(execution, question.what or "turns")
-    return stopped_here(execution)
+    return used_up.ended(execution, question.what or "turns")
 
 
 def _stop() -> Option:

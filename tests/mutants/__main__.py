@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentic.core import (
+    amounts,
     advising,
     announcing,
     answering,
     approvals,
     asking,
+    budgeting,
     calibrator,
     chronicle,
     climbing,
@@ -51,6 +53,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 CALIBRATING = (calibrator, confidence)
 CLIMBING = (advising, announcing, climbing, escalation, failing, tiering, tried)
+CAPS = (amounts, budgeting, used_up)
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 REPEATING = (interventions, promising, repetition, retelling, sameness)
 PROVING = (closing, command_words, completion, proving)

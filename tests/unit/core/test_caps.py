@@ -282,3 +282,14 @@ def test_which_cap_is_reached_is_said_in_one_place() -> None:
     assert isinstance(at_money().envelopes[-1].event, Asked)
     assert not isinstance(decide(at_money().execution), Ask)
     assert InputReceived is not None
+
+
+def test_where_nobody_can_answer_the_time_ends_it_also_while_it_is_paused() -> None:
+    log = Log(attended=False)
+    log.answer(("look", {}))
+    log.add(DeadlinePassed(ref=MINUTES))
+    log.say("pause")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.reason == "budget"
