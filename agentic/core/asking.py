@@ -143,13 +143,14 @@ def _hint(name: str, text: str) -> Intervened:
 def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     question = execution.decided_on
-    if question is None or question.sort != "extension":
-        return stopped_here(execution)
-    if question.what == "account":
+    what = question.what if question is not None else ""
+    if what == "account":
         return ended_for(
             execution, "failed", "The provider's account is not in order, so this ends here, as you chose."
         )
-    return used_up.ended(execution, question.what or "turns")
+    if question is None or question.sort != "extension":
+        return stopped_here(execution)
+    return used_up.ended(execution, what or "turns")
 
 
 def _stop() -> Option:

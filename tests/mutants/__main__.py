@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentic.core import (
-    amounts,
     advising,
+    amounts,
     announcing,
     answering,
     approvals,
@@ -46,6 +46,7 @@ from agentic.core import (
     tiering,
     triage,
     tried,
+    used_up,
 )
 from tests.mutants.parts import branches
 
