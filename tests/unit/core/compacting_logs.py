@@ -105,3 +105,9 @@ class Long(Log):
         messages = (*prompt.messages, waiting) if waiting else prompt.messages
         texts = [text for message in messages for text in (message.text, *(a.text for a in message.answers))]
         return "\n".join((*texts, prompt.tail))
+
+
+def overflow(log: Long) -> None:
+    """The next request is too long for its model."""
+    log.go_on()
+    log.add(ModelFailed(request=log.request(), failure="context_overflow", message="too long"))
