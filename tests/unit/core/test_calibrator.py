@@ -180,3 +180,13 @@ def test_saying_that_it_is_done_counts_as_progress_only_with_tests_that_pass() -
     assert of_turn(log.execution).parts.progress == 1.0
     log.add(Reported(status="progressing", confidence=90))
     assert of_turn(log.execution).parts.progress == 0.8
+
+
+def test_what_is_said_this_turn_counts_more_than_how_calls_went() -> None:
+    log = begun(None)
+    log.answer(("look", {}))
+    log.use(0, "failed", error="it broke")
+    log.add(TurnEnded(turn=1, confidence=of_turn(log.execution)))
+    log.answer("confidence: 90", ("look", {}))
+    log.use(0, "failed", error="it broke otherwise")
+    assert of_turn(log.execution).parts.self_report == 90
