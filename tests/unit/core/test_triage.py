@@ -86,7 +86,7 @@ def test_whether_a_task_changes_files(text: str, changes: bool) -> None:
         ("fix the typo in a.md", "simple"),
         ("git status", "simple"),
         ("fix the failing test", "medium"),
-        ("explain in a long and careful way how the scheduler of this repository decides which job comes next", "medium"),
+        ("list " + "in great detail " * 8 + "what the scheduler does", "medium"),
         ("rewrite the whole engine in Rust", "complex"),
         ("build a shop with a cart, search, login, an admin area", "complex"),
         ("1. read a 2. write b 3. add c 4. test d 5. document e", "complex"),
