@@ -18,12 +18,12 @@ ROUTES = ("anthropic/claude-haiku-4-5", "openai/gpt-4o-mini")
 
 
 @pytest.mark.parametrize("model", ROUTES)
-async def test_f55_a_refused_key_ends_visibly_without_another_try(model: str, tmp_path: Path) -> None:
+async def test_f55_a_refused_key_rests_visibly_without_another_try(model: str, tmp_path: Path) -> None:
     refusal = Reply.error(401)
     async with asyncio.timeout(90), ScriptedEndpoint.start([refusal, refusal, refusal]) as endpoint:
         async with living(tmp_path, endpoint, THREADWRIGHT_TIER_2=model) as bot:
             thread = await bot.person.mention("do something")
-            await bot.person.sees(thread, r"(?s)refused the API key.*Set a key")
+            await bot.person.sees(thread, r"(?s)I have paused: .*refused the API key.*set a key")
             assert await bot.running.end() == 0
         assert len(endpoint.requests) == 1
 
