@@ -10,6 +10,7 @@ from agentic.core import escalation
 from agentic.core.actions import Consult, Record, Think
 from agentic.core.decide import decide
 from agentic.core.events import (
+    DeadlinePassed,
     Intervened,
     ModelFailed,
     StrongerWanted,
@@ -199,3 +200,13 @@ def test_a_wish_before_the_first_turn_and_during_a_question_is_kept() -> None:
     log.settle()
     assert log.execution.tier == 4
     assert changes_of_tier(log)[-1].trigger == "you asked for it"
+
+
+def test_nothing_is_handed_over_in_the_middle_of_a_turn() -> None:
+    log = new()
+    log.fail("unavailable")
+    log.add(DeadlinePassed(ref="retry:r"))
+    log.say("escalate")
+    action = decide(log.execution)
+    assert isinstance(action, Think)
+    assert action.tier == 2
