@@ -106,9 +106,7 @@ async def failing() -> list[Envelope]:
     ]  # fmt: skip
     async with staged(script) as stage:
         running = asyncio.create_task(stage.run(tiers=TIERS, retry_base_seconds=0.01, escalation_hysteresis=1))
-        await until(stage, "asked")
-        await stage.say("answer", "Look at the other file.")
-        await running
+        await _answering(stage, running, "Look at the other file.")
         return await _log(stage)
 
 
@@ -165,13 +163,17 @@ async def interrupted() -> list[Envelope]:
 
 
 async def out_of_money() -> list[Envelope]:
-    """The budget ends it."""
-    return await _plain([answer("", ("look", {}), usd=0.02)], max_usd=0.01)
+    """The budget is used up: an operator is asked, who asked for it ends it."""
+    async with staged([answer("", ("look", {}), usd=0.02)]) as stage:
+        await _answering(stage, asyncio.create_task(stage.run(max_usd=0.01)), "Stop here")
+        return await _log(stage)
 
 
 async def out_of_time() -> list[Envelope]:
-    """The wall-time cap ends it in the middle of a call."""
-    return await _plain([answer("", ("act", {"seconds": 9.0}))], max_minutes=0.003)
+    """The wall-time cap ends a call in the middle, and more time is given."""
+    async with staged([answer("", ("act", {"seconds": 9.0})), FINISH]) as stage:
+        await _answering(stage, asyncio.create_task(stage.run(max_minutes=0.003)), "20 minutes")
+        return await _log(stage)
 
 
 async def unattended() -> list[Envelope]:
@@ -217,6 +219,17 @@ async def _plain(script: Script, task: str = "Do the work.", **policy: object) -
     async with staged(script) as stage:
         await stage.run(task, **policy)
         return await _log(stage)
+
+
+async def _answering(stage: Stage, running: asyncio.Task[Execution], text: str) -> None:
+    """The same answer to whatever is asked, until it ends."""
+    asked = 0
+    while not running.done():
+        if asked < len(await stage.events("asked")):
+            asked += 1
+            await stage.say("answer", text)
+        await asyncio.sleep(0.005)
+    await running
 
 
 async def _taken_up(stage: Stage, owner: str) -> Execution:

@@ -141,8 +141,8 @@ def middle() -> Iterable[e.Event]:
         to_model="claude-x", turn=2, confidence=27, usd=0.012, tokens=9_000, counted={"same_error": 3},
     )  # fmt: skip
     yield e.Compacted(
-        through_seq=9, summary="The tests were run.", kept=3, head=1, why="window", remembered="Port 80.", notes=2, longest=900,
-        opening=8_000,
+        through_seq=9, summary="The tests were run.", kept=3, head=1, why="window", remembered="Port 80.", notes=2,
+        longest=900, opening=8_000,
     )  # fmt: skip
     yield e.Noted(text="The range is half open.")
     yield e.TodoChanged(items=(e.Todo(text="fix range", state="doing"), e.Todo(text="run tests")))
