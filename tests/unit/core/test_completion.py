@@ -270,3 +270,12 @@ def test_a_command_that_was_cancelled_or_refused_proves_nothing() -> None:
     log.use(0, "cancelled")
     log.finish(1, "refused")
     assert log.execution.deeds.runs == ()
+
+
+def test_who_says_that_it_failed_is_not_contradicted_by_failing_tests() -> None:
+    log = worked(passes=False)
+    log.answer(("finish", {"answer": "I could not.", "claims": [], "success": False}))
+    log.use(0)
+    finished = completed(log.execution)
+    assert finished is not None
+    assert (finished.reason, finished.claims) == ("failed", ())
