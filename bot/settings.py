@@ -102,8 +102,8 @@ class Settings(BaseSettings):
     tier_4: Names = Field(default=(), description="Models of the premium tier; the last to be asked, and the dearest.")
     triage: Literal["model", "rules"] = Field(
         default="model",
-        description="Whether a message is talk or a task where its words do not say so: 'model' asks the first model of tier 1 "
-        "(a second, and a few hundred tokens), 'rules' takes it for a task.",
+        description="Whether a message is talk or a task where its words do not say so: 'model' asks the first model of "
+        "tier 1 (a second, and a few hundred tokens), 'rules' takes it for a task.",
     )
     advise_first: bool = Field(
         default=False,

@@ -21,7 +21,6 @@ from agentic.ports import (
     Completion,
     Found,
     Lease,
-    NotBegun,
     Observation,
     Perception,
     Prepared,
