@@ -31,6 +31,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from agentic.core.triage import triage
 from agentic.core.values import Attempt, FailureClass, FileChange, Outcome
 
 YOU = Person(id="7", name="you")
@@ -69,19 +70,18 @@ class Log:
         self.fence = 1
         self.now = BEGUN
         values = {"tiers": TIERS, **policy}
-        self.add(
-            Started(
-                thread="100",
-                task=task,
-                requester=YOU,
-                policy=Policy.model_validate(values),
-                tools=TOOLS,
-                inbox="100",
-                side=side,
-            )
+        started = Started(
+            thread="100",
+            task=task,
+            requester=YOU,
+            policy=Policy.model_validate(values),
+            tools=TOOLS,
+            inbox="100",
+            side=side,
         )
+        self.add(started)
         if triaged:
-            self.add(Triaged(talk=talk))
+            self.add(Triaged(talk=talk) if saved or talk else triage(started))  # as the rules have it
         if saved and triaged:
             self.add(CheckpointSaved(manifest="m0", through_seq=2))
 
