@@ -75,6 +75,7 @@ class CatchingUp:
 
     def connected(self) -> None:
         """A new session with Discord began; what is said from now on comes live."""
+        self.stop()
         self.caught_up.clear()
         self._bot.watermarks.opened()
 
@@ -146,12 +147,18 @@ class CatchingUp:
             self._bot.watermarks.taken_care_of(channel, message.id)
 
     async def _mark(self, channel: str) -> int:
-        """Where to begin.  A channel that is newer than everything that was read is read whole; of any other that was
-        never read, nothing old is answered."""
+        """Where to begin, decided once."""
         marks = self._bot.watermarks
         mark = await marks.of(channel)
-        if mark is not None:
-            return mark
+        if mark is None:
+            mark = await self._first_mark(channel)
+            marks.begins(channel, mark)
+        return mark
+
+    async def _first_mark(self, channel: str) -> int:
+        """A channel that began after everything that was read before the gap is read whole; of any other that was never
+        read, nothing old is answered."""
+        marks = self._bot.watermarks
         latest = await marks.latest()
         session = await self._bot.store.session(channel)
         born_here = session is not None and bool(session.channel)
@@ -189,6 +196,8 @@ class CatchingUp:
                 break
             await asyncio.sleep(pause)
             left = await self._close_each(left)
+        if not any(guild.unavailable for guild in self._bot.guilds):
+            self._bot.watermarks.all_closed()
         await self._bot.watermarks.write()
         self.caught_up.set()
 

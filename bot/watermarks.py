@@ -2,7 +2,8 @@
 
 A mark never runs ahead of what was kept: it moves when a message has been taken in, told or passed over, and is written
 a moment later, many together, so that a message costs no write of its own.  What was read twice because of that moment
-is known by its id.  While a gap is open (messages were missed, and not fetched yet) marks stand still.
+is known by its id.  While a gap is open (messages were missed, and not fetched yet) marks stand still.  What began during a
+gap is new, whatever newer was read elsewhere before it: ``latest`` stands still until everything was read.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ class Watermarks:
         self._beyond: dict[str, int] = {}
         """What was read live in channels whose gap is still open."""
         self._open = False
+        self._whole = True
+        """No gap is open anywhere."""
+        self._before: int | None = None
+        """The highest of all marks when the gap that is open began."""
         self._closed: set[str] = set()
         self._unwritten: set[str] = set()
         self._coming: dict[str, set[int]] = {}
@@ -51,11 +56,16 @@ class Watermarks:
         return self._marks[channel]
 
     async def latest(self) -> int | None:
-        """The highest of all marks, None where the bot never read anything."""
-        if self._marks:
+        """Up to here nothing new was missed: the highest mark before the gap that is open; None where there was none."""
+        if self._whole and self._marks:
             return max(self._marks.values())
-        value = await self._store.fact(LATEST)
-        return int(value) if value is not None else None
+        if self._before is None and (value := await self._store.fact(LATEST)) is not None:
+            self._before = int(value)
+        return self._before
+
+    def begins(self, channel: str, mark: int) -> None:
+        """Reading begins there in a channel without a mark, also at a later start."""
+        self._move(channel, mark)
 
     def known(self, message: int) -> bool:
         """Whether this process has taken care of it."""
@@ -88,7 +98,9 @@ class Watermarks:
 
     def opened(self) -> None:
         """Messages may have been missed, everywhere."""
-        self._open = True
+        if self._whole and self._marks:
+            self._before = max(self._marks.values())
+        self._open, self._whole = True, False
         self._closed.clear()
 
     def is_closed(self, channel: str) -> bool:
@@ -99,6 +111,10 @@ class Watermarks:
         """Everything in the channel up to ``through`` was taken care of, and what was read live beyond it."""
         self._closed.add(channel)
         self._move(channel, max(through, self._beyond.pop(channel, 0)))
+
+    def all_closed(self) -> None:
+        """Each channel's gap is closed, or it has a mark to go on from: what begins from now on is new."""
+        self._whole = True
 
     async def run(self) -> None:
         """Write what moved, until cancelled; then once more."""
@@ -115,7 +131,7 @@ class Watermarks:
         self._moved.clear()
         moved, self._unwritten = self._unwritten, set()
         facts = [self._store.set_fact(_fact(channel), str(self._marks[channel])) for channel in moved]
-        if moved:
+        if self._whole and self._marks:
             facts.append(self._store.set_fact(LATEST, str(max(self._marks.values()))))
         reach("watermark.write.before")
         problems = await asyncio.gather(*facts, return_exceptions=True)

@@ -178,6 +178,8 @@ async def test_f4_without_a_watermark_nothing_old_is_answered(guild: LocalGuild)
     thread = await guild.create_thread(general, "ours")
     await guild.post(general, f"{guild.bot.mention} long ago")
     await guild.post(thread.id, f"{guild.bot.mention} long ago too")
+    last = await guild.create_thread(general, "the last one before it came")
+    await guild.post(last.id, f"{guild.bot.mention} a moment ago")
     async with running_bot(guild) as scenery:
         await caught_up(scenery)
         await scenery.mention("new")
@@ -188,6 +190,24 @@ async def test_f4_without_a_watermark_nothing_old_is_answered(guild: LocalGuild)
         await again.until(lambda: len(again.talk.got) == 2)
         assert {item.text for item in again.talk.got} == {"while it was away", "in a new thread"}
         assert str(newer.channel_id) in [item.thread for item in again.talk.got]
+
+
+@pytest.mark.parametrize("late", ["its messages", "its server"])
+async def test_f2_a_thread_that_began_meanwhile_is_read_though_newer_words_elsewhere_were_read_before(
+    guild: LocalGuild, late: str
+) -> None:
+    async with running_bot(guild) as before:
+        known = await before.mention("one")
+        await caught_up(before)
+    newer = await guild.create_thread(before.general, "newer")
+    await guild.post(newer.id, f"{guild.bot.mention} in a new thread")
+    await guild.post(known, "newer than that thread")
+    what = f"GET */channels/{newer.id}/messages*" if late == "its messages" else "GUILD_CREATE"
+    guild.misbehave(Rule(what, Delayed(1.0), times=1))
+    async with running_bot(guild, before.store, after=before.talk) as scenery:
+        await scenery.until(lambda: len(scenery.talk.got) == 2)
+        assert [item.text for item in scenery.talk.got] == ["newer than that thread", "in a new thread"]
+        await caught_up(scenery)
 
 
 async def test_f2_what_was_missed_is_bounded_and_what_was_left_out_is_said(guild: LocalGuild) -> None:

@@ -39,6 +39,31 @@ async def test_a_mark_survives_the_process_and_many_messages_are_few_writes() ->
     assert await Watermarks(store).of("6") is None
 
 
+async def test_what_began_during_a_gap_is_new_until_everything_was_read_also_after_a_crash_in_its_midst() -> None:
+    store = MemoryStore()
+    marks = Watermarks(store)
+    marks.opened()
+    marks.closed("5", 10)
+    await marks.write()
+    assert (await marks.latest(), await Watermarks(store).latest()) == (None, None)
+    marks.all_closed()
+    await marks.write()
+    assert (await marks.latest(), await Watermarks(store).latest()) == (10, 10)
+    marks.taken_care_of("5", 11)
+    for _ in range(2):  # a second gap begins before the first was closed
+        marks.opened()
+        marks.closed("5", 30)
+        marks.begins("20", 20)
+        await marks.write()
+        assert await marks.latest() == 11
+    again = Watermarks(store)
+    again.opened()
+    assert (await again.latest(), await again.of("20"), await again.of("5")) == (10, 20, 30)
+    marks.all_closed()
+    await marks.write()
+    assert await Watermarks(store).latest() == 30
+
+
 async def test_messages_taken_in_beside_each_other_move_the_mark_only_over_what_is_complete() -> None:
     marks = Watermarks(MemoryStore())
     marks.taken_care_of("5", 1)
