@@ -217,15 +217,20 @@ class CatchingUp:
                         log.exception("a fault of ours with what was missed in thread %s", row.thread)
                 self._was_read(row.thread)
 
-        for row in rows[:1]:
-            await one(row)
-        if self.goes_on is not None and len(rows) > 1:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LEAD_SECONDS):
-                    await self.goes_on()
         async with asyncio.TaskGroup() as group:
+            leads = [group.create_task(one(row)) for row in rows[:1]]
+            if len(rows) > 1:
+                await self._led(leads)
             for row in rows[1:]:
                 group.create_task(one(row))
+
+    async def _led(self, leads: Sequence[asyncio.Task[None]]) -> None:
+        """The first one was read and its model is there; where that takes long, the others wait no longer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEAD_SECONDS):
+                await asyncio.wait(leads)
+                if self.goes_on is not None:
+                    await self.goes_on()
 
     async def _close_running_in(self, row: ExecutionRow) -> None:
         """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
