@@ -178,8 +178,7 @@ async def test_f4_without_a_watermark_nothing_old_is_answered(guild: LocalGuild)
     thread = await guild.create_thread(general, "ours")
     await guild.post(general, f"{guild.bot.mention} long ago")
     await guild.post(thread.id, f"{guild.bot.mention} long ago too")
-    last = await guild.create_thread(general, "the last one before it came")
-    await guild.post(last.id, f"{guild.bot.mention} a moment ago")
+    await guild.post(guild.add_channel("younger").id, f"{guild.bot.mention} a moment ago")
     async with running_bot(guild) as scenery:
         await caught_up(scenery)
         await scenery.mention("new")
@@ -246,7 +245,7 @@ async def test_f23_what_was_running_waits_for_its_own_thread_to_be_read_and_for_
         await here.says(slow, "Thinking")
         await here.app.threads.close()
     await guild.post(slow, "stop")
-    guild.misbehave(Rule(f"GET */channels/{slow}/messages*", Delayed(6.0), times=2))
+    guild.misbehave(Rule(f"GET */channels/{slow}/messages*", Delayed(9.0), times=2))
     mind = Mind()
     mind.go.set()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
