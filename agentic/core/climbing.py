@@ -22,9 +22,10 @@ def turn_ended(execution: Execution, confidence: Confidence) -> Climb:
     judged, turn = execution.judged, execution.turn
     climb = judged.climb
     low = confidence.heuristic < execution.policy.low_confidence
-    files = any(call.result is not None and call.result.changes for call in turn.calls)
+    results = [call.result for call in turn.calls if call.result is not None]
+    files = [result for result in results if result.changes]
     tests_fail = judged.tests is not None and judged.tests[1] > 0
-    acted = any(call.result is not None and call.result.outcome == "ok" for call in turn.calls)
+    acted = [result for result in results if result.outcome == "ok"]
     calm = acted and not turn.failed_calls and not tests_fail and not low
     return changed(
         climb,

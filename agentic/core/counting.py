@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import Reported, ToolFinished
-from agentic.core.execution import Execution
+from agentic.core.execution import Call, Execution, Turn
 from agentic.core.frozen import changed
 from agentic.core.values import Attempt
 
@@ -30,19 +30,33 @@ def take_report(execution: Execution, report: Reported) -> Execution:
 
 def change_call(execution: Execution, call: str, **changes: Any) -> Execution:
     """One call of the current turn, changed."""
-    calls = tuple(changed(known, **changes) if known.id == call else known for known in execution.turn.calls)
-    return changed(execution, turn=changed(execution.turn, calls=calls))
+    return changed(execution, turn=turn_with(execution.turn, call, changes))
+
+
+def turn_with(turn: Turn, call: str, changes: Mapping[str, Any], **more: Any) -> Turn:
+    """The turn with one of its calls changed, and more of it."""
+    calls = [changed(known, **changes) if known.id == call else known for known in turn.calls]
+    return changed(turn, calls=tuple(calls), **more)
+
+
+def call_of(execution: Execution, call: str) -> Call | None:
+    """A call of the current turn."""
+    for known in execution.turn.calls:
+        if known.id == call:
+            return known
+    return None
 
 
 def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     """What the log can prove, with this result."""
-    deeds = execution.deeds
-    offered = deeds.offered - {change.path for change in event.changes}
-    deeds = changed(deeds, changes=(*deeds.changes, *event.changes), offered=offered)
-    call = next((known for known in execution.turn.calls if known.id == event.call), None)
+    deeds, call = execution.deeds, call_of(execution, event.call)
+    if event.changes:
+        offered = deeds.offered - {change.path for change in event.changes}
+        deeds = changed(deeds, changes=deeds.changes + event.changes, offered=offered)
     if call is None or call.intent is None or event.outcome not in ("ok", "failed"):
         return deeds
-    return changed(deeds, runs=(*deeds.runs, *_runs(deeds, event, call.intent.arguments)))
+    runs = _runs(deeds, event, call.intent.arguments)
+    return changed(deeds, runs=deeds.runs + runs) if runs else deeds
 
 
 def _runs(deeds: Deeds, event: ToolFinished, arguments: Mapping[str, JsonValue]) -> tuple[Ran, ...]:
@@ -50,12 +64,10 @@ def _runs(deeds: Deeds, event: ToolFinished, arguments: Mapping[str, JsonValue])
     command, cwd, known = arguments.get("command"), arguments.get("cwd"), len(deeds.changes)
     folder = cwd if isinstance(cwd, str) else "."
     if isinstance(command, str):
-        whole = Attempt(
-            command=command, exit_code=event.exit_code, tests_passed=event.tests_passed,
-            tests_failed=event.tests_failed, tests_skipped=event.tests_skipped,
-        )  # fmt: skip
-        ran = event.attempts or (whole,)
-        return tuple(Ran(each.command, each.exit_code, folder, _tests(each), known, event.job) for each in ran)
+        if not event.attempts:
+            return (Ran(command, event.exit_code, folder, _tests(event), known, event.job),)
+        ran = event.attempts
+        return tuple([Ran(each.command, each.exit_code, folder, _tests(each), known, event.job) for each in ran])
     begun = next((ran for ran in reversed(deeds.runs) if ran.job and ran.job == arguments.get("job")), None)
     if begun is None or event.exit_code is None:
         return ()

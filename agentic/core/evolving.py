@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from agentic.core import climbing, repetition
-from agentic.core.counting import change_call, take_report, with_deeds
+from agentic.core.counting import take_report, turn_with, with_deeds
 from agentic.core.events import (
     BudgetRefused,
     CancelRequested,
@@ -36,7 +36,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.execution import Execution, Failure, Told
-from agentic.core.frozen import changed
+from agentic.core.frozen import changed, settled
 from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested
@@ -62,10 +62,9 @@ def evolve(execution: Execution, envelope: Envelope) -> Execution:
     """The state after one more event."""
     event = envelope.event
     step = _STEPS.get(event.kind)
-    if step is not None:
-        execution = rested(step(execution, event, envelope), envelope.at)
-    return changed(
-        execution,
+    after = execution if step is None else rested(step(execution, event, envelope), envelope.at)
+    return settled(
+        after if after is not execution else changed(execution),
         id=envelope.execution,
         seq=envelope.seq,
         at=envelope.at,
@@ -105,14 +104,14 @@ def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Ex
 
 
 def _tool_started(execution: Execution, event: ToolStarted, envelope: Envelope) -> Execution:
-    execution = change_call(execution, event.call, intent=event, fence=envelope.fence)
-    return may_touch(execution, event)
+    return may_touch(
+        execution, event, turn_with(execution.turn, event.call, {"intent": event, "fence": envelope.fence})
+    )
 
 
 def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope) -> Execution:
-    execution = change_call(execution, event.call, result=event)
-    execution = changed(execution, deeds=with_deeds(execution, event), unsaved=unsaved_with(execution, event.changes))
     judged, turn = execution.judged, execution.turn
+    errors, repeats = repetition.with_result(execution, event)
     ran = event.outcome in ("ok", "failed")
     ok = event.outcome == "ok"
     tests, passes_more = judged.tests, False
@@ -121,16 +120,20 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
         passes_more = judged.tests is not None and tests[0] > judged.tests[0]
     return changed(
         execution,
+        deeds=with_deeds(execution, event),
+        unsaved=unsaved_with(execution, event.changes) if event.changes else execution.unsaved,
         judged=changed(
             judged,
             calls=judged.calls + ran,
             calls_ok=judged.calls_ok + ok,
-            errors_since=repetition.errors_with(execution, event),
+            errors_since=errors,
             tests=tests,
-            repeats=repetition.with_result(execution, event),
+            repeats=repeats,
         ),
-        turn=changed(
+        turn=turn_with(
             turn,
+            event.call,
+            {"result": event},
             failed_calls=turn.failed_calls + (event.outcome == "failed"),
             changed=turn.changed or bool(event.changes) or passes_more or event.outcome == "unknown",
         ),
@@ -144,7 +147,7 @@ def _cancel_requested(execution: Execution, event: CancelRequested, envelope: En
 def _turn_ended(execution: Execution, event: TurnEnded, envelope: Envelope) -> Execution:
     judged, turn = execution.judged, execution.turn
     ran = [call for call in turn.calls if call.result and call.result.outcome in ("ok", "failed")]
-    ok = sum(call.result.outcome == "ok" for call in ran if call.result)
+    ok = len([call for call in ran if call.result and call.result.outcome == "ok"])
     return changed(
         execution,
         confidence=event.confidence,

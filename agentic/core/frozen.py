@@ -10,10 +10,17 @@ from __future__ import annotations
 from typing import TypeVar
 
 T = TypeVar("T")
+_new, _set = object.__new__, object.__setattr__
 
 
 def changed(value: T, **changes: object) -> T:
     """A copy of a frozen dataclass value with some fields replaced."""
-    made = object.__new__(type(value))
-    object.__setattr__(made, "__dict__", value.__dict__ | changes)
+    made = _new(type(value))
+    _set(made, "__dict__", value.__dict__ | changes)
     return made
+
+
+def settled(value: T, **changes: object) -> T:
+    """A value that was made just now and that nobody else holds yet, with its last fields filled in; no copy of it."""
+    value.__dict__.update(changes)
+    return value

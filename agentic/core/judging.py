@@ -9,11 +9,11 @@ from agentic.core.events import Purpose, Whose
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a call, numbered; ``coarse`` tells most of them apart quickly."""
+    """What came of a call, numbered; ``mark`` tells most of them apart at once."""
 
     number: int
     text: str
-    coarse: str
+    mark: int
 
 
 @dataclass(frozen=True)

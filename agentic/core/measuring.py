@@ -25,7 +25,7 @@ AROUND = 40
 
 def characters(messages: Iterable[Message]) -> int:
     """About how many characters these messages are sent as."""
-    return sum(_message(message) for message in messages)
+    return sum([_message(message) for message in messages])
 
 
 def pending(execution: Execution) -> int:
@@ -90,7 +90,7 @@ def _value(value: JsonValue) -> int:
     if isinstance(value, str):
         return len(value) + 2
     if isinstance(value, dict):
-        return sum(len(name) + 4 + _value(one) for name, one in value.items())
+        return sum([len(name) + 4 + _value(one) for name, one in value.items()])
     if isinstance(value, list):
-        return sum(1 + _value(one) for one in value)
+        return sum([1 + _value(one) for one in value])
     return 5

@@ -18,7 +18,7 @@ from agentic.core.events import (
     ToolStarted,
     WorkspaceFound,
 )
-from agentic.core.execution import Call, Execution
+from agentic.core.execution import Call, Execution, Turn
 from agentic.core.frozen import changed
 from agentic.core.telling import NOTE
 
@@ -38,7 +38,7 @@ def in_background(command: str) -> str:
 def with_beside(execution: Execution, event: ToolStarted) -> tuple[str, ...]:
     """What lives beside the workspace, with this call."""
     tools = execution.started.tools if execution.started else ()
-    if not any(tool.name == event.tool and tool.permission == "execute" for tool in tools):
+    if not [tool for tool in tools if tool.name == event.tool and tool.permission == "execute"]:
         return execution.beside
     command = event.arguments.get("command")
     more = [INTERPRETER] if event.tool == "python" else []
@@ -151,10 +151,10 @@ def brought(execution: Execution, event: InputReceived) -> Execution:
     return changed(execution, unsaved=unsaved_with(execution, files)) if files else execution
 
 
-def may_touch(execution: Execution, event: ToolStarted) -> Execution:
-    """A call that begins: what it may change, and what lives on beside the workspace by it."""
+def may_touch(execution: Execution, event: ToolStarted, turn: Turn) -> Execution:
+    """A call that begins, in its turn: what it may change, and what lives on beside the workspace by it."""
     touched = execution.touched or may_change(execution, event.tool)
-    return changed(execution, touched=touched, beside=with_beside(execution, event))
+    return changed(execution, turn=turn, touched=touched, beside=with_beside(execution, event))
 
 
 def _noted(execution: Execution, text: str) -> Execution:

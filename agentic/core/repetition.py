@@ -8,12 +8,12 @@ check that fails alike whatever is changed; and turns that tell nothing new, how
 
 from __future__ import annotations
 
-from agentic.core.counting import count_error
+from agentic.core.counting import call_of, count_error
 from agentic.core.events import ToolFinished
 from agentic.core.execution import Call, Execution
 from agentic.core.frozen import changed
 from agentic.core.judging import Check, Repeats, Result
-from agentic.core.sameness import Step, exact, step_of
+from agentic.core.sameness import Step, mark, says_the_same, step_of
 
 Errors = tuple[tuple[str, str, int], ...]
 LONGEST_RING = 4
@@ -23,14 +23,22 @@ _PATIENCE = 2
 """Times the failures that escalate, which are waited through."""
 
 
-def with_result(execution: Execution, event: ToolFinished) -> Repeats:
-    """What repeats itself, with this result; the call of it stands in the current turn."""
-    repeats, call = execution.judged.repeats, _call(execution, event)
+def with_result(execution: Execution, event: ToolFinished) -> tuple[Errors, Repeats]:
+    """The errors since real progress, and what repeats itself, with this result; its call stands in the current turn."""
+    errors, repeats, call = execution.judged.errors_since, execution.judged.repeats, _call(execution, event)
     if call is None:
-        return repeats
-    step = step_of(call.block.tool, _arguments(call), event)
+        return errors, repeats
+    intent = call.intent
+    step = step_of(call.block.tool, intent.arguments if intent is not None else call.block.arguments, event)
     moves = _moves_on(repeats, step, event)
-    repeats = _with_tests(_with_files(changed(repeats, acted=True), event), event)
+    if errors or event.error:
+        errors = _errors_with(execution, step, event, call.block.tool, () if moves else errors)
+    repeats = _repeats_with(execution, step, event, moves=moves)
+    return errors, repeats if repeats.acted else changed(repeats, acted=True)
+
+
+def _repeats_with(execution: Execution, step: Step, event: ToolFinished, *, moves: bool) -> Repeats:
+    repeats = _with_tests(_with_files(execution.judged.repeats, event), event)
     if repeats.checks and event.outcome == "ok":
         repeats = changed(repeats, checks=tuple(check for check in repeats.checks if check.call != step.call))
     if moves:
@@ -42,20 +50,14 @@ def with_result(execution: Execution, event: ToolFinished) -> Repeats:
     return _stepped(repeats, step, event)
 
 
-def errors_with(execution: Execution, event: ToolFinished) -> Errors:
-    """The errors since real progress, with this result; waiting and broken infrastructure do not count."""
-    errors, call = execution.judged.errors_since, _call(execution, event)
-    if call is None or not (errors or event.error):
-        return errors
-    repeats, step = execution.judged.repeats, step_of(call.block.tool, _arguments(call), event)
-    if _moves_on(repeats, step, event):
-        errors = ()
+def _errors_with(execution: Execution, step: Step, event: ToolFinished, tool: str, errors: Errors) -> Errors:
+    """Waiting and broken infrastructure do not count."""
     if event.outcome == "ok":
-        return _mended(errors, repeats, step)
+        return _mended(errors, execution.judged.repeats, step)
     counts = event.outcome == "failed" and says_something(event)
     if not counts or step.broken or _is_patient(execution, step):
         return errors
-    return count_error(errors, call.block.tool, event.error)
+    return count_error(errors, tool, event.error)
 
 
 def says_something(event: ToolFinished) -> bool:
@@ -131,14 +133,11 @@ def _rounds(steps: tuple[tuple[str, int], ...], size: int) -> int:
 
 def _call(execution: Execution, event: ToolFinished) -> Call | None:
     """The call, unless it concerns only the agent's own mind."""
-    call = next((known for known in execution.turn.calls if known.id == event.call), None)
-    tools = execution.started.tools if execution.started else ()
-    name = call.block.tool if call is not None else ""
-    return call if not any(tool.cognitive and tool.name == name for tool in tools) else None
-
-
-def _arguments(call: Call) -> dict[str, object]:
-    return {**(call.intent.arguments if call.intent is not None else call.block.arguments)}
+    call = call_of(execution, event.call)
+    if call is None or execution.started is None:
+        return call
+    name = call.block.tool
+    return call if not [tool for tool in execution.started.tools if tool.cognitive and tool.name == name] else None
 
 
 def _is_patient(execution: Execution, step: Step) -> bool:
@@ -150,14 +149,16 @@ def _moves_on(repeats: Repeats, step: Step, event: ToolFinished) -> bool:
     """Real progress: a test that newly passes, or a file with a content it never had, by a call that did not do so before."""
     if event.tests_passed is not None and repeats.most_passed is not None and event.tests_passed > repeats.most_passed:
         return True
-    if event.outcome != "ok" or step.call in repeats.moved:
+    if event.outcome != "ok" or not event.changes or step.call in repeats.moved:
         return False
     return any(f"{change.path}\0{change.sha_after}" not in repeats.contents for change in event.changes)
 
 
 def _with_files(repeats: Repeats, event: ToolFinished) -> Repeats:
+    if not event.changes:
+        return repeats
     had = {f"{change.path}\0{sha}" for change in event.changes for sha in (change.sha_before, change.sha_after)}
-    return changed(repeats, contents=repeats.contents | had) if had else repeats
+    return changed(repeats, contents=repeats.contents | had)
 
 
 def _with_tests(repeats: Repeats, event: ToolFinished) -> Repeats:
@@ -180,25 +181,29 @@ def _silent(repeats: Repeats, step: Step) -> Repeats:
 
 
 def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
-    number = _number(repeats, step)
+    results, seen = repeats.results, mark(step.text)
+    number = _number(repeats, step, seen)
     news = number > repeats.count
-    known = (Result(number, step.text, step.coarse),) if news else ()
+    if news:
+        results = (*results[1 - _RESULTS :], Result(number, step.text, seen))
     repeats = changed(
         repeats,
-        results=(*repeats.results, *known)[-_RESULTS:],
+        results=results,
         count=max(number, repeats.count),
         news=repeats.news or news,
         steps=(*repeats.steps, (step.call, number))[-_STEPS:],
         stepped=True,
+        acted=True,
     )
     return repeats if event.outcome == "ok" else _with_check(repeats, step, number, event.error)
 
 
-def _number(repeats: Repeats, step: Step) -> int:
+def _number(repeats: Repeats, step: Step, seen: int) -> int:
     """Which result it is: that of an earlier one that is the same, else the next number."""
-    alike = [known for known in repeats.results if known.coarse == step.coarse]
-    said = exact(step.text) if alike else ""
-    return next((known.number for known in alike if exact(known.text) == said), repeats.count + 1)
+    for known in repeats.results:
+        if known.mark == seen and says_the_same(step, known.text):
+            return known.number
+    return repeats.count + 1
 
 
 def _with_check(repeats: Repeats, step: Step, number: int, error: str) -> Repeats:

@@ -27,6 +27,7 @@ UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out")
 """Failures after which nobody knows what a request cost: its reservation is spent."""
 UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_overflow"))
 """Failures that say nothing against the model: the same one is asked again."""
+_NO_FAILURE, _NOTHING_TOLD = Failure(), Told()
 
 
 def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
@@ -40,23 +41,25 @@ def model_requested(execution: Execution, event: ModelRequested, envelope: Envel
     request = _request(event, envelope)
     turn = execution.turn if event.turn == execution.turn.number else Turn(number=event.turn, ended=False)
     extent = requested(execution.extent, event, length)
-    return changed(execution, request=request, history=history, extent=extent, told=Told(), turn=turn, decided=None)
+    return changed(
+        execution, request=request, history=history, extent=extent, told=_NOTHING_TOLD, turn=turn, decided=None
+    )
 
 
 def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelope) -> Execution:
     """An answer is the turn, with its calls; what it cost is spent."""
     if execution.request is not None and execution.request.purpose != "turn":
         return _consulted(execution, event)
-    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+    text = _text(event)
     blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
-    calls = tuple(Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks))
-    reasoning = tuple(
+    calls = tuple([Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks)])
+    reasoning = [
         (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
-    )
+    ]
     said: tuple[Message, ...] = ()
     if text or calls:
-        made = tuple(ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks)
-        said = (Message("assistant", text=text, calls=made, reasoning=reasoning),)
+        made = tuple([ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks])
+        said = (Message("assistant", text=text, calls=made, reasoning=tuple(reasoning)),)
     judged = execution.judged
     judged = changed(
         judged,
@@ -70,8 +73,8 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     execution = changed(
         execution,
         request=None,
-        failure=Failure(),
-        mind=changed(execution.mind, perceived=None),
+        failure=_NO_FAILURE,
+        mind=changed(execution.mind, perceived=None) if execution.mind.perceived is not None else execution.mind,
         history=execution.history + said,
         extent=answered(execution.extent, event.usage, characters(said)),
         spent=spent,
@@ -80,6 +83,10 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     )
     stated = confidence.stated_in(text)
     return execution if stated is None else take_report(execution, stated)
+
+
+def _text(event: ModelAnswered) -> str:
+    return "\n".join([block.text for block in event.blocks if isinstance(block, TextBlock)]).strip()
 
 
 def _is_textual(execution: Execution, event: ModelAnswered, text: str) -> bool:
@@ -121,7 +128,7 @@ def _consulted(execution: Execution, event: ModelAnswered) -> Execution:
     """What a request beside the turns came to; it cost what it cost."""
     asked, spent = execution.request, execution.spent
     assert asked is not None
-    text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+    text = _text(event)
     failed = "" if text else "it answered nothing"
     came = Consulted(purpose=asked.purpose, text=text, failed=failed, model=asked.model, tier=asked.tier)
     spent = changed(spent, tokens=spent.tokens + event.usage.total, usd=spent.usd + event.usd)

@@ -6,16 +6,22 @@ something: a count that grows is news.  What a failure says is compared by ``Too
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentic.core.events import ToolFinished
 from agentic.core.identity import digest
 
 _CLIP = 300
 """Characters of the beginning and of the end of a result that are compared."""
+_READ = 4_000
+"""Characters of each end of a result in which trouble is looked for."""
+_KEY = 200
+"""A call longer than this is known by its digest."""
+_KEPT = 256
+"""So many results that were compared are kept as they are compared; only those that look alike come to that."""
 _PROSE = frozenset(("reasoning", "expectation", "alternatives", "timeout", "wait"))
 """Arguments that do not change what a call does."""
 _COARSE = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n|#=>.-_~*█▏▎▍▌▋▊▉"))
@@ -34,10 +40,17 @@ _NOISE = re.compile(
 _NUMBER = re.compile(r"\d+")
 _LINE_NUMBER = re.compile(r"^\d+\t", re.MULTILINE)
 _VERDICT = re.compile(r"^(?:exit \d+|done|raised) after [\d.]+ s\n")
+_PROCESS_WORDS = ("ps", "top", "pgrep", "lsof")
 _PROCESSES = re.compile(r"\b(?:ps|top|pgrep|lsof)\b")
+_WAITING_WORDS = ("sleep", "watch", "wait", "tail -", "until ", "while ")
+"""One of them stands in everything that ``_WAITING`` finds; to look for them is much quicker."""
 _WAITING = re.compile(
     r"\b(?:sleep|watch|wait|inotifywait|wait-for-it)\b|time\.sleep|--wait\b|--watch\b|tail -[fF]\b|\b(?:until|while) ",
 )
+_GOING_ON_WORDS = (
+    "running", "progress", "pending", "queued", "building", "starting", "activating", "waiting", "processing", "creating",
+    "not ready", "pd", "%", "percent",
+)  # fmt: skip
 _GOING_ON = re.compile(
     r"\b(?:running|in[ _-]progress|pending|queued|building|starting|activating|waiting|processing|creating|not ready|PD)\b"
     r"|\b\d{1,3}\s?%|\"(?:percent|progress)\"",
@@ -48,6 +61,10 @@ _ACTING = frozenset(("shell", "python"))
 _SEARCHING = re.compile(r"^\s*(?:cd \S+ && )?(?:git grep|grep|egrep|rg|ag|find|fd|which|locate)\b")
 _NOTHING = re.compile(r"^(?:No match in \d+ files\.|No file matches.*|No line matches.*)$")
 _NO_SANDBOX = ("Not begun, there is no sandbox", "The sandbox was lost")
+_TROUBLE_WORDS = (
+    "429", "502", "503", "504", "too many", "gateway", "unavailable", "connection", "limit", "etimedout", "eai_again",
+    "try again", "overloaded",
+)  # fmt: skip
 _TROUBLE = re.compile(
     r"\b(?:429|502|503|504)\b|too many requests|bad gateway|service unavailable|temporarily unavailable"
     r"|connection reset|rate.?limit|etimedout|eai_again|connection timed out|try again later|overloaded",
@@ -62,62 +79,87 @@ class Step:
 
     call: str
     text: str
-    coarse: str
     waits: bool = False
     """It looks at what goes on by itself, and that does go on."""
     trouble: bool = False
     """It waits for what is not there yet, or somebody else's server has trouble: patience is due, for a while."""
     broken: bool = False
     """The call did not run as such; that says nothing of the agent."""
+    failed: bool = False
+    """What it says is a normalised error."""
 
 
 def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> Step:
     """The call and its result, as they are compared."""
     call = _call(tool, arguments)
     if event.outcome in ("cancelled", "unknown") or event.preview.startswith(_NO_SANDBOX):
-        return Step(call, "", "", broken=True)
+        return Step(call, "", broken=True)
     command = str(arguments.get("command") or arguments.get("code") or "")
     if event.outcome != "ok":
         return _failed(call, tool, command, event)
     text = clipped(_body(event.preview))
     if _polls(tool, arguments, command, text):
-        return Step(call, "", "", waits=True)
+        return Step(call, "", waits=True)
     if _is_silent(text):
         looked = tool not in _ACTING or bool(_SEARCHING.match(command))
         text = NOTHING if looked else ""
-    elif _PROCESSES.search(command):
+    elif _finds(_PROCESSES, _PROCESS_WORDS, command):
         text = _NUMBER.sub("", text)
-    return Step(call, text, coarse(text))
+    return Step(call, text)
 
 
+def mark(text: str) -> int:
+    """The same for all results that are the same, and made at once: letters are counted that ``coarse`` leaves in."""
+    return (text.count("o") << 20) + (text.count("t") << 10) + text.count("r")
+
+
+def says_the_same(step: Step, text: str) -> bool:
+    """Whether it came to a result that an earlier one with the same mark came to; errors are normal already."""
+    if step.text == text or step.failed:
+        return step.text == text
+    return coarse(step.text) == coarse(text) and exact(step.text) == exact(text)
+
+
+@lru_cache(maxsize=_KEPT)
 def exact(text: str) -> str:
     """A result without what differs from run to run."""
     return " ".join(_NOISE.sub("~", _LINE_NUMBER.sub("", text)).split())
 
 
+@lru_cache(maxsize=_KEPT)
 def coarse(text: str) -> str:
-    """What results that are the same have in common; quick to make, so that most are told apart by it."""
+    """What results that are the same have in common."""
     return text.translate(_COARSE)
 
 
-def clipped(text: str) -> str:
+def clipped(text: str, each: int = _CLIP) -> str:
     """Its beginning and its end."""
-    return text if len(text) <= 2 * _CLIP else f"{text[:_CLIP]}\n{text[-_CLIP:]}"
+    return text if len(text) <= 2 * each else f"{text[:each]}\n{text[-each:]}"
 
 
 def _call(tool: str, arguments: Mapping[str, object]) -> str:
-    kept = [(name, value) for name, value in sorted(arguments.items()) if name not in _PROSE]
-    return digest(tool, " ".join(json.dumps(kept).split()), length=16)
+    """A name for the call; a short one is its own name."""
+    kept = [(name, arguments[name]) for name in sorted(arguments) if name not in _PROSE]
+    said = " ".join(repr(kept).split())
+    return f"{tool} {said}" if len(said) <= _KEY else digest(tool, said, length=16)
+
+
+def _finds(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> bool:
+    """Whether the pattern is found, which it is only where one of the words stands."""
+    for word in words:
+        if word in text:
+            return bool(pattern.search(text))
+    return False
 
 
 def _failed(call: str, tool: str, command: str, event: ToolFinished) -> Step:
     """A failure says its normalised error, and how many tests passed; a search that found nothing says just that."""
     if _is_silent(_body(event.preview)) and _SEARCHING.match(command):
-        return Step(call, NOTHING, NOTHING)
+        return Step(call, NOTHING)
     said = _NUMBER.sub("", event.error or clipped(event.preview))
     text = f"{tool} {event.outcome} {event.tests_passed} {event.tests_failed} {said}"
-    patient = bool(_WAITING.search(command) or _TROUBLE.search(event.preview))
-    return Step(call, text, text, trouble=patient)
+    patient = _finds(_WAITING, _WAITING_WORDS, command) or _is_trouble(clipped(event.preview, _READ))
+    return Step(call, text, trouble=patient, failed=True)
 
 
 def _body(preview: str) -> str:
@@ -131,8 +173,14 @@ def _polls(tool: str, arguments: Mapping[str, object], command: str, text: str) 
         return arguments.get("action") != "stop" and text.startswith("Running.")
     if tool not in _ACTING:
         return False
-    return bool(_WAITING.search(command)) or (len(text) <= _SHORT and bool(_GOING_ON.search(text)))
+    return _finds(_WAITING, _WAITING_WORDS, command) or (
+        len(text) <= _SHORT and _finds(_GOING_ON, _GOING_ON_WORDS, text.lower())
+    )
+
+
+def _is_trouble(text: str) -> bool:
+    return _finds(_TROUBLE, _TROUBLE_WORDS, text.lower())
 
 
 def _is_silent(text: str) -> bool:
-    return text.strip() in ("", "(no output)") or bool(_NOTHING.match(text))
+    return text.strip() in ("", "(no output)") or (text.startswith("No ") and bool(_NOTHING.match(text)))

@@ -76,7 +76,7 @@ def pending_message(execution: Execution) -> Message | None:
 
 def answers_of(turn: Turn) -> tuple[ToolAnswer, ...]:
     """The results of a turn's calls, in call order."""
-    return tuple(
+    answers = [
         ToolAnswer(
             call.block.provider_id,
             call.block.tool,
@@ -85,7 +85,8 @@ def answers_of(turn: Turn) -> tuple[ToolAnswer, ...]:
         )
         for call in turn.calls
         if call.result is not None
-    )
+    ]
+    return tuple(answers)
 
 
 def shortened(text: str, longest: int) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from agentic.core.events import Escalated, Noted, Todo, TodoChanged, ToolFinished
 from agentic.core.evolving import fold
-from agentic.core.repetition import errors_with, repeating, stuck, with_result
+from agentic.core.repetition import repeating, stuck, with_result
 from agentic.core.sameness import step_of
 from agentic.core.values import Outcome
 from tests.unit.core.building import TOOLS
@@ -259,10 +259,9 @@ def test_a_call_that_nobody_made_and_one_about_the_own_mind_are_no_steps() -> No
     log = Work()
     log.answer(("finish", {}))
     unknown = ToolFinished(call="?", outcome="ok", preview="seen")
-    assert with_result(log.execution, unknown) is log.execution.judged.repeats
-    assert errors_with(log.execution, unknown) == ()
+    assert with_result(log.execution, unknown) == ((), log.execution.judged.repeats)
     own = ToolFinished(call=log.execution.turn.calls[0].id, outcome="failed", preview="seen", error="e")
-    assert with_result(log.execution, own) is log.execution.judged.repeats
+    assert with_result(log.execution, own) == ((), log.execution.judged.repeats)
 
 
 def test_what_was_refused_repeats_itself_like_a_failure() -> None:
