@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.repetition import says_something
-from agentic.core.sameness import exact, step_of
+from agentic.core.sameness import exact, says_the_same, step_of
 from tests.unit.core.working import finished
 
 
@@ -37,3 +37,23 @@ def test_a_failure_without_a_word_says_nothing() -> None:
     assert not says_something(finished("", "failed", ""))
     assert says_something(finished("", "failed", "exit 1\nno rule"))
     assert says_something(finished("", "failed", "it broke"))
+
+
+def test_long_calls_are_the_same_only_where_all_of_them_is() -> None:
+    one, two, same = (step_of("shell", {"command": "x" * 500 + end}, finished("x")).call for end in ("a", "b", "a"))
+    assert one == same != two
+    assert len(one) < 40
+
+
+def test_trouble_is_seen_at_the_end_of_a_long_failure_and_waiting_in_any_case() -> None:
+    long = "compiled one\n" * 3_000
+    assert step_of("shell", {}, finished(long + "HTTP 503 Service Unavailable", "failed", "exit 1\nx")).trouble
+    assert not step_of("shell", {}, finished(long, "failed", "exit 1\nx")).trouble
+    assert step_of("shell", {"command": "curl x"}, finished("QUEUED")).waits
+
+
+def test_failures_are_told_apart_by_each_word_of_them() -> None:
+    failed = step_of("shell", {}, finished("", "failed", "exit 1\n=== a"))
+    assert says_the_same(failed, failed.text)
+    assert not says_the_same(failed, failed.text + "=")
+    assert says_the_same(step_of("look", {}, finished("=== done in 3 s")), "====== done in 4 s")
