@@ -81,11 +81,6 @@ def _tests(came: ToolFinished | Attempt) -> tuple[int, int, int] | None:
     return came.tests_passed or 0, came.tests_failed or 0, came.tests_skipped or 0
 
 
-def tool_of(execution: Execution, call: str) -> str:
-    """The tool of a call of the current turn."""
-    return next((known.block.tool for known in execution.turn.calls if known.id == call), "")
-
-
 def may_change(execution: Execution, name: str) -> bool:
     """Whether a tool may change the world: it is no read, and concerns not only the agent's own mind."""
     tools = execution.started.tools if execution.started else ()
