@@ -98,7 +98,7 @@ class _World:
             side=self._chance(8),
             turns_medium=self._data.draw(st.integers(1, 6)),
             max_usd=0.02,
-            max_tokens=self._data.draw(st.sampled_from([300, 100_000])),
+            max_tokens=self._data.draw(st.sampled_from([60, 100_000])),
         )
         self._drawn = Drawn(self._log)
         self._stopped = False

@@ -283,7 +283,7 @@ def test_the_generator_reaches_the_hard_cases() -> None:
     shares = {name: held[name] / runs for name in hard}
     assert all(share >= 0.05 for share in shares.values()), shares
     more = ("stop while paused", "expired", "gated call run", "day", "usd", "tokens", "minutes")
-    assert all(held[name] for name in more), held
+    assert all(held[name] for name in more), [name for name in more if not held[name]]
 
 
 def test_rules_are_read_when_they_are_needed() -> None:
