@@ -31,6 +31,7 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    WorkspaceFound,
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
@@ -53,6 +54,7 @@ def _turns_unchanged(log: list[Envelope]) -> int:
                 changed = changed or (passed is not None and event.tests_passed > passed)
                 passed = event.tests_passed
         changed = changed or isinstance(event, CommitCreated)
+        changed = changed or (isinstance(event, WorkspaceFound) and bool(event.changes))
         if isinstance(event, TurnEnded):
             unchanged = 0 if changed else unchanged + 1
     return unchanged
@@ -85,9 +87,13 @@ def _spent(log: list[Envelope]) -> float:
 
 
 def _failures(log: list[Envelope]) -> int:
+    """In a row, since an answer, a change of tier, or a person had the account looked at."""
     count = 0
+    accounts = {e.event.question for e in log if isinstance(e.event, Asked) and e.event.what == "account"}
     for envelope in log:
-        if isinstance(envelope.event, ModelAnswered | Escalated):
+        event = envelope.event
+        again = isinstance(event, Decided) and event.question in accounts
+        if again or isinstance(event, ModelAnswered | Escalated):
             count = 0
         if isinstance(envelope.event, ModelFailed) and envelope.event.failure not in UNCOUNTED:
             count += 1
@@ -203,7 +209,13 @@ def _open_calls(log: list[Envelope]) -> set[str]:
     return set(known) - done
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=120,
+    report_multiple_bugs=False,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
 @given(st.data())
 def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> None:
     log = simulate(data).log.envelopes
@@ -233,9 +245,7 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
             isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in part
         )
         assert execution.fence == max(e.fence for e in part)
-        assert execution.spent.minutes_passed == any(
-            isinstance(e.event, DeadlinePassed) and e.event.ref == "minutes" for e in part
-        )
+        assert execution.spent.minutes_passed == _time_is_over(part)
         assert abs(execution.spent.waiting - _seconds_at_rest(part)) < 1e-6
         assert execution.resting_since == _open_rest(part)
         assert execution.expired == _expired(part)
@@ -246,6 +256,16 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert execution.extent.history == characters(execution.history)
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun
+
+
+def _time_is_over(log: list[Envelope]) -> bool:
+    """Until more of it is given."""
+    over = False
+    for envelope in log:
+        event = envelope.event
+        over = over or (isinstance(event, DeadlinePassed) and event.ref == "minutes")
+        over = over and not (isinstance(event, PolicyChanged) and event.add_minutes)
+    return over
 
 
 def _saved(part: Sequence[Envelope]) -> tuple[CheckpointSaved | None, bool]:

@@ -94,3 +94,14 @@ def test_a_queued_task_that_a_stop_dropped_is_named() -> None:
     log.say("queue", "deploy it")
     (notice,) = [item for item in shown(log) if item.sort == "notice"]
     assert "deploy it" in notice.text
+
+
+def test_who_asks_for_a_stronger_model_is_told_which_and_when() -> None:
+    log = Log()
+    before = log.execution
+    log.say("escalate")
+    (receipt,) = visible(before, log.envelopes[-1])
+    assert (receipt.sort, "large, takes over with the next step" in receipt.text) == ("receipt", True)
+    before = log.execution
+    log.say("escalate")
+    assert visible(before, log.envelopes[-1])[0].text == "🚀 I am handing over already."
