@@ -306,16 +306,23 @@ async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropp
                 if life == 0:  # before its first mark nothing old is answered
                     await post()
                     await guild.wait_for(lambda g: len(g.threads()) == 1, timeout=30.0)
+                lost = False
                 for _ in range(8):
                     match luck.choice(("post", "post", "drop", "double", "new session")):
                         case "drop":
                             guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=luck.randint(1, 2)))
+                            lost = True
                         case "double":
                             guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), times=2))
                         case "new session":
                             guild.invalidate_sessions()
                         case _:
                             await post()
+                            if (
+                                lost
+                            ):  # what Discord does not deliver goes with its session: that one ends, and is told so
+                                guild.invalidate_sessions()
+                                lost = False
                     await asyncio.sleep(luck.random() * 0.3)
                 guild.misbehaviour.clear()
             await guild.wait_for(lambda g: not g.online, timeout=30.0)

@@ -129,7 +129,7 @@ async def retried(running: Whole, thread: int, execution: str, turn: int) -> str
 async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_any_more_is_told(
     guild: LocalGuild, tmp_path: Path
 ) -> None:
-    """From its end, with the stop forgotten; from the checkpoint after turn 6 with the files of then."""
+    """From its end, with the stop forgotten; from the checkpoint after turn 4 with the files of then."""
     script = [
         uses("python", code="kept = 41"), *(adds(number) for number in range(1, 6)),
         uses("shell", command="echo cut >> log.txt; sleep 60"),
@@ -157,10 +157,10 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         await holds(running, second)
 
         await slash(running, thread, "resume", checkpoint=await checkpoint(running, first, "turns"))
-        receipt = await running.says(thread, "The files are as they were after turn 6")
+        receipt = await running.says(thread, "The files are as they were after turn 4")
         assert "the variables of the Python interpreter" in receipt.content
         third = await ended(running, thread, 3)
-        assert lines(running, thread) == list("12345")
+        assert lines(running, thread) == list("123")
         await holds(running, third)
         started = (await running.log(third))[0]
         assert isinstance(started, Started)
@@ -189,13 +189,13 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         receipt = await running.says(thread, "Forked from checkpoint")
         fork = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         copy = await ended(running, fork, 1)
-        assert lines(running, fork) == [*"123456", "forked"]
+        assert lines(running, fork) == [*"1234", "forked"]
         assert lines(running, thread)[-1] == "seven"
         welcome = await running.says(fork, f"This is a fork of <#{thread}>")
         assert "what lies in /tmp" in welcome.content
         assert "wrote with it: “try it another way”" in welcome.content
         assert "try it another way" in endpoint.requests[7].text()
-        assert "echo 6 >> log.txt" in endpoint.requests[7].text()
+        assert "echo 4 >> log.txt" in endpoint.requests[7].text()
         await running.says(fork, "In the fork.")
         await holds(running, copy)
         assert running.app.threads.state(str(thread)) == "busy"
