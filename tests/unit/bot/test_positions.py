@@ -25,6 +25,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.evolving import fold
+from agentic.core.used_up import reached
 from bot.commandline.verdict import broken_promises
 from bot.positions import Cut, agree, at_end, before_turn, copied, last_turn, of_checkpoint
 from bot.rewinding import written
@@ -76,7 +77,7 @@ def check(log: Sequence[Envelope], cut: Cut) -> None:
     assert state.request_in_flight is None
     action = decide(state)
     assert not isinstance(action, Wait), cut
-    spent_up = state.spent.usd >= state.policy.max_usd or state.turn.number >= state.turn_limit
+    spent_up = reached(state) is not None or state.turn.number >= state.turn_limit
     assert spent_up or not isinstance(action, Finish), (cut, action)
 
 
