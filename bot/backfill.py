@@ -72,9 +72,22 @@ class CatchingUp:
         self._unread: dict[str, asyncio.Event] = {}
         """Threads in which something runs; set once what was said there meanwhile was read."""
         self._sweep: asyncio.Task[None] | None = None
+        self._told = True
+        """What Discord told of each channel's newest message is whole: nothing is known to be missing since."""
 
     def connected(self) -> None:
         """A new session with Discord began; what is said from now on comes live."""
+        self._begin()
+
+    def skipped(self) -> None:
+        """An event of this session never came: no channel is known to be whole, and none to have nothing new."""
+        log.warning("events of Discord did not come: what was said is read again from where reading was sure")
+        self._told = False
+        self._begin()
+        if self._bot.is_ready():
+            self.ready()
+
+    def _begin(self) -> None:
         self.stop()
         self.caught_up.clear()
         self._bot.watermarks.opened()
@@ -120,7 +133,7 @@ class CatchingUp:
     async def _close(self, channel: str) -> None:
         marks = self._bot.watermarks
         mark = await self._mark(channel)
-        newest = self._newest(channel)
+        newest = self._newest(channel) if self._told else None
         if newest is not None and newest <= mark:
             marks.closed(channel, mark)
             return
@@ -196,6 +209,7 @@ class CatchingUp:
                 break
             await asyncio.sleep(pause)
             left = await self._close_each(left)
+        self._told |= not left
         if not any(guild.unavailable for guild in self._bot.guilds):
             self._bot.watermarks.all_closed()
         await self._bot.watermarks.write()

@@ -16,6 +16,7 @@ from bot.backstage import Backstage
 from bot.board import Board
 from bot.closing import Closing
 from bot.composing import Composer, FetchFile
+from bot.continuity import Continuity
 from bot.controls import CONTROLS
 from bot.conversation import Conversation
 from bot.discretion import Discretion
@@ -78,6 +79,7 @@ class ThreadwrightBot(commands.Bot):
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.watermarks = Lanes(), Watermarks(store)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
+        self._continuity = Continuity()
         self.intake.resumed = self.tending.resumed
         self._running: list[asyncio.Task[None]] = []
         self._commanded: OrderedDict[int, None] = OrderedDict()
@@ -95,6 +97,12 @@ class ThreadwrightBot(commands.Bot):
         self._begin("sweeping", self.sweeping.run())
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
+
+    def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
+        """What never came is noticed before anything hears of what came after it."""
+        if self.ws is not None and self._continuity.broken(self.ws.sequence):  # pyright: ignore[reportUnnecessaryComparison]
+            self.catching.skipped()
+        super().dispatch(event, *args, **kwargs)
 
     async def on_message(self, message: discord.Message) -> None:
         """Commands by prefix, each once: one that comes while a gap is being closed is also read with the gap."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import discord
@@ -13,13 +10,11 @@ import pytest
 from discord.ext import commands
 
 from agentic.core.events import Envelope, Person, Started
-from agentic.models.endpoint import ScriptedEndpoint
 from agentic.ports import ExecutionRow, SessionRow, Store
 from bot.client import ThreadwrightBot
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, Dropped, Duplicated, Rule
 from bot.reading import when
-from tests.e2e.processes import environment, started
 from tests.faults.staging import guild, nothing_more, scenery
 from tests.faults.whole import Mind, whole
 from tests.integration.bot.talking import Scenery, running_bot
@@ -56,6 +51,26 @@ async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_i
     await guild.post(thread, "the last word")
     await scenery.until(lambda: talk.got[-1].text == "the last word")
     assert len(talk.got) == 5
+
+
+async def test_f2_what_did_not_come_within_a_session_is_noticed_at_the_next_event_and_fetched_in_order(
+    scenery: Scenery,
+) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await caught_up(scenery)
+    guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=3))
+    for text in ("first", "second"):
+        await guild.post(thread, text)
+    await guild.post(scenery.general, f"{guild.bot.mention} two")
+    await guild.post(thread, "third")
+    await scenery.until(lambda: len(talk.got) == 5, timeout=20)
+    assert [item.text for item in talk.got if item.thread == str(thread)] == ["one", "first", "second", "third"]
+    assert talk.got[-1].text == "two" or talk.got[-2].text == "two", "the other channel, where nothing more came"
+    await caught_up(scenery)
+    await guild.post(thread, "the last word")
+    await scenery.until(lambda: talk.got[-1].text == "the last word")
+    assert len(talk.got) == 6
 
 
 async def something_runs(store: Store, thread: str) -> None:
@@ -269,81 +284,3 @@ async def test_f2_a_task_that_was_deleted_while_the_bot_was_down_is_cancelled(
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         assert await here.ended(thread) == ["cancelled"]
         assert mind.asked == []
-
-
-# --- a process that is killed -------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def process(guild: LocalGuild, endpoint: ScriptedEndpoint, home: Path) -> AsyncIterator[object]:
-    """The product as a process of its own, at a guild that outlives it; killed at the end."""
-    env = environment(
-        home, endpoint.environment(), DISCORD_TOKEN=guild.bot_token, THREADWRIGHT_DISCORD_API=guild.rest_base,
-        THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5", THREADWRIGHT_SANDBOX="bubblewrap",
-    )  # fmt: skip
-    async with started("run", env=env, cwd=home) as running:
-        await guild.wait_for(lambda g: g.online, timeout=60.0)
-        yield running
-        await running.kill()
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropped_doubled_or_killed(
-    guild: LocalGuild, tmp_path: Path, seed: int
-) -> None:
-    """A scripted run of posts, dropped and doubled events, new sessions and kill -9; each task is answered once."""
-    luck, mind, tasks = random.Random(seed), Mind(), dict[str, int]()
-    mind.go.set()
-    general = guild.channel("general").id
-
-    async def post() -> None:
-        name = f"task {seed} {len(tasks)}"
-        tasks[name] = (await guild.post(general, f"{guild.bot.mention} {name}")).id
-
-    async with asyncio.timeout(400), ScriptedEndpoint.start(mind) as endpoint:
-        for life in range(2):  # three crashes in one execution would quarantine it
-            async with process(guild, endpoint, tmp_path):
-                if life == 0:  # before its first mark nothing old is answered
-                    await post()
-                    await guild.wait_for(lambda g: len(g.threads()) == 1, timeout=30.0)
-                lost = False
-                for _ in range(8):
-                    match luck.choice(("post", "post", "drop", "double", "new session")):
-                        case "drop":
-                            guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=luck.randint(1, 2)))
-                            lost = True
-                        case "double":
-                            guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), times=2))
-                        case "new session":
-                            guild.invalidate_sessions()
-                        case _:
-                            await post()
-                            if (
-                                lost
-                            ):  # what Discord does not deliver goes with its session: that one ends, and is told so
-                                guild.invalidate_sessions()
-                                lost = False
-                    await asyncio.sleep(luck.random() * 0.3)
-                guild.misbehaviour.clear()
-            await guild.wait_for(lambda g: not g.online, timeout=30.0)
-            await post()
-        async with process(guild, endpoint, tmp_path):
-            for name, thread in tasks.items():
-                await _answered(guild, thread, name)
-    for name, thread in tasks.items():
-        answers = [m for m in guild.messages(thread) if f"answered <{name}>" in m.content]
-        assert len(answers) == 1, name
-    assert len(guild.threads()) == len(tasks)
-
-
-async def _answered(guild: LocalGuild, thread: int, name: str) -> None:
-    def found(_: LocalGuild) -> bool:
-        try:
-            return any(f"answered <{name}>" in message.content for message in guild.messages(thread))
-        except LookupError:
-            return False
-
-    try:
-        await guild.wait_for(found, timeout=120.0)
-    except TimeoutError:
-        pytest.fail(f"{name} was never answered")
