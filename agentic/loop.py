@@ -183,7 +183,7 @@ class _Running:
         segments, blobs = self._segments.of(self._execution, self._toolbox.specs, action.purpose)
         price = self._loop.model.price(action.model, self._segments.characters // 4, action.max_tokens)
         requested = effects.requested(request, action, segments, price)
-        refused = await self._purse.refusal(self._execution, self._execution.id, requested, self._loop.clock.now())
+        refused = await self._purse.refusal(self._execution, self._execution.id, requested, self._recorder.now())
         if refused is not None:
             self._recorder.note(refused)
             return
@@ -290,7 +290,7 @@ class _Running:
     def _seconds_to(self, timer: Timer | None) -> float | None:
         if timer is None:
             return None
-        return max(0.0, (timer.at - self._loop.clock.now()).total_seconds())
+        return max(0.0, (timer.at - self._recorder.now()).total_seconds())
 
     async def _leave(self) -> None:
         """What did not end in time is ended; the files are kept as they are, and the log says that it was in order."""

@@ -5,6 +5,8 @@ Nothing that follows from an event may be seen before ``commit`` returns.  Sinks
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from agentic.core.events import Envelope, Event, OutboxItem
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
@@ -31,12 +33,23 @@ class Recorder:
         self._outbox: list[OutboxItem] = []
         self._taken: list[str] = []
         self._blobs: list[Blob] = []
+        self._ahead = timedelta(0)
 
     async def load(self) -> Execution:
         """Fold what is already in the log."""
+        last: datetime | None = None
         async for envelope in self._store.read(self._name):
             self.execution = evolve(self.execution, envelope)
+            last = envelope.at
+        self._ahead = max(last - self._clock.now(), timedelta(0)) if last is not None else timedelta(0)
         return self.execution
+
+    def now(self) -> datetime:
+        """The present of this log: where the machine's clock was set back since its last event, it goes on from that.
+
+        Else whatever the log waits for (the next try after a failure, say) would wait for the clock to come round again.
+        """
+        return self._clock.now() + self._ahead
 
     def note(self, *events: Event, taken: str = "", cause: str = "", blobs: list[Blob] | None = None) -> None:
         """Add events, with what becomes visible by them; ``taken`` is the inbox item they take in."""
@@ -44,7 +57,7 @@ class Recorder:
             envelope = Envelope(
                 execution=self._name,
                 seq=self.execution.seq + 1,
-                at=self._clock.now(),
+                at=self.now(),
                 fence=self._lease.fence,
                 event=event,
                 cause=cause,

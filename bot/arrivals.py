@@ -19,6 +19,7 @@ from bot.refusals import NOTHING_RUNS
 from bot.rights import may_steer
 from bot.serving import ACTS
 from bot.session import Session, starts
+from bot.setting_aside import ended_after_all
 from bot.starting import Receive, left_out
 
 INTERRUPTED = (
@@ -149,6 +150,7 @@ class Arrivals:
 
     async def _opinion(self, item: InboxItem, session: Session) -> Receipt:
         """On what runs it is guidance; on what has ended it is kept with that."""
+        await ended_after_all(session)
         about, running = item.target.partition("/")[0], session.execution or session.left_open
         if running and about in ("", running):
             if session.execution:

@@ -21,16 +21,22 @@ class SystemClock:
     machine's clock while it runs ends no cap, expires no approval and puts no event before its cause.
     """
 
-    def __init__(self, wall: Callable[[], datetime] = _wall) -> None:
-        self._began, self._at_boot = wall(), seconds_since_boot()
+    def __init__(
+        self,
+        wall: Callable[[], datetime] = _wall,
+        since_boot: Callable[[], float] = seconds_since_boot,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._since_boot, self._monotonic = since_boot, monotonic
+        self._began, self._at_boot = wall(), since_boot()
 
     def now(self) -> datetime:
         """The present, with time zone UTC."""
-        return self._began + timedelta(seconds=seconds_since_boot() - self._at_boot)
+        return self._began + timedelta(seconds=self._since_boot() - self._at_boot)
 
     def monotonic(self) -> float:
         """Seconds that never run backwards."""
-        return time.monotonic()
+        return self._monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -23,7 +23,7 @@ from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
 from bot.queueing import word_of_waiting
 from bot.session import Session, starts
-from bot.setting_aside import set_aside
+from bot.setting_aside import ended_after_all, set_aside
 from bot.siding import side_questions
 from bot.tenure import ThreadTaken, take, while_held
 from bot.troubles import in_plain_words
@@ -199,9 +199,13 @@ class _Serving:
                 await ground.store.release(lease)
             session.rests()
         if ended.finished is not None:
-            task = asyncio.create_task(learn(ground.learning, execution), name=f"learning from {execution}")
-            session.learning.add(task)
-            task.add_done_callback(session.learning.discard)
+            self._learn_from(execution)
+
+    def _learn_from(self, execution: str) -> None:
+        learning = self._session.learning
+        task = asyncio.create_task(learn(self._ground.learning, execution), name=f"learning from {execution}")
+        learning.add(task)
+        task.add_done_callback(learning.discard)
 
     async def _take(self, begun: bool) -> Lease:
         """The lease; what has not begun is called off by a stop, what has begun waits for it, for it ends in its log."""
@@ -283,7 +287,9 @@ class _Serving:
                     await session.doorbell.wait()
             if session.doorbell.is_set():
                 return  # the store takes things again, and what came in takes the work up
-        if aside or await self._came_since():
+        if ended := await ended_after_all(session):
+            self._learn_from(ended)
+        if ended or aside or await self._came_since():
             session.doorbell.set()
 
     async def _came_since(self) -> bool:

@@ -37,6 +37,20 @@ async def set_aside(session: Session, trouble: Exception) -> str:
     return ""
 
 
+async def ended_after_all(session: Session) -> str:
+    """What was left open, where its log has its end: a store may say that it did not keep what it kept.  '' otherwise."""
+    execution = session.left_open
+    try:
+        row = await session.ground.store.execution(execution) if execution else None
+    except StoreError as error:
+        log.error("thread %s: whether %s has ended cannot be read: %s", session.thread, execution, error)
+        return ""
+    if row is None or not row.finished or session.left_open != execution:
+        return ""
+    session.left_open = ""
+    return execution
+
+
 async def _put_aside(session: Session, execution: str, damaged: StoreCorrupt) -> str:
     try:
         await session.ground.store.set_aside(execution, DAMAGED)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.errors import ModelUnavailable
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
@@ -25,7 +26,7 @@ from bot.guild.local import LocalGuild
 from tests.e2e.living import living
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, whole
-from tests.unit.threads.house import Bench, house
+from tests.unit.threads.house import POLICY, Bench, house
 
 __all__ = ["guild"]
 
@@ -133,6 +134,31 @@ async def test_f81_a_clock_that_is_set_by_an_hour_ends_no_cap_and_makes_no_secon
             assert await other.acquire("100", "another") is not None
     finally:
         await other.close()
+        await store.close()
+
+
+SLOW = POLICY.model_copy(update={"retry_base_seconds": 2.0})
+
+
+async def test_f81_a_clock_that_was_set_back_between_two_processes_keeps_no_retry_waiting(tmp_path: Path) -> None:
+    """The log ends an hour ahead of the clock; its time goes on from there, and each event comes after the one before."""
+    now = datetime.now(UTC)
+    store, gone = SQLiteStore.open(tmp_path / "one.sqlite"), ModelUnavailable("the provider is down")
+    try:
+        async with asyncio.timeout(30):
+            clock = SystemClock(lambda: now + timedelta(hours=1))
+            async with house([gone] * 9, store=store, clock=clock, policy=SLOW) as home:
+                await home.say("fix it")
+                while not home.model.asked or not any(e.event.kind == "model_failed" for e in await home.log()):
+                    await asyncio.sleep(0.01)
+            done = [answer("", ("finish", {"answer": "done"}))]
+            async with house(done, store=store, clock=SystemClock(lambda: now)) as home:
+                await home.threads.recover()
+                await home.threads.idle("100")
+                assert await home.reasons() == ["done"]
+                at = [envelope.at for envelope in await home.log()]
+                assert at == sorted(at)
+    finally:
         await store.close()
 
 

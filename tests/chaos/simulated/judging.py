@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agentic.core.asking import choice_of
 from agentic.core.events import (
     Asked,
     Decided,
@@ -114,7 +115,7 @@ class Judge:
             later = log[place + 1 :]
             reached = any(isinstance(e.event, ModelRequested) for e in later)
             said = isinstance(ended, Finished) and "did not reach me" in ended.answer
-            answers = any(isinstance(e.event, Decided) and e.event.text == event.text for e in later)
+            answers = any(isinstance(e.event, Decided) and _decides(e.event, event, log[:place]) for e in later)
             stopped = isinstance(ended, Finished) and any(
                 isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in log[:place]
             )
@@ -227,6 +228,14 @@ class Judge:
                     spent += event.usd
                 elif isinstance(event, ModelRequested) and spent >= cap:
                     yield Violation("other", f"{execution} asked a model with {spent:.3f} of {cap:.3f} USD spent")
+
+
+def _decides(decided: Decided, said: InputReceived, before: list[Envelope]) -> bool:
+    """Whether it is what a person's words made of the question that was open: by the option that they name, or as they are."""
+    asked = next((e.event for e in before if isinstance(e.event, Asked) and e.event.question == decided.question), None)
+    if asked is None or decided.by.id != said.author.id:
+        return False
+    return decided.text == said.text or decided.choice == choice_of(asked, said)[0]
 
 
 def _answered(before: list[Envelope], after: list[Envelope]) -> bool:

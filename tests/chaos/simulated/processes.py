@@ -29,6 +29,7 @@ from agentic.errors import AgenticError
 from agentic.loop import Loop
 from agentic.ports import Lease, Toolbox
 from bot.board import Board
+from bot.clock import SystemClock
 from bot.closing import Closing
 from bot.composing import Composer
 from bot.courtesy import Courtesy
@@ -50,7 +51,7 @@ from tests.chaos.simulated.keeping import Access, Truth
 from tests.chaos.simulated.minds import Minds
 from tests.chaos.simulated.place import Guild
 from tests.chaos.simulated.town import CANARY, Town
-from tests.chaos.simulated.virtual import Life, VirtualClock, context_of, for_ever
+from tests.chaos.simulated.virtual import Life, context_of, for_ever
 
 POLICY = Policy(
     tiers=(Tier(number=2, models=("a/fast", "b/fast")), Tier(number=3, models=("a/big",))), max_usd=0.25, max_minutes=60
@@ -141,7 +142,7 @@ class Process:
 
     def _build(self) -> None:
         world, store = self.world, self.access
-        clock = VirtualClock(self.town.machine, self.town.loop.time)
+        clock = SystemClock(self.town.machine.wall, self.town.loop.time, self.town.loop.time)
         self.feed, roster = Feed(), Roster()
         self.feed.discretion = Discretion((CANARY,))
 
@@ -203,7 +204,7 @@ class _Watched:
 class _Learning:
     """Scores everything alike; what is learned is not what is looked at here."""
 
-    def __init__(self, store: Access, clock: VirtualClock) -> None:
+    def __init__(self, store: Access, clock: SystemClock) -> None:
         self._store, self._clock = store, clock
 
     async def after(self, execution: str) -> Evaluated:

@@ -16,7 +16,6 @@ import contextlib
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -162,22 +161,3 @@ class Machine:
     def true(self) -> datetime:
         """What the clocks of everybody else show."""
         return EPOCH + timedelta(seconds=self._loop.time())
-
-
-class VirtualClock:
-    """The port over both."""
-
-    def __init__(self, machine: Machine, monotonic: Callable[[], float]) -> None:
-        self._machine, self._monotonic = machine, monotonic
-
-    def now(self) -> datetime:
-        """The wall clock."""
-        return self._machine.wall()
-
-    def monotonic(self) -> float:
-        """The event loop's time."""
-        return self._monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait, in virtual time."""
-        await asyncio.sleep(seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from typing import cast
 
 import pytest
 
@@ -59,6 +60,30 @@ async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monke
         await home.say("go on", sort="guidance")
         await home.threads.idle("100")
         assert (await home.reasons()) == ["done"]
+
+
+async def test_an_end_that_was_kept_though_the_store_said_no_is_an_end() -> None:
+    """Its answer was lost on the way: what people say of the result afterwards is about a result, and it is learned from."""
+
+    class Doubtful(MemoryStore):
+        async def append(self, *args: object, **named: object) -> None:
+            await super().append(*args, **named)
+            events = args[3]
+            if isinstance(events, list) and any(e.event.kind == "finished" for e in cast("list[Envelope]", events)):
+                raise StoreUnavailable("the disk hiccuped")
+
+    store = Doubtful()
+    async with asyncio.timeout(20), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
+        await home.say("go")
+        await home.threads.idle("100")
+        (row,) = await store.executions("100")
+        assert (home.threads.state("100"), row.finished) == ("idle", "done")
+        await home.say("", sort="correction", target=f"{row.execution}/result")
+        while await store.pending("100"):
+            await asyncio.sleep(0.01)
+        kinds = [each.event.kind for each in await store.read_outcome(row.execution)]
+        assert "evaluated" in kinds
+        assert "feedback_given" in kinds
 
 
 async def test_a_stop_that_another_process_kept_first_is_obeyed_by_the_owner() -> None:
