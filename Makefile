@@ -66,5 +66,5 @@ conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=..
 bench: setup ## measure, each figure beside its target
 	$(BIN)/python -m bench
 
-mutants: setup ## take each rule out and name the test that fails
-	$(BIN)/python -m tests.mutants
+mutants: setup ## take each rule out and name the test that fails (ONLY=rule for the rules alone)
+	$(BIN)/python -m tests.mutants $(if $(ONLY),"$(ONLY)")

@@ -36,6 +36,17 @@ TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 PATH: Final = "/v1/messages"
 
+_BETA = "anthropic.types.beta"
+ONLY_NAMED = tuple(
+    f"{_BETA}.{name}"
+    for name in (
+        "message_create_params", "beta_message", "beta_raw_message_start_event", "beta_raw_message_stream_event",
+        "parsed_beta_message", "beta_text_block_param", "beta_search_result_block_param",
+        "sessions.beta_managed_agents_text_block_param", "sessions.beta_managed_agents_search_result_block_param",
+    )
+)  # fmt: skip
+"""What the SDK's tracing names of its beta interface, which is not asked here: half of all the modules it would load."""
+
 
 class AnthropicDirect:
     """Anthropic's models, with the key and address that stand in ``env``."""
@@ -127,7 +138,7 @@ class AnthropicDirect:
 
     def _connect(self) -> AsyncAnthropic:
         try:
-            with uncollected(), names_on_demand("anthropic"):
+            with uncollected(), names_on_demand("anthropic", ONLY_NAMED):
                 from anthropic import AsyncAnthropic
         except Exception as error:
             raise broken("anthropic", error) from error
