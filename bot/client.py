@@ -92,7 +92,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
-        self._begin("closing", Closing(self.store, self.desk, self.feed).run())
+        self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
         self._begin("commands", self.registration.run())
         self._begin("sweeping", self.sweeping.run())
         if self.backstage.offers is not None:

@@ -7,8 +7,10 @@ does not matter who changed it, nor which process sees it: what was open when a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 from agentic.core.events import Asked
@@ -21,6 +23,8 @@ from bot.questions import question_of, standing_of
 LOOKS, PAUSE = 20, 0.5
 """How often, and how many seconds apart, it is looked whether a question that was just asked has been posted."""
 TRIES, LONGEST_WAIT = 5, 60.0
+RECALL_SECONDS = 4.0
+"""So long it waits at most until what was running goes on, for it reads all the logs that those read too."""
 OPEN = "questions.open"
 """The fact that names the outbox keys of questions that may be open: {key: [execution, question]}."""
 
@@ -30,13 +34,17 @@ log = logging.getLogger(__name__)
 class Closing:
     """Keeps questions up to date for as long as ``run`` runs."""
 
-    def __init__(self, store: Store, desk: Desk, feed: Feed) -> None:
+    def __init__(self, store: Store, desk: Desk, feed: Feed, settled: Callable[[], Awaitable[object]]) -> None:
         self._store, self._desk, self._feed = store, desk, feed
+        self._settled = settled
         self._open: dict[str, tuple[str, str]] = {}
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def run(self) -> None:
-        """Follow what changes, until cancelled."""
+        """Follow what changes, until cancelled; what an earlier process left open is read after what goes on at the start."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECALL_SECONDS):
+                await self._settled()
         await self._recall()
         async with asyncio.TaskGroup() as group:
             for key in list(self._open):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Literal
 
 from agentic.core.events import (
@@ -180,7 +181,7 @@ class Process:
             self.town.tell(f"{self.name} cannot begin: {error}")
             self.kill()
             return
-        closing = Closing(self.access, self.desk, self.feed)
+        closing = Closing(self.access, self.desk, self.feed, partial(asyncio.sleep, 1.0))
         for part in (self.outbox, self.board, self.hearing.marks, closing):
             self.begin(part.run(), type(part).__name__)
         await self.hearing.connect(0.5)
