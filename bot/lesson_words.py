@@ -34,12 +34,13 @@ def said(lesson: Lesson, limit: int = 400) -> str:
 def shown(lesson: Lesson, *, whole: bool) -> str:
     """All that is known of it; the quoted output it rests on only for those who may change it (``whole``)."""
     where = {"thread": f"<#{lesson.scope.thread}>", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
+    life = lesson.life
     lines = [
         f"{_SIGNS[lesson.status]} · {lesson.kind} · for {where}" + (f" · {plain(lesson.note)}" if lesson.note else ""),
         f"**When** {plain(lesson.trigger, 600)}",
         f"**Do** {plain(lesson.action, 600)}",
-        f"Shown {lesson.shown} times, {lesson.shown_ok} went well; held back {lesson.held_back} times, "
-        f"{lesson.held_back_ok} went well. Seen in {len(lesson.executions)} executions.",
+        f"Shown {life.shown} times, {life.shown_ok} went well; held back {life.held_back} times, "
+        f"{life.held_back_ok} went well. Seen in {len(lesson.executions)} executions.",
     ]
     if lesson.error_signature:
         lines.append(f"Error: {inline(lesson.error_signature, 150)}")

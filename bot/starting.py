@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from agentic.core.calibrator import Calibrator
 from agentic.core.events import (
-    ChosenLesson,
     EarlierResult,
     FileRef,
     Finished,
@@ -22,6 +21,7 @@ from agentic.core.events import (
     ToolFinished,
     ToolRef,
 )
+from agentic.core.identity import execution_id
 from agentic.errors import StoreCorrupt
 from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
@@ -32,6 +32,7 @@ from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
+from reflexion.retrieval import Choice
 
 log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")
@@ -46,7 +47,7 @@ Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
 class Lessons(Protocol):
     """What was learned before: ``reflexion.Reflexion``."""
 
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """Reflections of the thread first, then lessons that fit."""
         ...
 
@@ -86,6 +87,13 @@ class Beginning:
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place() if self.place else ""
+        choice = await self.lessons.lessons_for(
+            item.thread,
+            session.guild,
+            item.text,
+            execution=execution_id(item.thread, item.id),
+            model=_first(self.policy),
+        )
         return Started(
             thread=item.thread,
             task=item.text,
@@ -105,7 +113,8 @@ class Beginning:
             files=files,
             earlier=await self._earlier(item.thread),
             quoted=(*recent, *item.quoted),
-            lessons=await self.lessons.lessons_for(item.thread, session.guild, item.text),
+            lessons=choice.chosen,
+            withheld=choice.withheld,
             sandbox=place,
             environment=self.surroundings(place) if self.surroundings else (),
             instructions=self.instructions,
@@ -144,6 +153,11 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+def _first(policy: Policy) -> str:
+    """The model that is asked first."""
+    return next((model for tier in policy.tiers if tier.number == policy.starting_tier for model in tier.models), "")
 
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:

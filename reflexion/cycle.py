@@ -13,19 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from agentic.core.events import ChosenLesson, Envelope, Evaluated, FeedbackGiven, Person, Policy, Reflected
+from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.decision import Reflect, decide_reflection
 from reflexion.errors import ExecutionOpen, LessonStoreError
 from reflexion.evaluator import CLEAR_SUCCESS, evaluate
 from reflexion.evidence import error_signature, evidence_of
-from reflexion.lessons import Insight, Reflection, propose_lesson, reflection_id
+from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
+from reflexion.lifecycle import Arm, Showing
 from reflexion.outcome import OutcomeStream
 from reflexion.ports import LessonStore
 from reflexion.redaction import redact
 from reflexion.reflector import Reflector
-from reflexion.retrieval import CANDIDATES, choose
+from reflexion.retrieval import CANDIDATES, Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.words import words_of
 
@@ -66,16 +67,28 @@ class Reflexion:
         self.trouble = ""
         """Why the lesson store could not be used last time; '' while all is well."""
 
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
-        """What the next execution of this thread is told; empty, and ``trouble`` set, where it cannot be read."""
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
+        """What the next execution of this thread is told; nothing, and ``trouble`` set, where it cannot be read.
+
+        ``execution`` decides by chance, but always alike, what is held back; ``model`` is the one that is to work with it.
+        """
         try:
             reflections = await self._lessons.reflections(guild, thread, self._policy.reflections_kept)
             lessons = await self._lessons.search(guild, thread, words_of(task), CANDIDATES)
         except LessonStoreError as error:
             self._note_trouble(error)
-            return ()
+            return Choice()
         self.trouble = ""
-        return choose(reflections, lessons, task, lesson_tokens=self._policy.lesson_tokens)
+        share = self._policy.hold_back
+        return choose(
+            reflections,
+            lessons,
+            task,
+            lesson_tokens=self._policy.lesson_tokens,
+            execution=execution,
+            model=model,
+            hold_back=share,
+        )
 
     async def after(self, execution: str) -> Evaluated:
         """Score a finished execution and learn from it; what is already recorded is not recorded again.
@@ -107,8 +120,7 @@ class Reflexion:
         before = [each.event for each in case.outcome if isinstance(each.event, Evaluated)]
         if not before or before[-1] != evaluated:
             await case.stream.add(evaluated)
-        if not before:
-            await self._tally(case.trajectory, evaluated)
+        await self._record(case.trajectory, evaluated)
         decision = decide_reflection(case.trajectory, case.outcome)
         if isinstance(decision, Reflect):
             await case.stream.add(await self._reflect(case, decision.cause, evaluated))
@@ -154,14 +166,29 @@ class Reflexion:
             score=evaluated.score, created=self._clock.now(),
         )  # fmt: skip
 
-    async def _tally(self, trajectory: Trajectory, evaluated: Evaluated) -> None:
-        """Once an execution, and only where something outside of the agent said how it went."""
+    async def _record(self, trajectory: Trajectory, evaluated: Evaluated) -> None:
+        """What it says of the lessons that fitted it, only where something outside of the agent said how it went."""
+        known = evaluated.verifier != "none" or bool(trajectory.votes)
+        ok = evaluated.score >= CLEAR_SUCCESS
+        guild, now = await self._guild(trajectory.thread), self._clock.now()
         shown = [lesson.id for lesson in trajectory.lessons if lesson.kind != "reflection"]
-        if not shown or (evaluated.verifier == "none" and not trajectory.votes):
-            return
-        guild = await self._guild(trajectory.thread)
+        arms: list[tuple[str, Arm]] = [
+            *((id, "shown") for id in shown),
+            *((each.id, each.arm) for each in trajectory.withheld),
+        ]
+        verdict = Verdict(
+            execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.model,
+            role=trajectory.role, ok=ok if known else None, score=evaluated.score, verifier=evaluated.verifier,
+            lessons_shown=len(shown), at=now,
+        )  # fmt: skip
+        showings = [
+            Showing(
+                lesson=id, execution=trajectory.execution, guild=guild, model=trajectory.model, arm=arm, ok=ok, at=now
+            )
+            for id, arm in arms
+        ]
         try:
-            await self._lessons.tally(guild, shown, ok=evaluated.score >= CLEAR_SUCCESS)
+            await self._lessons.record(verdict, showings if known else ())
         except LessonStoreError as error:
             self._note_trouble(error)
 

@@ -8,18 +8,24 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import model_validator
 
 from agentic.core.events import Frozen
 from agentic.core.identity import digest
+from reflexion.lifecycle import LessonStatus, Life, Showing, lived
 from reflexion.screening import objections
+
+__all__ = [
+    "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
+    "Trust", "Verdict", "lesson_id", "lived_through", "merged", "propose_lesson", "reflection_id", "screened",
+]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
 ScopeKind = Literal["thread", "guild", "global"]
-LessonStatus = Literal["candidate", "probation", "active", "retired", "quarantined"]
 Trust = Literal["model", "person", "operator"]
 
 SHOWN: tuple[LessonStatus, ...] = ("probation", "active")
@@ -61,6 +67,39 @@ class Scope(Frozen):
     thread: str = ""
 
 
+class Change(Frozen):
+    """Something that was done to a lesson: amended, merged, promoted, retired; ``by`` is '' where nobody did it."""
+
+    at: datetime
+    by: str = ""
+    what: str
+
+
+class Verdict(Frozen):
+    """How one execution went, as far as something outside of the agent says: what lessons and judges are measured by."""
+
+    execution: str
+    guild: str
+    thread: str
+    model: str = ""
+    role: str = ""
+    ok: bool | None = None
+    """None where nothing verified it and nobody voted."""
+    score: int = 0
+    verifier: Literal["pass", "fail", "none"] = "none"
+    judge: float | None = None
+    """The judge's share, 0-1; it has no part in ``ok``."""
+    lessons_shown: int = 0
+    at: datetime
+
+
+class LifeWith(Frozen):
+    """How a lesson fared with one model."""
+
+    model: str
+    life: Life
+
+
 class Lesson(Frozen):
     """One thing worth knowing, with where it comes from and how it has fared."""
 
@@ -77,13 +116,30 @@ class Lesson(Frozen):
     status: LessonStatus = "candidate"
     note: str = ""
     """Why it has this status, for the person who looks at it."""
-    shown: int = Field(default=0, ge=0)
-    shown_ok: int = Field(default=0, ge=0)
-    held_back: int = Field(default=0, ge=0)
-    held_back_ok: int = Field(default=0, ge=0)
+    life: Life = Life()
+    """How it fared, over all models."""
+    by_model: tuple[LifeWith, ...] = ()
+    """The same for each model that worked with it or without it."""
     model: str = ""
+    """The model whose failure it was made from."""
     supersedes: str = ""
+    contradicts: tuple[str, ...] = ()
+    """Lessons that say the opposite; none of them is shown while that stands."""
+    history: tuple[Change, ...] = ()
+    """The last things that were done to it, oldest first."""
     created: datetime
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_a_life(cls, data: Any) -> Any:
+        """Counters stood beside the words before a lesson had a life."""
+        known = cast("dict[str, Any]", data)
+        if not isinstance(data, dict) or "shown" not in known or "life" in known:
+            return known
+        return {
+            **known,
+            "life": {name: known.get(name, 0) for name in ("shown", "shown_ok", "held_back", "held_back_ok")},
+        }
 
 
 def lesson_id(scope: Scope, signature: str) -> str:
@@ -136,16 +192,12 @@ def merged(known: Lesson, seen: Lesson, *, verified: bool) -> Lesson:
     return known.model_copy(update=update)
 
 
-def tallied(lesson: Lesson, *, ok: bool) -> Lesson:
-    """A lesson after an execution it was shown to."""
-    return lesson.model_copy(update={"shown": lesson.shown + 1, "shown_ok": lesson.shown_ok + int(ok)})
-
-
-def usefulness(lesson: Lesson) -> float:
-    """How much better executions fare with the lesson than without it, −1 to 1; 0 while nothing is known.
-
-    Both shares are posterior means under a uniform prior, so a few showings move it little.
-    """
-    with_it = (lesson.shown_ok + 1) / (lesson.shown + 2)
-    without = (lesson.held_back_ok + 1) / (lesson.held_back + 2)
-    return with_it - without
+def lived_through(lesson: Lesson, showings: Sequence[Showing]) -> Lesson:
+    """The lesson with its life, over all models and by each, told anew from all its showings."""
+    whole, by_model = Life(), dict[str, Life]()
+    for showing in showings:
+        whole = lived(whole, showing)
+        by_model[showing.model] = lived(by_model.get(showing.model, Life()), showing)
+    return lesson.model_copy(
+        update={"life": whole, "by_model": tuple(LifeWith(model=model, life=life) for model, life in by_model.items())}
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from reflexion.lessons import Lesson, Reflection
+from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lifecycle import Showing
 
 
 class LessonStore(Protocol):
@@ -42,8 +43,21 @@ class LessonStore(Protocol):
         """Lessons that may be shown in this thread and hold one of the words, best match first."""
         ...
 
-    async def tally(self, guild: str, ids: Sequence[str], *, ok: bool) -> None:
-        """Count one showing of each of these lessons, and whether the execution went well."""
+    async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+        """Keep how an execution went, and what that says of lessons, in one transaction.
+
+        Each execution counts once: what is recorded of it again takes the place of what was, and the lives of its
+        lessons are told anew from all their showings.  Lessons out of the guild's reach are left alone.  Returns those
+        whose status changed.
+        """
+        ...
+
+    async def showings(self, guild: str, lesson: str = "") -> tuple[Showing, ...]:
+        """Of one lesson, or of all within the guild's reach, in the order in which they were recorded."""
+        ...
+
+    async def verdicts(self, guild: str = "") -> tuple[Verdict, ...]:
+        """Of one guild or of all, in the order in which they were first recorded."""
         ...
 
     async def close(self) -> None:

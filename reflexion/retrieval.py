@@ -8,9 +8,11 @@ scope (thread before guild before all), then the rank of the full-text search, t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from agentic.core.events import ChosenLesson
-from reflexion.lessons import SHOWN, Lesson, Reflection, ScopeKind, usefulness
+from agentic.core.events import ChosenLesson, WithheldLesson
+from reflexion.lessons import SHOWN, Lesson, Reflection, ScopeKind
+from reflexion.lifecycle import usefulness
 from reflexion.words import stem, words_of
 
 REFLECTION_TOKENS = 400
@@ -25,11 +27,26 @@ BYTES_A_TOKEN = 4
 _NEAREST: dict[ScopeKind, int] = {"thread": 0, "guild": 1, "global": 2}
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What stands in the prompt, reflections first, and which lessons fitted and do not."""
+
+    chosen: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
+
+
 def choose(
-    reflections: Sequence[Reflection], lessons: Sequence[Lesson], task: str, *, lesson_tokens: int = LESSON_TOKENS
-) -> tuple[ChosenLesson, ...]:
-    """What is shown, reflections first; ``reflections`` the thread's last, newest first, ``lessons`` best match first."""
-    return (*choose_reflections(reflections), *choose_lessons(lessons, task, lesson_tokens))
+    reflections: Sequence[Reflection],
+    lessons: Sequence[Lesson],
+    task: str,
+    *,
+    lesson_tokens: int = LESSON_TOKENS,
+    execution: str = "",
+    model: str = "",
+    hold_back: float = 0.0,
+) -> Choice:
+    """What is shown: ``reflections`` the thread's last, newest first, ``lessons`` best match first."""
+    return Choice((*choose_reflections(reflections), *choose_lessons(lessons, task, lesson_tokens)))
 
 
 def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson, ...]:
@@ -64,7 +81,7 @@ def choose_lessons(lessons: Sequence[Lesson], task: str, tokens: int = LESSON_TO
     asked = {stem(word) for word in words_of(task)}
     fitting = [(at, lesson, _shared(asked, lesson)) for at, lesson in enumerate(lessons)]
     fitting = [each for each in fitting if _may_stand(each[1], each[2])]
-    fitting.sort(key=lambda each: (_NEAREST[each[1].scope.kind], each[0], -usefulness(each[1])))
+    fitting.sort(key=lambda each: (_NEAREST[each[1].scope.kind], each[0], -usefulness(each[1].life)))
     room, chosen = tokens * BYTES_A_TOKEN, list[ChosenLesson]()
     for _, lesson, shared in fitting:
         text = f"{lesson.trigger} → {lesson.action}"
@@ -91,12 +108,14 @@ def _shared(asked: set[str], lesson: Lesson) -> tuple[str, ...]:
 def _may_stand(lesson: Lesson, shared: tuple[str, ...]) -> bool:
     trigger = max(len(words_of(lesson.trigger)), 1)
     narrow = len(shared) >= LEAST_SHARED_WORDS and len(shared) / trigger >= LEAST_SHARE_OF_TRIGGER
-    return lesson.status in SHOWN and narrow and usefulness(lesson) >= LEAST_USEFULNESS
+    return lesson.status in SHOWN and narrow and usefulness(lesson.life) >= LEAST_USEFULNESS
 
 
 def _why(lesson: Lesson, shared: tuple[str, ...]) -> str:
     where = {"thread": "this thread", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
-    fared = f"went well {lesson.shown_ok} of {lesson.shown} times" if lesson.shown else "not shown before"
+    fared = (
+        f"went well {lesson.life.shown_ok} of {lesson.life.shown} times" if lesson.life.shown else "not shown before"
+    )
     return f"{lesson.status} lesson of {where}; fits {', '.join(shared[:5])}; {fared}"
 
 

@@ -36,6 +36,7 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WithheldLesson,
 )
 from reflexion.checks import CheckRun, last_verdict, named_checks, read_check
 
@@ -92,6 +93,10 @@ class Trajectory:
     votes: tuple[tuple[str, Vote], ...]
     """The last vote of each person, by id."""
     lessons: tuple[ChosenLesson, ...]
+    withheld: tuple[WithheldLesson, ...]
+    """Lessons that fitted and were not shown."""
+    trial_of: str
+    """The execution that it tries anew, '' for a first attempt."""
     provider_failed: bool
     """The last thing that happened before the end was a provider's failure."""
     finished: bool
@@ -258,7 +263,8 @@ class _Reading:
             changed=tuple(path for path, (before, after) in self.files.items() if before != after),
             checks=tuple(self.checks), repetition_nudges=self.nudges, breaches=self.breaches,
             corrections=tuple(self.corrections), votes=tuple(self.votes.items()),
-            lessons=started.lessons, provider_failed=self.provider_failed,
+            lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of,
+            provider_failed=self.provider_failed,
             finished=finished is not None, reason=finished.reason if finished else None,
             answer=finished.answer if finished else "", claims=finished.claims if finished else (),
         )  # fmt: skip

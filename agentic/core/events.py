@@ -38,6 +38,8 @@ class Started(Frozen):
     earlier: tuple[EarlierResult, ...] = ()
     quoted: tuple[QuotedMessage, ...] = ()
     lessons: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
+    """Lessons that fitted as well and are not shown; what becomes of such executions says what a lesson does."""
     workspace: str = ""
     sandbox: str = ""
     inbox: str = ""
@@ -206,14 +208,43 @@ class FeedbackGiven(Frozen):
     target: str = ""
 
 
+class RubricItem(Frozen):
+    """One yes/no question of the judge's, with what it cites of the transcript for its answer."""
+
+    question: str
+    yes: bool
+    evidence: str = ""
+
+
+class Judged(Frozen):
+    """What a judge of another model family thinks of the trajectory: the median of several readings, or why there is none."""
+
+    kind: Literal["judged"] = "judged"
+    requests: tuple[str, ...] = ()
+    model: str = ""
+    shares: tuple[float, ...] = ()
+    """Share of rubric items answered yes, 0-1, by reading."""
+    share: float | None = None
+    """Their median; None where no reading could be used, and ``problem`` says why."""
+    items: tuple[RubricItem, ...] = ()
+    """Of the median reading."""
+    problem: str = ""
+
+
 class Evaluated(Frozen):
-    """The objective score 0-100 with the parts it was made of."""
+    """The score 0-100 with the parts it was made of."""
 
     kind: Literal["evaluated"] = "evaluated"
     score: int
     parts: dict[str, float]
     caps: tuple[str, ...] = ()
     verifier: Literal["pass", "fail", "none"] = "none"
+    check: str = ""
+    """The check whose last run the verifier's verdict is; '' where there was none."""
+    judge_weight: float = 0.0
+    """λ, 0-1: how far judge and labels agreed until then; 0 until enough executions are labelled."""
+    flags: tuple[str, ...] = ()
+    """What a reader should know of the score: that a judge was to be asked and could not be, say."""
 
 
 class Reflected(Frozen):
@@ -230,7 +261,7 @@ Event = Annotated[
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
-    | FeedbackGiven | Evaluated | Reflected,
+    | FeedbackGiven | Judged | Evaluated | Reflected,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -47,10 +47,10 @@ from bot.commandline.pairing import (
 _Step = tuple[Execution, Envelope]
 """The state before an event, and the event."""
 _AFTERWARDS = (
-    FeedbackGiven, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
+    FeedbackGiven, Judged, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
     ModelRequested, ModelAnswered, ModelFailed, BudgetRefused,
 )  # fmt: skip
-_OF_AN_END = (Evaluated, Reflected)
+_OF_AN_END = (Judged, Evaluated, Reflected)
 
 
 def broken_promises(log: Sequence[Envelope], outcome: Sequence[Envelope] = ()) -> tuple[str, ...]:

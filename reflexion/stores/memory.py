@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reflexion.lessons import SHOWN, Lesson, Reflection, merged, tallied
+from reflexion.lessons import SHOWN, Lesson, Reflection, Verdict, lived_through, merged
+from reflexion.lifecycle import Showing
 from reflexion.words import stem, words_of
 
 
@@ -14,6 +15,8 @@ class MemoryLessonStore:
     def __init__(self) -> None:
         self._reflections: dict[str, Reflection] = {}
         self._lessons: dict[str, Lesson] = {}
+        self._showings: dict[tuple[str, str], Showing] = {}
+        self._verdicts: dict[str, Verdict] = {}
 
     async def keep_reflection(self, reflection: Reflection) -> None:
         """Keep it; one that is known under this id is left as it is."""
@@ -56,11 +59,31 @@ class MemoryLessonStore:
         found.sort(key=lambda each: -each[0])
         return tuple(lesson for _, lesson in found[:limit])
 
-    async def tally(self, guild: str, ids: Sequence[str], *, ok: bool) -> None:
-        """Count one showing of each."""
-        for lesson in self._reach(guild):
-            if lesson.id in ids:
-                self._lessons[lesson.id] = tallied(lesson, ok=ok)
+    async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+        """Keep how an execution went and what that says of lessons."""
+        self._verdicts[verdict.execution] = verdict
+        reach = {lesson.id for lesson in self._reach(verdict.guild)}
+        now = {(each.lesson, each.execution): each for each in showings if each.lesson in reach}
+        before = [key for key in self._showings if key[1] == verdict.execution]
+        for key in before:
+            if key not in now:
+                del self._showings[key]
+        self._showings |= now
+        changed: list[Lesson] = []
+        for id in dict.fromkeys(key[0] for key in (*before, *now)):
+            lesson = self._lessons[id]
+            self._lessons[id] = lived_through(lesson, [s for s in self._showings.values() if s.lesson == id])
+            changed += [self._lessons[id]] if self._lessons[id].status != lesson.status else []
+        return tuple(changed)
+
+    async def showings(self, guild: str, lesson: str = "") -> tuple[Showing, ...]:
+        """Of one lesson, or of all within the guild's reach, in the order in which they were recorded."""
+        reach = {each.id for each in self._reach(guild) if lesson in ("", each.id)}
+        return tuple(each for each in self._showings.values() if each.lesson in reach)
+
+    async def verdicts(self, guild: str = "") -> tuple[Verdict, ...]:
+        """Of one guild or of all, in the order in which they were first recorded."""
+        return tuple(each for each in self._verdicts.values() if guild in ("", each.guild))
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -24,6 +24,18 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX lesson_in_reach ON lesson (guild, scope, created);
     CREATE VIRTUAL TABLE lesson_words USING fts5(words, tokenize = 'porter unicode61');
     """,
+    """
+    CREATE TABLE verdict (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, execution TEXT NOT NULL UNIQUE, guild TEXT NOT NULL, body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX verdict_of_guild ON verdict (guild, number);
+    CREATE TABLE showing (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, lesson TEXT NOT NULL, execution TEXT NOT NULL, guild TEXT NOT NULL,
+        body TEXT NOT NULL, UNIQUE (lesson, execution)
+    ) STRICT;
+    CREATE INDEX showing_of_execution ON showing (execution);
+    CREATE INDEX showing_of_guild ON showing (guild, number);
+    """,
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -20,12 +20,13 @@ from pydantic import ValidationError
 from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.lessons import SHOWN, Lesson, Reflection, merged, tallied
+from reflexion.lessons import SHOWN, Lesson, Reflection, Verdict, lived_through, merged
+from reflexion.lifecycle import Showing
 from reflexion.stores.schema import migrate
 from reflexion.words import split_identifiers, words_of
 
 T = TypeVar("T")
-Row = TypeVar("Row", Lesson, Reflection)
+Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
 SECONDS = 5.0
 """A call that takes longer is given up."""
 _BUSY_MILLISECONDS = 2_000
@@ -91,16 +92,41 @@ class SQLiteLessonStore:
         asked: dict[str, Value] = {"query": query, "guild": guild, "thread": thread, "limit": limit}
         return await self._do(lambda db: _read(Lesson, db.execute(select, asked)))
 
-    async def tally(self, guild: str, ids: Sequence[str], *, ok: bool) -> None:
-        """Count one showing of each, in one transaction."""
+    async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+        """Keep how an execution went and what that says of lessons, in one transaction."""
 
-        def work(db: Connection) -> None:
-            for id in ids:
-                lesson = _lesson(db, id)
-                if lesson is not None and (lesson.scope.kind == "global" or lesson.scope.guild == guild):
-                    _save(db, tallied(lesson, ok=ok))
+        def work(db: Connection) -> tuple[Lesson, ...]:
+            row = (verdict.execution, verdict.guild, verdict.model_dump_json())
+            db.execute("INSERT INTO verdict (execution, guild, body) VALUES (?, ?, ?)"
+                       " ON CONFLICT (execution) DO UPDATE SET body = excluded.body", row)  # fmt: skip
+            told = "SELECT DISTINCT lesson FROM showing WHERE execution = ?"
+            before = [str(row[0]) for row in db.execute(told, (verdict.execution,))]
+            reached = [each for each in showings if _within(_lesson(db, each.lesson), verdict.guild)]
+            ids = [each.lesson for each in reached]
+            for id in before:
+                if id not in ids:
+                    db.execute("DELETE FROM showing WHERE execution = ? AND lesson = ?", (verdict.execution, id))
+            for each in reached:
+                body = (each.lesson, each.execution, each.guild, each.model_dump_json())
+                db.execute("INSERT INTO showing (lesson, execution, guild, body) VALUES (?, ?, ?, ?)"
+                           " ON CONFLICT (lesson, execution) DO UPDATE SET body = excluded.body", body)  # fmt: skip
+            return _live(db, dict.fromkeys((*before, *ids)))
 
-        await self._write(work)
+        return await self._write(work)
+
+    async def showings(self, guild: str, lesson: str = "") -> tuple[Showing, ...]:
+        """Of one lesson, or of all within the guild's reach, in the order in which they were recorded."""
+        select = (
+            "SELECT showing.body FROM showing JOIN lesson ON lesson.id = showing.lesson"
+            " WHERE (lesson.guild = :guild OR lesson.scope = 'global') AND (:lesson = '' OR lesson.id = :lesson)"
+            " ORDER BY showing.number"
+        )
+        return await self._do(lambda db: _read(Showing, db.execute(select, {"guild": guild, "lesson": lesson})))
+
+    async def verdicts(self, guild: str = "") -> tuple[Verdict, ...]:
+        """Of one guild or of all, in the order in which they were first recorded."""
+        select = "SELECT body FROM verdict WHERE :guild = '' OR guild = :guild ORDER BY number"
+        return await self._do(lambda db: _read(Verdict, db.execute(select, {"guild": guild})))
 
     async def close(self) -> None:
         """Close the file; the last one to close it leaves no log file behind."""
@@ -163,6 +189,23 @@ def _read(kind: type[Row], rows: Rows) -> tuple[Row, ...]:
 def _lesson(db: Connection, id: str) -> Lesson | None:
     found = _read(Lesson, db.execute("SELECT body FROM lesson WHERE id = ?", (id,)))
     return found[0] if found else None
+
+
+def _within(lesson: Lesson | None, guild: str) -> bool:
+    return lesson is not None and (lesson.scope.kind == "global" or lesson.scope.guild == guild)
+
+
+def _live(db: Connection, ids: Iterable[str]) -> tuple[Lesson, ...]:
+    """Tell lives anew from all showings; returns the lessons whose status changed."""
+    changed: list[Lesson] = []
+    for id in ids:
+        lesson = _lesson(db, id)
+        if lesson is not None:
+            rows = db.execute("SELECT body FROM showing WHERE lesson = ? ORDER BY number", (id,))
+            now = lived_through(lesson, _read(Showing, rows))
+            _save(db, now)
+            changed += [now] if now.status != lesson.status else []
+    return tuple(changed)
 
 
 def _save(db: Connection, lesson: Lesson) -> None:

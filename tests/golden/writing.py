@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from agentic.core import events as e
 from agentic.core import values
-from reflexion.lessons import Insight, Lesson, Reflection, Scope
+from reflexion.lessons import Change, Insight, Lesson, LifeWith, Reflection, Scope
+from reflexion.lifecycle import Life
 
 FOLDER = Path(__file__).parent
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -51,6 +52,7 @@ def started() -> e.Started:
         earlier=(e.EarlierResult(execution="xearlier0000", task="Set it up.", reason="done", answer="Ready.", files=("a",)),),
         quoted=(e.QuotedMessage(author="ben", text="It broke yesterday."),),
         lessons=(e.ChosenLesson(id="r00000000001", kind="reflection", text="Run the tests first.", why="this thread"),),
+        withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
     )  # fmt: skip
 
@@ -184,7 +186,14 @@ def outcome() -> Iterable[e.Event]:
     yield e.BranchMerged(offer="o00000000001", branch="threadwright/fix-range", commit="ef" * 20, by=ANN)
     yield e.BranchRejected(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, by=ANN)
     yield e.FeedbackGiven(by=ANN, vote="down", target="x/result")
-    yield e.Evaluated(score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass")
+    item = e.RubricItem(question="Does the answer rest on what was run?", yes=True, evidence="1 passed")
+    yield e.Judged(
+        requests=("req00009",), model="openai/large", shares=(0.5, 1.0, 1.0), share=1.0, items=(item,), problem=""
+    )
+    yield e.Evaluated(
+        score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass", check="pytest -q",
+        judge_weight=0.4, flags=("judge",),
+    )  # fmt: skip
     yield e.Reflected(reflection="r00000000002", problem="")
 
 
@@ -199,11 +208,16 @@ def learned() -> tuple[Reflection, Lesson]:
         insight=insight, evidence=("E  assert 3 == 4 ✗",), error_signature="shell: assert # == #", model="claude-x",
         score=40, created=NOON,
     )  # fmt: skip
+    life = Life(
+        shown=3, shown_ok=2, held_back=1, held_back_ok=1, crowded=2, crowded_ok=1, evidence=0.5, last_shown=LATER
+    )
     lesson = Lesson(
         id="l00000000001", scope=Scope(kind="thread", guild="g1", thread="900"), kind="pitfall", trigger="ranges",
         action="add one", error_signature="shell: assert # == #", evidence=("E  assert 3 == 4 ✗",),
-        executions=("xgolden00000", "x2"), author_trust="operator", status="probation", note="seen twice", shown=3,
-        shown_ok=2, held_back=1, held_back_ok=1, model="claude-x", supersedes="l00000000000", created=NOON,
+        executions=("xgolden00000", "x2"), author_trust="operator", status="probation", note="seen twice",
+        life=life, by_model=(LifeWith(model="claude-x", life=life),), model="claude-x", supersedes="l00000000000",
+        contradicts=("l00000000002",),
+        history=(Change(at=NOON, by="ann", what="amended"),), created=NOON,
     )  # fmt: skip
     return reflection, lesson
 

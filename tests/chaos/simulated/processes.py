@@ -12,7 +12,6 @@ from collections.abc import Coroutine
 from typing import Any, Literal
 
 from agentic.core.events import (
-    ChosenLesson,
     Envelope,
     Evaluated,
     FeedbackGiven,
@@ -43,6 +42,7 @@ from bot.sending import Sender
 from bot.slots import Slots
 from bot.starting import Beginning
 from bot.threads import Threads
+from reflexion.retrieval import Choice
 from tests.chaos.simulated.benches import Benches, Tools
 from tests.chaos.simulated.client import Client
 from tests.chaos.simulated.hearing import Hearing
@@ -225,9 +225,9 @@ class _Learning:
 
 
 class _NoLessons:
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """None."""
-        return ()
+        return Choice()
 
 
 async def _no_files(item: InboxItem) -> tuple[FileRef, ...]:

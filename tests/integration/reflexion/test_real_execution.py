@@ -62,7 +62,7 @@ class Worker:
         assert lease is not None
         async with open_bench() as bench:
             tools = tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in bench.toolbox.specs)
-            lessons = await self.reflexion.lessons_for(thread, "g1", task)
+            lessons = (await self.reflexion.lessons_for(thread, "g1", task)).chosen
             started = Started(
                 thread=thread, task=task, requester=ANN, policy=POLICY, tools=tools, lessons=lessons, inbox=execution
             )

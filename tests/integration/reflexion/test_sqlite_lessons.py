@@ -15,6 +15,7 @@ from agentic.stores.sqlite.connection import connect
 from reflexion.errors import LessonStoreError, LessonStoreTooNew, LessonStoreUnavailable
 from reflexion.stores import schema
 from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.integration.reflexion.conftest import went
 from tests.integration.reflexion.test_lesson_stores import lesson, reflection
 
 
@@ -94,7 +95,7 @@ async def test_a_file_that_cannot_be_used_is_a_typed_error(tmp_path: Path, damag
         db.close()
     store = SQLiteLessonStore(path)
     with pytest.raises(LessonStoreError):
-        await store.tally("g1", ["l"], ok=True)
+        await store.record(*went(["l"], ok=True))
     with pytest.raises(LessonStoreError):
         await store.lessons("g1")
     await store.close()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflexion.lessons import Insight, Lesson, LessonStatus, Reflection, Scope
+from reflexion.lifecycle import Life
 from reflexion.retrieval import choose, choose_lessons, choose_reflections
 from reflexion.words import split_identifiers, stem, words_of
 from tests.unit.reflexion.logs import EPOCH
@@ -38,7 +39,7 @@ def size(texts: list[str]) -> int:
 
 
 def test_reflections_come_first_and_say_why() -> None:
-    chosen = choose([reflection(n) for n in (5, 4, 3)], [lesson("l1")], TASK)
+    chosen = choose([reflection(n) for n in (5, 4, 3)], [lesson("l1")], TASK).chosen
     assert [each.id for each in chosen] == ["r5", "r4", "r3", "l1"]
     assert chosen[0].why == "attempt x5 in this thread scored 30: its last check failed"
     assert "fits date, parser, empty, rows" in chosen[3].why
@@ -87,9 +88,9 @@ def test_a_lesson_that_shares_too_little_with_the_task_is_left_out() -> None:
 
 
 def test_a_lesson_that_did_worse_than_nothing_is_left_out() -> None:
-    assert not choose_lessons([lesson("bad", shown=6, shown_ok=0)], TASK)
+    assert not choose_lessons([lesson("bad", life=Life(shown=6))], TASK)
     # Where the tasks are as hard without it, the lesson is not to blame.
-    assert choose_lessons([lesson("hard", shown=6, shown_ok=0, held_back=6, held_back_ok=0)], TASK)
+    assert choose_lessons([lesson("hard", life=Life(shown=6, held_back=6))], TASK)
 
 
 def test_identifiers_are_found_by_their_parts() -> None:
