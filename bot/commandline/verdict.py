@@ -23,6 +23,7 @@ from agentic.core.events import (
     FeedbackGiven,
     Finished,
     Gated,
+    Judged,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
