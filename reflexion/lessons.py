@@ -73,6 +73,8 @@ class Change(Frozen):
     at: datetime
     by: str = ""
     what: str
+    status: LessonStatus | None = None
+    """The status it has from then on, where that changed."""
 
 
 class Verdict(Frozen):
