@@ -8,7 +8,6 @@ broken one costs its lessons, not the bot.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,20 +17,19 @@ import apsw
 from pydantic import ValidationError
 
 from agentic.failpoints import reach
-from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
+from agentic.stores.sqlite.connection import Connection, Value, connect
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.lessons import SHOWN, Lesson, Reflection, Verdict, lived_through, merged
+from reflexion.lessons import Lesson, Reflection, Verdict, lived_through, merged
 from reflexion.lifecycle import Showing
+from reflexion.stores import searching
 from reflexion.stores.schema import migrate
-from reflexion.words import split_identifiers, words_of
+from reflexion.stores.searching import REACH
 
 T = TypeVar("T")
 Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
 SECONDS = 5.0
 """A call that takes longer is given up."""
 _BUSY_MILLISECONDS = 2_000
-_REACH = "(guild = :guild OR scope = 'global')"
-_PLAIN = re.compile(r"[^\w]+")
 
 
 class SQLiteLessonStore:
@@ -70,27 +68,18 @@ class SQLiteLessonStore:
 
     async def lesson(self, guild: str, id: str) -> Lesson | None:
         """One lesson within the guild's reach."""
-        select = f"SELECT body FROM lesson WHERE id = :id AND {_REACH}"
+        select = f"SELECT body FROM lesson WHERE id = :id AND {REACH}"
         found = await self._do(lambda db: _read(Lesson, db.execute(select, {"id": id, "guild": guild})))
         return found[0] if found else None
 
     async def lessons(self, guild: str) -> tuple[Lesson, ...]:
         """All lessons within the guild's reach, newest first."""
-        select = f"SELECT body FROM lesson WHERE {_REACH} ORDER BY created DESC, number DESC"
+        select = f"SELECT body FROM lesson WHERE {REACH} ORDER BY created DESC, number DESC"
         return await self._do(lambda db: _read(Lesson, db.execute(select, {"guild": guild})))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
-        query = _query(words)
-        if not query:
-            return ()
-        select = (
-            "SELECT body FROM lesson_words JOIN lesson ON lesson.number = lesson_words.rowid"
-            f" WHERE lesson_words MATCH :query AND {_REACH} AND (scope != 'thread' OR thread = :thread)"
-            f" AND status IN ({', '.join(repr(status) for status in SHOWN)}) ORDER BY lesson_words.rank LIMIT :limit"
-        )
-        asked: dict[str, Value] = {"query": query, "guild": guild, "thread": thread, "limit": limit}
-        return await self._do(lambda db: _read(Lesson, db.execute(select, asked)))
+        return await self._do(lambda db: _read(Lesson, searching.matching(db, guild, thread, words, limit)))
 
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
         """Keep how an execution went and what that says of lessons, in one transaction."""
@@ -176,13 +165,14 @@ def _opened(path: Path) -> Connection:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
         migrate(connection)
+        searching.prepare(connection)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _read(kind: type[Row], rows: Rows) -> tuple[Row, ...]:
+def _read(kind: type[Row], rows: Iterable[Sequence[Value]]) -> tuple[Row, ...]:
     return tuple(kind.model_validate_json(str(row[0])) for row in rows)
 
 
@@ -219,12 +209,4 @@ def _save(db: Connection, lesson: Lesson) -> None:
         " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body RETURNING number"
     )
     number = int(str(db.execute(upsert, row).get))
-    words = split_identifiers(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
-    db.execute("DELETE FROM lesson_words WHERE rowid = ?", (number,))
-    db.execute("INSERT INTO lesson_words (rowid, words) VALUES (?, ?)", (number, words))
-
-
-def _query(words: Sequence[str]) -> str:
-    """Any of the words, each quoted so that no sign of the query language is left in it."""
-    plain = (_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(plain) if word)
+    searching.index(db, number, lesson)
