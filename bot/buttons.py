@@ -15,14 +15,15 @@ from discord import ButtonStyle, ui
 
 from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
-from bot.controls import Choice, Control, Halt, Offer, Pick, Redo, Undo, Vote
-from bot.inputs import Press
+from bot.controls import Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote
+from bot.inputs import Press, Wish
 from bot.render import length, one_line
 
 LABEL, LISTED, HINT = 80, 100, 150
 """Characters Discord takes of a button's label, of a list's entry, of a list's placeholder."""
 BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
 """The fifth row is for the button that stops the task."""
+WISHES: tuple[Wish, ...] = ("approve", "edit", "retire")
 Answers = Mapping[str, str]
 """What was answered so far: labels by the part's id; by '' where a question has no parts."""
 
@@ -40,6 +41,8 @@ def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool =
             made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
+        case "lesson":
+            made = [OfLesson.make(wish, item.question, item.key) for wish in WISHES]
         case "question":
             made = _options_of(item, answers or {})
             if all(option.id != STOP for option in item.options):  # "Stop here" is there already

@@ -14,6 +14,8 @@ from agentic.core.events import Asked, FileRef, InboxItem, Level, Person, Quoted
 from bot.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
+Wish = Literal["approve", "edit", "retire"]
+"""What an owner wants of a lesson."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ class Press:
     redo: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
+    lesson: str = ""
+    wish: Wish = "edit"
 
     def at(self, number: int) -> Press:
         """The same question, another option."""

@@ -282,7 +282,7 @@ class Envelope(Frozen):
     schema_version: int = SCHEMA
 
 
-OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork"]
+OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson"]
 
 
 class OutboxItem(Frozen):
@@ -304,7 +304,7 @@ class OutboxItem(Frozen):
     """What sort of question it is."""
     expires: datetime | None = None
     question: str = ""
-    """The question's id, or an offer's."""
+    """The question's id, or an offer's, or a lesson's."""
     redo: str = ""
     """The execution whose undo it tells of, and which can be taken back."""
     redo_label: str = ""
