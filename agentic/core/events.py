@@ -30,6 +30,9 @@ class Started(Frozen):
     parent: str = ""
     forked_from: tuple[str, int] | None = None
     trial_of: str = ""
+    """The first attempt at the task that this is a further one at."""
+    attempt: int = 1
+    """Which attempt at its task it is."""
     role: str = ""
     complexity: Complexity = "medium"
     policy: Policy = Policy()
@@ -206,6 +209,8 @@ class FeedbackGiven(Frozen):
     by: Person
     vote: Literal["up", "down", "none"]
     target: str = ""
+    why: str = ""
+    """What was wrong, in the words of whoever voted: a correction."""
 
 
 class RubricItem(Frozen):
@@ -254,6 +259,15 @@ class Reflected(Frozen):
     problem: str = ""
 
 
+class TrialDecided(Frozen):
+    """Whether the task of an execution that ended is tried again; ``attempt`` is the number of the one that would follow."""
+
+    kind: Literal["trial_decided"] = "trial_decided"
+    way: Literal["again", "offer", "leave"]
+    attempt: int = 0
+    why: str = ""
+
+
 Event = Annotated[
     Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
     | Triaged | Perceived | ModelRequested
@@ -261,7 +275,7 @@ Event = Annotated[
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
-    | FeedbackGiven | Judged | Evaluated | Reflected,
+    | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -282,7 +296,9 @@ class Envelope(Frozen):
     schema_version: int = SCHEMA
 
 
-OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson"]
+OutboxSort = Literal[
+    "answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson", "regret"
+]
 
 
 class OutboxItem(Frozen):
@@ -307,6 +323,8 @@ class OutboxItem(Frozen):
     """The question's id, or an offer's, or a lesson's."""
     redo: str = ""
     """The execution whose undo it tells of, and which can be taken back."""
+    again: str = ""
+    """The execution whose task its button 🔄 runs again."""
     redo_label: str = ""
     """The words of that button, where they are not the usual ones."""
     target: str = ""

@@ -18,6 +18,7 @@ from agentic.core.events import (
     BudgetRefused,
     CheckpointSaved,
     CommitCreated,
+    DeadlinePassed,
     Envelope,
     Evaluated,
     FeedbackGiven,
@@ -31,6 +32,7 @@ from agentic.core.events import (
     Reflected,
     Started,
     ToolStarted,
+    TrialDecided,
     TurnEnded,
     WorkspaceRestored,
 )
@@ -49,9 +51,9 @@ _Step = tuple[Execution, Envelope]
 """The state before an event, and the event."""
 _AFTERWARDS = (
     FeedbackGiven, Judged, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
-    ModelRequested, ModelAnswered, ModelFailed, BudgetRefused,
+    ModelRequested, ModelAnswered, ModelFailed, BudgetRefused, Asked, DeadlinePassed, TrialDecided,
 )  # fmt: skip
-_OF_AN_END = (Judged, Evaluated, Reflected)
+_OF_AN_END = (Judged, Evaluated, Reflected, TrialDecided)
 
 
 def broken_promises(log: Sequence[Envelope], outcome: Sequence[Envelope] = ()) -> tuple[str, ...]:

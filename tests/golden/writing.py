@@ -45,7 +45,7 @@ def started() -> e.Started:
     )  # fmt: skip
     return e.Started(
         thread="900", task="The tests of src/range.py fail. Fix the code.", requester=ANN, root="xroot0000000",
-        parent="xparent00000", forked_from=("xfork0000000", 12), trial_of="xtrial000000", role="python-coder",
+        parent="xparent00000", forked_from=("xfork0000000", 12), trial_of="xtrial000000", attempt=2, role="python-coder",
         complexity="complex", policy=policy,
         tools=(e.ToolRef(name="shell"), e.ToolRef(name="note", effect="keyed", permission="read", cognitive=True)),
         files=(FILE, e.FileRef(name="big.iso", size=9_000_000_000, skipped="too large")),
@@ -185,7 +185,7 @@ def outcome() -> Iterable[e.Event]:
     yield e.WorkspaceRestored(manifest="manifest-1", lost="interpreters, /tmp", files=("src/range.py",), by=ANN)
     yield e.BranchMerged(offer="o00000000001", branch="threadwright/fix-range", commit="ef" * 20, by=ANN)
     yield e.BranchRejected(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, by=ANN)
-    yield e.FeedbackGiven(by=ANN, vote="down", target="x/result")
+    yield e.FeedbackGiven(by=ANN, vote="down", target="x/result", why="The last day is missing.")
     item = e.RubricItem(question="Does the answer rest on what was run?", yes=True, evidence="1 passed")
     yield e.Judged(
         requests=("req00009",), model="openai/large", shares=(0.5, 1.0, 1.0), share=1.0, items=(item,), problem=""
@@ -195,6 +195,7 @@ def outcome() -> Iterable[e.Event]:
         judge_weight=0.4, flags=("judge",),
     )  # fmt: skip
     yield e.Reflected(reflection="r00000000002", problem="")
+    yield e.TrialDecided(way="again", attempt=2, why="`pytest -q` still fails")
 
 
 def learned() -> tuple[Reflection, Lesson]:
