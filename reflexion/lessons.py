@@ -91,6 +91,10 @@ class Verdict(Frozen):
     verifier: Literal["pass", "fail", "none"] = "none"
     judge: float | None = None
     """The judge's share, 0-1; it has no part in ``ok``."""
+    judge_model: str = ""
+    """Whose share that is."""
+    right: bool | None = None
+    """What people said of it, else what its last check said: the label that judges are measured by."""
     lessons_shown: int = 0
     at: datetime
 
