@@ -37,6 +37,7 @@ from agentic.core.events import (
     Triaged,
     TurnEnded,
     WithheldLesson,
+    WorkspaceRestored,
 )
 from reflexion.checks import CheckRun, last_verdict, named_checks, read_check
 
@@ -90,13 +91,18 @@ class Trajectory:
     repetition_nudges: int
     breaches: int
     corrections: tuple[str, ...]
+    """What people said was wrong, while it ran and afterwards."""
+    withdrawn: bool
+    """A person took it back: undid it, cleaned up after it, or deleted the message with its task."""
     votes: tuple[tuple[str, Vote], ...]
     """The last vote of each person, by id."""
     lessons: tuple[ChosenLesson, ...]
     withheld: tuple[WithheldLesson, ...]
     """Lessons that fitted and were not shown."""
     trial_of: str
-    """The execution that it tries anew, '' for a first attempt."""
+    """The first attempt at its task, '' where it is that itself."""
+    attempt: int
+    """Which attempt at its task it is."""
     provider_failed: bool
     """The last thing that happened before the end was a provider's failure."""
     finished: bool
@@ -161,6 +167,9 @@ class _Reading:
     nudges: int = 0
     breaches: int = 0
     corrections: list[str] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+    """What each person said was wrong after the end, as they said it last."""
+    withdrawn: bool = False
     votes: dict[str, Vote] = field(default_factory=dict)
     provider_failed: bool = False
     finished: Finished | None = None
@@ -191,6 +200,8 @@ class _Reading:
                 self.breaches += event.rule.startswith("safety")
             case InputReceived() | FeedbackGiven():
                 self._person(event)
+            case WorkspaceRestored():
+                self.withdrawn = event.way in ("undo", "clean") or (self.withdrawn and event.way != "redo")
             case Finished():
                 self.finished = event
             case _:
@@ -240,10 +251,16 @@ class _Reading:
     def _person(self, event: InputReceived | FeedbackGiven) -> None:
         if isinstance(event, FeedbackGiven):
             self._vote(event.by.id, event.vote)
+            if event.vote != "down":
+                self.reasons.pop(event.by.id, None)
+            elif event.why:
+                self.reasons[event.by.id] = event.why
         elif event.sort == "feedback":
             self._vote(event.author.id, event.text if event.text in ("up", "down", "none") else event.target)
         elif event.sort == "correction":
             self.corrections.append(event.text.strip() or "That was wrong.")
+        elif event.sort == "deleted":
+            self.withdrawn = True
 
     def _vote(self, person: str, vote: str) -> None:
         if vote == "up" or vote == "down":
@@ -262,8 +279,9 @@ class _Reading:
             calls=tuple(self.calls),
             changed=tuple(path for path, (before, after) in self.files.items() if before != after),
             checks=tuple(self.checks), repetition_nudges=self.nudges, breaches=self.breaches,
-            corrections=tuple(self.corrections), votes=tuple(self.votes.items()),
-            lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of,
+            corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
+            votes=tuple(self.votes.items()),
+            lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of, attempt=started.attempt,
             provider_failed=self.provider_failed,
             finished=finished is not None, reason=finished.reason if finished else None,
             answer=finished.answer if finished else "", claims=finished.claims if finished else (),
