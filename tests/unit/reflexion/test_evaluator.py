@@ -30,7 +30,8 @@ def good() -> Log:
 def test_verified_work_is_a_clear_success() -> None:
     evaluated = score(good())
     assert evaluated.parts == {
-        "verifier": 40.0, "unjudged": 15.0, "files": 10.0, "clean": 10.0, "loops": 5.0, "turns": 4.0, "user": 7.5,
+        "verifier": 40.0, "judge": 0.0, "unjudged": 15.0, "files": 10.0, "clean": 10.0, "loops": 5.0, "turns": 4.0,
+        "user": 7.5,
     }  # fmt: skip
     assert (evaluated.score, evaluated.caps, evaluated.verifier) == (92, (), "pass")
 
