@@ -30,9 +30,9 @@ from bot.troubles import in_plain_words
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
-ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject", "clean")
+ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean")
 """What people do to what an execution left behind, between two executions."""
-AGAIN: tuple[Sort, ...] = ("retry", "rewind")
+AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """What begins a further execution; what was learned from the one before is known to it."""
 NOT_DONE = "That could not be done: {error}"
 FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
