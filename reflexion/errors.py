@@ -5,7 +5,8 @@ ReflexionError
 │   ├── LessonStoreUnavailable locked, full, unreadable, or too slow
 │   └── LessonStoreTooNew      written by a newer version
 ├── ExecutionOpen              an execution is judged once it has finished
-└── ReflectionUnusable         what the model wrote is not a reflection
+├── ReflectionUnusable         what the model wrote is not a reflection
+└── JudgementUnusable          what the judge wrote is no reading of this record
 """
 
 from __future__ import annotations
@@ -33,3 +34,7 @@ class ExecutionOpen(ReflexionError):
 
 class ReflectionUnusable(ReflexionError):
     """A model's text that is not a reflection; the message tells the model what to write instead."""
+
+
+class JudgementUnusable(ReflexionError):
+    """A judge's text that is no reading of the record it was given; the message says why."""
