@@ -8,7 +8,6 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -16,12 +15,12 @@ from pydantic import model_validator
 
 from agentic.core.events import Frozen
 from agentic.core.identity import digest
-from reflexion.lifecycle import LessonStatus, Life, Showing, lived
+from reflexion.lifecycle import LessonStatus, Life
 from reflexion.screening import objections
 
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
-    "Trust", "Verdict", "lesson_id", "lived_through", "merged", "propose_lesson", "reflection_id", "screened",
+    "Trust", "Verdict", "lesson_id", "propose_lesson", "reflection_id", "screened",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -124,6 +123,8 @@ class Lesson(Frozen):
     """Why it has this status, for the person who looks at it."""
     life: Life = Life()
     """How it fared, over all models."""
+    inherited: Life = Life()
+    """The part of its life that was counted before it came into this store, for which no showing is kept."""
     by_model: tuple[LifeWith, ...] = ()
     """The same for each model that worked with it or without it."""
     model: str = ""
@@ -133,6 +134,14 @@ class Lesson(Frozen):
     """Lessons that say the opposite; none of them is shown while that stands."""
     history: tuple[Change, ...] = ()
     """The last things that were done to it, oldest first."""
+    revision: int = 0
+    """Grows with each change of its words or its status; what is counted of it changes none."""
+    expired: bool = False
+    """It was retired because it was hardly ever shown: the same failure brings it back."""
+    renewed: datetime | None = None
+    """When its failure was last seen, or a person last approved it; it expires counted from then."""
+    counted_from: datetime | None = None
+    """Showings before that are no part of its life: a person brought it back although they spoke against it."""
     created: datetime
 
     @model_validator(mode="before")
@@ -142,10 +151,8 @@ class Lesson(Frozen):
         known = cast("dict[str, Any]", data)
         if not isinstance(data, dict) or "shown" not in known or "life" in known:
             return known
-        return {
-            **known,
-            "life": {name: known.get(name, 0) for name in ("shown", "shown_ok", "held_back", "held_back_ok")},
-        }
+        counted = {name: known.get(name, 0) for name in ("shown", "shown_ok", "held_back", "held_back_ok")}
+        return {**known, "life": counted, "inherited": counted}
 
 
 def lesson_id(scope: Scope, signature: str) -> str:
@@ -159,10 +166,15 @@ def reflection_id(execution: str) -> str:
 
 
 def propose_lesson(reflection: Reflection) -> Lesson | None:
-    """The candidate a reflection gives its guild; None without an error to recognise it by."""
+    """The candidate a reflection gives its guild; None without an error to recognise it by.
+
+    Direct messages belong to no guild: what is learned in one stays in it.
+    """
     if not reflection.error_signature:
         return None
     scope = Scope(kind="guild", guild=reflection.guild)
+    if not reflection.guild:
+        scope = Scope(kind="thread", thread=reflection.thread)
     insight = reflection.insight
     lesson = Lesson(
         id=lesson_id(scope, reflection.error_signature), scope=scope, kind="pitfall", trigger=insight.what_failed,
@@ -179,31 +191,3 @@ def screened(lesson: Lesson) -> Lesson:
         return lesson
     note = f"It holds {' and '.join(found)}: a person has to approve it before it is shown."
     return lesson.model_copy(update={"status": "quarantined", "note": note})
-
-
-def merged(known: Lesson, seen: Lesson, *, verified: bool) -> Lesson:
-    """A known lesson after the same failure was seen again.
-
-    The words that stand stay as they are.  A candidate goes on probation when another execution, whose outcome was
-    verified, met the same failure; one that a person retired or that is quarantined stays so.
-    """
-    again = [execution for execution in seen.executions if execution not in known.executions]
-    if not again:
-        return known
-    update: dict[str, object] = {"executions": (*known.executions, *again)}
-    if known.status == "candidate" and seen.status == "quarantined":
-        update |= {"status": "quarantined", "note": seen.note}
-    elif known.status == "candidate" and verified:
-        update |= {"status": "probation", "note": f"Seen in {len(known.executions) + len(again)} executions."}
-    return known.model_copy(update=update)
-
-
-def lived_through(lesson: Lesson, showings: Sequence[Showing]) -> Lesson:
-    """The lesson with its life, over all models and by each, told anew from all its showings."""
-    whole, by_model = Life(), dict[str, Life]()
-    for showing in showings:
-        whole = lived(whole, showing)
-        by_model[showing.model] = lived(by_model.get(showing.model, Life()), showing)
-    return lesson.model_copy(
-        update={"life": whole, "by_model": tuple(LifeWith(model=model, life=life) for model, life in by_model.items())}
-    )

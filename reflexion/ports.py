@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from reflexion.lessons import Lesson, Reflection, Verdict
@@ -24,19 +25,26 @@ class LessonStore(Protocol):
         ...
 
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
-        """Add a lesson, or merge it into the one of the same id in one transaction; returns what stands now."""
+        """Add a lesson, or merge it into the one that says the same, in one transaction; returns what stands now.
+
+        ``verified``: something outside of the agent said how the execution went that it comes from.
+        """
         ...
 
-    async def amend(self, lesson: Lesson) -> None:
-        """Replace one lesson by its id, or add it."""
+    async def amend(self, lesson: Lesson) -> Lesson:
+        """Replace one lesson by its changed copy, or add it; returns what stands now.
+
+        What was counted of it meanwhile is kept, and lessons that say the opposite follow.  Raises ``LessonOutdated``
+        where the copy is of an older revision, ``LessonOutOfScope`` where it would reach further than it may.
+        """
         ...
 
     async def lesson(self, guild: str, id: str) -> Lesson | None:
         """One lesson within the guild's reach: its own or a global one."""
         ...
 
-    async def lessons(self, guild: str) -> tuple[Lesson, ...]:
-        """All lessons within the guild's reach, newest first."""
+    async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
+        """All lessons within the guild's reach, newest first; of all guilds for None, which is the operator's alone."""
         ...
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
@@ -46,18 +54,27 @@ class LessonStore(Protocol):
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
         """Keep how an execution went, and what that says of lessons, in one transaction.
 
-        Each execution counts once: what is recorded of it again takes the place of what was, and the lives of its
-        lessons are told anew from all their showings.  Lessons out of the guild's reach are left alone.  Returns those
-        whose status changed.
+        Each execution counts once: what is recorded of it again takes the place of what was (but for when that was,
+        and what was expected then), the lives of its lessons are told anew from all their showings, and each gets the
+        status that its life gives it.  Lessons out of the guild's reach are left alone.  Returns those whose status
+        changed; where nothing verified the execution, none is trusted more than before.
         """
         ...
 
-    async def showings(self, guild: str, lesson: str = "") -> tuple[Showing, ...]:
-        """Of one lesson, or of all within the guild's reach, in the order in which they were recorded."""
+    async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
+        """Let what was hardly ever shown expire; returns what did."""
         ...
 
-    async def verdicts(self, guild: str = "") -> tuple[Verdict, ...]:
-        """Of one guild or of all, in the order in which they were first recorded."""
+    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
+        """In this guild, of one lesson or of all, in the order in which they were recorded; None: in all guilds."""
+        ...
+
+    async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
+        """Of one guild, or of all for None, in the order in which they were first recorded."""
+        ...
+
+    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
+        """The last verdicts of a guild that say how a task went without any lesson, newest first."""
         ...
 
     async def close(self) -> None:

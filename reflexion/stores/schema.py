@@ -10,6 +10,9 @@ from __future__ import annotations
 from agentic.stores.sqlite.connection import Connection
 from reflexion.errors import LessonStoreTooNew
 
+UNAIDED = "json_extract(body, '$.lessons_shown') = 0 AND json_extract(body, '$.ok') IS NOT NULL"
+"""Verdicts that say how tasks go without lessons; written as the index has it, or the index is not used."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE reflection (
@@ -35,6 +38,10 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX showing_of_execution ON showing (execution);
     CREATE INDEX showing_of_guild ON showing (guild, number);
+    """,
+    f"""
+    CREATE INDEX lesson_of_signature ON lesson (signature);
+    CREATE INDEX verdict_unaided ON verdict (guild, number) WHERE {UNAIDED};
     """,
 )
 

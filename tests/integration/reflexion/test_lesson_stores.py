@@ -42,7 +42,7 @@ async def test_a_reflection_is_kept_once(lesson_store: LessonStore) -> None:
 async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
     await lesson_store.keep_reflection(reflection(1))
     await lesson_store.amend(lesson("mine"))
-    await lesson_store.amend(lesson("all", scope=Scope(kind="global")))
+    await lesson_store.amend(lesson("all", scope=Scope(kind="global"), author_trust="operator"))
     await lesson_store.record(*went(["mine", "all"], ok=True, guild="g2"))
     assert await lesson_store.reflections("g2", "900", 3) == ()
     assert await lesson_store.lesson("g2", "mine") is None
