@@ -93,16 +93,18 @@ def _answers(text: str, mark: str) -> _Answers:
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")
     while at >= 0:
+        end = at + 1
         try:
             value, end = decoder.raw_decode(text, at)
             said = _Answers.model_validate(value)
-            if said.record == mark:
-                return said
-            problem = "it answers to another record"
         except ValidationError:
             problem = "it is not in the form that was asked for"
         except (json.JSONDecodeError, RecursionError):
-            end = at + 1
+            pass
+        else:
+            if said.record == mark:
+                return said
+            problem = "it answers to another record"
         at = text.find("{", end)
     raise JudgementUnusable(problem)
 
