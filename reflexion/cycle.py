@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Person, Policy, Reflected
+from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.decision import Reflect, decide_reflection
 from reflexion.errors import ExecutionOpen, LessonStoreError
-from reflexion.evaluator import CLEAR_SUCCESS, evaluate
+from reflexion.evaluator import evaluate, was_right, went_well
 from reflexion.evidence import error_signature, evidence_of
+from reflexion.judge import Judge
 from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
 from reflexion.lifecycle import Arm, Showing
 from reflexion.outcome import OutcomeStream
@@ -56,12 +57,14 @@ class Reflexion:
         policy: Policy | None = None,
         build: str = "",
         caps: DailyCaps = NO_CAPS,
+        judge: Judge | None = None,
     ) -> None:
         self._store = store
         self._lessons = lessons
         self._clock = clock
         self._policy = policy or Policy()
         self._build = build
+        self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.trouble = ""
@@ -116,15 +119,24 @@ class Reflexion:
 
     async def _judge(self, execution: str) -> Evaluated:
         case = await self._case(execution)
-        evaluated = evaluate(case.trajectory)
+        judged, weight = await self._read(case)
+        evaluated = evaluate(case.trajectory, judged, weight)
         before = [each.event for each in case.outcome if isinstance(each.event, Evaluated)]
         if not before or before[-1] != evaluated:
             await case.stream.add(evaluated)
-        await self._record(case.trajectory, evaluated)
+        await self._record(case.trajectory, evaluated, judged)
         decision = decide_reflection(case.trajectory, case.outcome)
         if isinstance(decision, Reflect):
             await case.stream.add(await self._reflect(case, decision.cause, evaluated))
         return evaluated
+
+    async def _read(self, case: _Case) -> tuple[Judged | None, float]:
+        """What a judge thinks of it, where one is asked, and how much that counts."""
+        judge = self._judge_of_work
+        if judge is None:
+            return None, 0.0
+        judged = await judge.judge(case.trajectory, case.stream)
+        return judged, await judge.weight(judged, case.trajectory.execution)
 
     async def _case(self, execution: str) -> _Case:
         stream = self._stream(execution)
@@ -166,10 +178,9 @@ class Reflexion:
             score=evaluated.score, created=self._clock.now(),
         )  # fmt: skip
 
-    async def _record(self, trajectory: Trajectory, evaluated: Evaluated) -> None:
+    async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> None:
         """What it says of the lessons that fitted it, only where something outside of the agent said how it went."""
-        known = evaluated.verifier != "none" or bool(trajectory.votes)
-        ok = evaluated.score >= CLEAR_SUCCESS
+        ok = went_well(trajectory)
         guild, now = await self._guild(trajectory.thread), self._clock.now()
         shown = [lesson.id for lesson in trajectory.lessons if lesson.kind != "reflection"]
         arms: list[tuple[str, Arm]] = [
@@ -178,17 +189,19 @@ class Reflexion:
         ]
         verdict = Verdict(
             execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.model,
-            role=trajectory.role, ok=ok if known else None, score=evaluated.score, verifier=evaluated.verifier,
-            lessons_shown=len(shown), at=now,
+            role=trajectory.role, ok=ok, score=evaluated.score, verifier=evaluated.verifier,
+            judge=judged.share if judged is not None else None, judge_model=judged.model if judged is not None else "",
+            right=was_right(trajectory), lessons_shown=len(shown), at=now,
         )  # fmt: skip
         showings = [
             Showing(
                 lesson=id, execution=trajectory.execution, guild=guild, model=trajectory.model, arm=arm, ok=ok, at=now
             )
             for id, arm in arms
+            if ok is not None
         ]
         try:
-            await self._lessons.record(verdict, showings if known else ())
+            await self._lessons.record(verdict, showings)
         except LessonStoreError as error:
             self._note_trouble(error)
 

@@ -64,6 +64,26 @@ def approval(trajectory: Trajectory) -> float | None:
     return sum(weight for weight, vote in weights if vote == "up") / whole if whole else None
 
 
+def went_well(trajectory: Trajectory) -> bool | None:
+    """Whether it counts as a success for the lessons it was shown: by its check, or by people who said that it was wrong.
+
+    None where neither says so: praise of what nothing verified promotes no lesson.  A judge has no part in it, for it is
+    measured by what comes of it.
+    """
+    approved = approval(trajectory)
+    if trajectory.verifier == "none" and (approved is None or approved >= 0.5):
+        return None
+    return evaluate(trajectory).score >= CLEAR_SUCCESS
+
+
+def was_right(trajectory: Trajectory) -> bool | None:
+    """The label that judges are measured by: what people said of it, else what its check said."""
+    approved = approval(trajectory)
+    if approved is not None and approved != 0.5:
+        return approved > 0.5
+    return {"pass": True, "fail": False, "none": None}[trajectory.verifier]
+
+
 def _parts(trajectory: Trajectory, share: float, weight: float) -> dict[str, float]:
     approved = approval(trajectory)
     used = min(trajectory.turns_used / max(trajectory.turns_max, 1), 1.0)
