@@ -9,23 +9,29 @@ Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the l
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, cast, get_args
+from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Le
 from dotenv import dotenv_values
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from agentic import failpoints
 from agentic.core.events import Level
 from agentic.models.prices import ModelFacts, price_from
+from bot.mistaken import PREFIX, Mistake, SettingsMistaken, unknown_names, variable, wrong_values
 
-PREFIX = "THREADWRIGHT_"
+__all__ = [
+    "PREFIX",
+    "PROVIDER_VARIABLES",
+    "Mistake",
+    "Settings",
+    "SettingsMistaken",
+    "honour_provider_variables",
+    "read_settings",
+    "variable",
+]
+
 ENV_FILE = ".env"
 
 
@@ -44,26 +50,6 @@ PROVIDER_VARIABLES = (
     "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
 )  # fmt: skip
 """Variables of model providers that are honoured, from the environment or from ``.env``."""
-
-
-class SettingsMistaken(Exception):
-    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
-
-    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
-        super().__init__("\n".join(str(mistake) for mistake in mistakes))
-        self.mistakes = mistakes
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One wrong setting."""
-
-    name: str
-    problem: str
-    instead: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.problem}. {self.instead}"
 
 
 class Settings(BaseSettings):
@@ -275,18 +261,14 @@ class Settings(BaseSettings):
         return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
 
 
-def variable(field: str) -> str:
-    """The environment variable of a field."""
-    return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
-
-
 def read_settings() -> Settings:
     """Read the environment and ``.env``; raises ``SettingsMistaken`` with every mistake at once."""
-    mistakes = tuple(_unknown_names({*_told(), *os.environ}))
+    fields = Settings.model_fields
+    mistakes = tuple(unknown_names({*_told(), *os.environ}, fields))
     try:
         settings = Settings()
     except ValidationError as error:
-        raise SettingsMistaken(mistakes + tuple(_wrong_values(error))) from None
+        raise SettingsMistaken(mistakes + tuple(wrong_values(error, fields))) from None
     if mistakes:
         raise SettingsMistaken(mistakes)
     return settings
@@ -302,47 +284,3 @@ def honour_provider_variables() -> None:
 def _told() -> dict[str, str | None]:
     file = Path(ENV_FILE)
     return dotenv_values(file) if file.is_file() else {}
-
-
-def _unknown_names(names: Iterable[str]) -> Iterator[Mistake]:
-    known = [variable(field) for field in Settings.model_fields]
-    for name in sorted(names):
-        if name.startswith(PREFIX) and name not in (*known, failpoints.VARIABLE):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            instead = f"Write {near[0]} instead" if near else "Take it out; .env.example lists every setting"
-            yield Mistake(name, "there is no such setting", instead)
-
-
-def _wrong_values(error: ValidationError) -> Iterator[Mistake]:
-    for wrong in error.errors(include_url=False):
-        field = str(wrong["loc"][0])
-        name = field if field == "DISCORD_TOKEN" else variable(field)
-        ours = wrong["type"] == "value_error"
-        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{wrong['input']!r} cannot be used"
-        yield Mistake(name, problem, _instead(field))
-
-
-def _instead(field: str) -> str:
-    """What may be written, read from the field's own type and bounds."""
-    info = Settings.model_fields.get(field)
-    if info is None:
-        return "Write the token as the developer portal shows it"
-    choices = get_args(info.annotation)
-    if choices and all(isinstance(choice, str) for choice in choices):
-        return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))
-    kind = {int: "a whole number", float: "a number"}.get(cast("type", info.annotation))
-    if kind:
-        return f"Write {kind}{_bounds(info.metadata)}, such as {info.default}"
-    return "See .env.example for what may stand there"
-
-
-def _bounds(metadata: list[object]) -> str:
-    words: list[str] = []
-    for limit in metadata:
-        if isinstance(limit, Ge):
-            words.append(f"at least {limit.ge}")
-        elif isinstance(limit, Gt):
-            words.append(f"more than {limit.gt}")
-        elif isinstance(limit, Le):
-            words.append(f"at most {limit.le}")
-    return " " + " and ".join(words) if words else ""
