@@ -10,26 +10,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
 
 from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
+from reflexion.contradictions import agreeing
 from reflexion.decision import Reflect, decide_reflection
+from reflexion.dictated import dictated, orders_in, taken_over
 from reflexion.errors import ExecutionOpen, LessonStoreError
-from reflexion.evaluator import evaluate, was_right, went_well
+from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
 from reflexion.judge import Judge
 from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
-from reflexion.lifecycle import Arm, Showing
+from reflexion.lifecycle import Showing, expected
 from reflexion.outcome import OutcomeStream
 from reflexion.ports import LessonStore
+from reflexion.recording import UNAIDED, arms_of, similar, verdict_of
 from reflexion.redaction import redact
 from reflexion.reflector import Reflector
 from reflexion.retrieval import CANDIDATES, Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.words import words_of
+
+SWEEP_EVERY = timedelta(hours=1)
 
 log = logging.getLogger("threadwright.reflexion")
 
@@ -67,6 +73,7 @@ class Reflexion:
         self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._swept: datetime | None = None
         self.trouble = ""
         """Why the lesson store could not be used last time; '' while all is well."""
 
@@ -76,6 +83,7 @@ class Reflexion:
         ``execution`` decides by chance, but always alike, what is held back; ``model`` is the one that is to work with it.
         """
         try:
+            await self._sweep(self._clock.now())
             reflections = await self._lessons.reflections(guild, thread, self._policy.reflections_kept)
             lessons = await self._lessons.search(guild, thread, words_of(task), CANDIDATES)
         except LessonStoreError as error:
@@ -84,8 +92,8 @@ class Reflexion:
         self.trouble = ""
         share = self._policy.hold_back
         return choose(
-            reflections,
-            lessons,
+            [each for each in reflections if not each.held],
+            agreeing(lessons),
             task,
             lesson_tokens=self._policy.lesson_tokens,
             execution=execution,
@@ -171,39 +179,52 @@ class Reflexion:
     def _reflection(
         self, trajectory: Trajectory, guild: str, cause: str, insight: Insight, model: str, evaluated: Evaluated
     ) -> Reflection:
+        evidence = tuple(line for line in evidence_of(trajectory) if not orders_in(line))
         return Reflection(
             id=reflection_id(trajectory.execution), thread=trajectory.thread, guild=guild,
             execution=trajectory.execution, task=redact(trajectory.task)[:500], cause=cause, insight=insight,
-            evidence=evidence_of(trajectory), error_signature=error_signature(trajectory), model=model,
-            score=evaluated.score, created=self._clock.now(),
+            evidence=evidence, error_signature=error_signature(trajectory), model=model,
+            score=evaluated.score, held=taken_over(insight, trajectory), dictated=dictated(insight, trajectory),
+            created=self._clock.now(),
         )  # fmt: skip
 
     async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> None:
-        """What it says of the lessons that fitted it, only where something outside of the agent said how it went."""
-        ok = went_well(trajectory)
+        """What it says of the lessons that fitted it, where something outside of the agent said how it went."""
         guild, now = await self._guild(trajectory.thread), self._clock.now()
-        shown = [lesson.id for lesson in trajectory.lessons if lesson.kind != "reflection"]
-        arms: list[tuple[str, Arm]] = [
-            *((id, "shown") for id in shown),
-            *((each.id, each.arm) for each in trajectory.withheld),
-        ]
-        verdict = Verdict(
-            execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.model,
-            role=trajectory.role, ok=ok, score=evaluated.score, verifier=evaluated.verifier,
-            judge=judged.share if judged is not None else None, judge_model=judged.model if judged is not None else "",
-            right=was_right(trajectory), lessons_shown=len(shown), at=now,
-        )  # fmt: skip
-        showings = [
-            Showing(
-                lesson=id, execution=trajectory.execution, guild=guild, model=trajectory.model, arm=arm, ok=ok, at=now
-            )
-            for id, arm in arms
-            if ok is not None
-        ]
+        verdict = verdict_of(trajectory, evaluated, judged, guild, now)
         try:
-            await self._lessons.record(verdict, showings)
+            moved = await self._lessons.record(verdict, await self._showings(trajectory, verdict))
+            await self._sweep(now)
         except LessonStoreError as error:
             self._note_trouble(error)
+            return
+        for lesson in moved:
+            log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+
+    async def _showings(self, trajectory: Trajectory, verdict: Verdict) -> list[Showing]:
+        arms = arms_of(trajectory)
+        if verdict.ok is None or not arms:
+            return []
+        found = {id: await self._lessons.lesson(verdict.guild, id) for id in arms}
+        unaided = await self._lessons.unaided(verdict.guild, UNAIDED)
+        showings: list[Showing] = []
+        for id, arm in arms.items():
+            baseline = similar(verdict, await self._lessons.showings(verdict.guild, id), unaided)
+            beside = [each.life for other, each in found.items() if each and other != id and arms[other] == "shown"]
+            showings.append(
+                Showing(
+                    lesson=id, execution=verdict.execution, guild=verdict.guild, model=verdict.model, arm=arm,
+                    ok=verdict.ok, expected=expected(baseline, beside), at=verdict.at,
+                )
+            )  # fmt: skip
+        return showings
+
+    async def _sweep(self, now: datetime) -> None:
+        """At most once an hour, what was hardly ever shown expires."""
+        if self._swept is None or now - self._swept >= SWEEP_EVERY:
+            for lesson in await self._lessons.sweep(now):
+                log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+            self._swept = now
 
     async def _guild(self, thread: str) -> str:
         session = await self._store.session(thread)

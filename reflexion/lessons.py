@@ -16,6 +16,7 @@ from pydantic import model_validator
 from agentic.core.events import Frozen
 from agentic.core.identity import digest
 from reflexion.lifecycle import LessonStatus, Life
+from reflexion.redaction import redact
 from reflexion.screening import objections
 
 __all__ = [
@@ -29,6 +30,7 @@ Trust = Literal["model", "person", "operator"]
 
 SHOWN: tuple[LessonStatus, ...] = ("probation", "active")
 """Lessons in one of these may stand in a prompt."""
+APPROVAL = "a person has to approve it before it is shown."
 
 
 class Insight(Frozen):
@@ -55,6 +57,12 @@ class Reflection(Frozen):
     error_signature: str = ""
     model: str = ""
     score: int = 0
+    said: tuple[str, ...] = ()
+    """What people said was wrong, in their words: corrections, also those that came after it was written."""
+    held: str = ""
+    """The order out of what the agent read that it repeats: told to no attempt, only to people."""
+    dictated: str = ""
+    """The standing order of a person that it repeats."""
     created: datetime
 
 
@@ -181,6 +189,10 @@ def propose_lesson(reflection: Reflection) -> Lesson | None:
         action=insight.strategy_change, error_signature=reflection.error_signature, evidence=reflection.evidence,
         executions=(reflection.execution,), model=reflection.model, created=reflection.created,
     )  # fmt: skip
+    if order := reflection.held or reflection.dictated:
+        where = "in what the agent read" if reflection.held else "in the thread"
+        note = f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”): {APPROVAL}"
+        return lesson.model_copy(update={"status": "quarantined", "note": note})
     return screened(lesson)
 
 
@@ -189,5 +201,5 @@ def screened(lesson: Lesson) -> Lesson:
     found = objections(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
     if not found:
         return lesson
-    note = f"It holds {' and '.join(found)}: a person has to approve it before it is shown."
+    note = f"It holds {' and '.join(found)}: {APPROVAL}"
     return lesson.model_copy(update={"status": "quarantined", "note": note})
