@@ -51,7 +51,7 @@ from bot.environment import environment
 from bot.feed import Feed
 from bot.forking import Forking
 from bot.ground import Ground
-from bot.modelling import models_from, prices_from
+from bot.modelling import judges_from, models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
 from bot.pictures.drawing import Studio
@@ -70,6 +70,7 @@ from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from reflexion import Reflexion
+from reflexion.judge import Judge
 
 if TYPE_CHECKING:
     from bot.guild import LocalGuild
@@ -161,7 +162,9 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings))
+        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers)
+        judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
+        reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings), judge=judge)
         announcing = Announcing(reflexion, store, lessons)
         learning = Calibrating(announcing, store)
 

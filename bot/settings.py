@@ -109,6 +109,16 @@ class Settings(BaseSettings):
     complex_starts_higher: bool = Field(
         default=False, description="A task that looks complex begins a tier above the starting one."
     )
+    judge: Literal["auto", "always", "off"] = Field(
+        default="auto",
+        description="Whether a model of another family is asked three times what it thinks of a task's work: 'auto' on a "
+        "sample until 50 judged tasks are known to be right or wrong, then by what it proved to be worth; 'always' on each.",
+    )
+    judge_model: str = Field(
+        default="",
+        description="The model that judges; it is not asked about work of its own family. Empty: the first of another "
+        "family in tiers 2, 3, 1 and 4.",
+    )
     schema_models: Names = Field(
         default=(),
         description="Models that answer better in a fixed JSON shape than with native calls; * and ? may stand in it.",
@@ -222,6 +232,13 @@ class Settings(BaseSettings):
         if not all(id.isdigit() for id in value):
             raise ValueError("each is a server's id, a number of about 18 digits; developer mode lets you copy it")
         return value
+
+    @field_validator("judge_model")
+    @classmethod
+    def _one_model(cls, value: str) -> str:
+        if "," in value:
+            raise ValueError("it is the name of one model")
+        return value.strip()
 
     @field_validator("prices")
     @classmethod
