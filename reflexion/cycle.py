@@ -17,8 +17,9 @@ from weakref import WeakValueDictionary
 from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
+from reflexion.asking import question_of
 from reflexion.contradictions import agreeing
-from reflexion.decision import Reflect, decide_reflection
+from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, taken_over
 from reflexion.errors import ExecutionOpen, LessonStoreError
 from reflexion.evaluator import evaluate
@@ -29,7 +30,7 @@ from reflexion.lifecycle import Showing, expected
 from reflexion.outcome import OutcomeStream
 from reflexion.ports import LessonStore
 from reflexion.recording import UNAIDED, arms_of, similar, verdict_of
-from reflexion.redaction import redact
+from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
 from reflexion.retrieval import CANDIDATES, Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
@@ -62,6 +63,7 @@ class Reflexion:
         model_name: str = "",
         policy: Policy | None = None,
         build: str = "",
+        asks: bool = False,
         caps: DailyCaps = NO_CAPS,
         judge: Judge | None = None,
     ) -> None:
@@ -70,6 +72,8 @@ class Reflexion:
         self._clock = clock
         self._policy = policy or Policy()
         self._build = build
+        self._asks = asks
+        """Somebody can be asked what was wrong with a result."""
         self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -110,18 +114,21 @@ class Reflexion:
             return await self._judge(execution)
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
-        """Record a vote on a finished execution and judge it again; the last vote of each person counts."""
+        """Record a vote on a finished execution and judge it again; the last vote of each person counts.
+
+        ``why``: what they say was wrong, a correction.
+        """
         async with self._lock(execution):
             stream = self._stream(execution)
-            given = FeedbackGiven(by=person, vote=vote, target=target)
+            given = FeedbackGiven(by=person, vote=vote, target=target, why=told_of(why))
             votes = [
                 each.event
                 for each in await stream.read()
                 if isinstance(each.event, FeedbackGiven) and each.event.by.id == person.id
             ]
-            if not votes or (votes[-1].vote, votes[-1].target) != (vote, target):
+            if not votes or votes[-1].model_copy(update={"by": person}) != given:
                 await stream.add(given)
             return await self._judge(execution)
 
@@ -133,10 +140,22 @@ class Reflexion:
         if not before or before[-1] != evaluated:
             await case.stream.add(evaluated)
         await self._record(case.trajectory, evaluated, judged)
-        decision = decide_reflection(case.trajectory, case.outcome)
+        decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
         if isinstance(decision, Reflect):
             await case.stream.add(await self._reflect(case, decision.cause, evaluated))
+        elif isinstance(decision, AskWhy):
+            await case.stream.add(question_of(execution, self._clock.now()))
+        elif case.trajectory.corrections:
+            await self._hear(case.trajectory)
         return evaluated
+
+    async def _hear(self, trajectory: Trajectory) -> None:
+        """What a person says after the reflection was written stands in it too."""
+        guild = await self._guild(trajectory.thread)
+        try:
+            await self._lessons.hear(guild, reflection_id(trajectory.execution), said_of(trajectory))
+        except LessonStoreError as error:
+            self._note_trouble(error)
 
     async def _read(self, case: _Case) -> tuple[Judged | None, float]:
         """What a judge thinks of it, where one is asked, and how much that counts."""
@@ -159,8 +178,8 @@ class Reflexion:
         guild = await self._guild(trajectory.thread)
         try:
             # Asked before the model is paid: a reflection that cannot be kept is not worth its price.
-            await self._lessons.reflections(guild, trajectory.thread, 1)
-            written = await self._reflector.reflect(trajectory, cause, case.stream)
+            known = await self._lessons.reflections(guild, trajectory.thread, self._policy.reflections_kept)
+            written = await self._reflector.reflect(trajectory, cause, case.stream, earlier_attempts(trajectory, known))
             if written.insight is None:
                 return Reflected(reflection="", problem=written.problem)
             reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
@@ -182,10 +201,10 @@ class Reflexion:
         evidence = tuple(line for line in evidence_of(trajectory) if not orders_in(line))
         return Reflection(
             id=reflection_id(trajectory.execution), thread=trajectory.thread, guild=guild,
-            execution=trajectory.execution, task=redact(trajectory.task)[:500], cause=cause, insight=insight,
+            execution=trajectory.execution, task=task_of(trajectory), cause=cause, insight=insight,
             evidence=evidence, error_signature=error_signature(trajectory), model=model,
             score=evaluated.score, held=taken_over(insight, trajectory), dictated=dictated(insight, trajectory),
-            created=self._clock.now(),
+            said=said_of(trajectory), created=self._clock.now(),
         )  # fmt: skip
 
     async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, ModelRequested, Reflected
+from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Reflected
 from reflexion.evaluator import approval
 from reflexion.trajectory import Trajectory
 
@@ -69,6 +69,8 @@ def open_question(events: Iterable[Event]) -> str:
         if isinstance(event, Asked):
             question = event.question
         elif isinstance(event, DeadlinePassed) and event.ref == question:
+            question = ""
+        elif isinstance(event, FeedbackGiven) and event.why:
             question = ""
     return question
 

@@ -24,6 +24,10 @@ class LessonStore(Protocol):
         """The last ones of a thread, newest first."""
         ...
 
+    async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
+        """Let a reflection hold what people said was wrong, in place of what it held; one that is not kept is left."""
+        ...
+
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
         """Add a lesson, or merge it into the one that says the same, in one transaction; returns what stands now.
 

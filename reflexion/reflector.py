@@ -1,14 +1,14 @@
 """Asks a model what an attempt got wrong, and takes only an answer that says something.
 
 Each request stands in the outcome stream before it is sent and its answer after, with tokens and dollars.  A text
-that is no reflection is sent back once with what is wrong with it; after that it is a stored problem, never an empty
-reflection.
+that is no reflection, or that quotes what the record does not hold, is sent back once with what is wrong with it; after
+that it is a stored problem, never an empty reflection.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -20,9 +20,9 @@ from agentic.purse import Purse
 from reflexion.errors import ReflectionUnusable
 from reflexion.lessons import Insight
 from reflexion.outcome import OutcomeStream
-from reflexion.parsing import parse_insight
+from reflexion.parsing import parse_insight, resting_on
 from reflexion.trajectory import Trajectory
-from reflexion.transcript import transcript
+from reflexion.transcript import record_of, transcript
 
 TRIES = 2
 MAX_TOKENS = 1_200
@@ -56,12 +56,18 @@ class Reflector:
         self._name = model_name
         self._system = reflection_instructions()
 
-    async def reflect(self, trajectory: Trajectory, cause: str, stream: OutcomeStream) -> Written:
-        """Ask, at most twice; a provider's failure is a problem in the result, not an error."""
+    async def reflect(
+        self, trajectory: Trajectory, cause: str, stream: OutcomeStream, earlier: Sequence[Insight] = ()
+    ) -> Written:
+        """Ask, at most twice; a provider's failure is a problem in the result, not an error.
+
+        ``earlier``: what was learned from earlier attempts at the same task, so that the same is not advised again.
+        """
         name = self._name or trajectory.model
         if not name:
             return Written(None, "no model is configured to write it", "", Usage(), 0.0)
-        messages = [Message(role="user", text=transcript(trajectory, cause))]
+        messages = [Message(role="user", text=transcript(trajectory, cause, earlier))]
+        record = record_of(trajectory)
         spent, usd, problem = Usage(), 0.0, ""
         for attempt in range(1, TRIES + 1):
             answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
@@ -70,7 +76,7 @@ class Reflector:
             spent, usd = _sum(spent, answer.usage), usd + answer.usd
             text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
             try:
-                return Written(parse_insight(text), "", answer.served_by or name, spent, usd)
+                return Written(resting_on(parse_insight(text), record), "", answer.served_by or name, spent, usd)
             except ReflectionUnusable as error:
                 problem = str(error) if answer.stop != "length" else f"the answer was cut off; {error}"
                 messages += [Message(role="assistant", text=text or "(nothing)"), _again(problem)]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from agentic.core.events import ChosenLesson, WithheldLesson
 from reflexion.lessons import SHOWN, Lesson, Reflection, ScopeKind
 from reflexion.lifecycle import usefulness
+from reflexion.reflections import BYTES_A_TOKEN, choose_reflections
 from reflexion.words import stem, words_of
 
-REFLECTION_TOKENS = 400
 LESSONS = 3
 LESSON_TOKENS = 300
 CANDIDATES = 24
@@ -23,7 +23,6 @@ CANDIDATES = 24
 LEAST_USEFULNESS = -0.15
 LEAST_SHARED_WORDS = 2
 LEAST_SHARE_OF_TRIGGER = 0.34
-BYTES_A_TOKEN = 4
 _NEAREST: dict[ScopeKind, int] = {"thread": 0, "guild": 1, "global": 2}
 
 
@@ -49,33 +48,6 @@ def choose(
     return Choice((*choose_reflections(reflections), *choose_lessons(lessons, task, lesson_tokens)))
 
 
-def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson, ...]:
-    """All of them within the budget; what one leaves over goes to the next."""
-    room, chosen = REFLECTION_TOKENS * BYTES_A_TOKEN, list[ChosenLesson]()
-    for at, reflection in enumerate(reflections):
-        text = reflection_text(reflection, room // (len(reflections) - at))
-        room -= len(text.encode())
-        why = f"attempt {reflection.execution} in this thread scored {reflection.score}: {reflection.cause}"
-        chosen.append(ChosenLesson(id=reflection.id, kind="reflection", text=text, why=why))
-    return tuple(chosen)
-
-
-def reflection_text(reflection: Reflection, room: int) -> str:
-    """A reflection within ``room`` bytes: what to do, then what was seen word for word, then why."""
-    insight = reflection.insight
-    # Marked as a quotation: these are words of the world, which no one here vouches for.
-    evidence = "\n".join(f"> {line}" for line in _lines_within(reflection.evidence, room * 2 // 5))
-    parts = [f"Next time: {insight.strategy_change}", f"Key: {insight.key_insight}", f"Cause: {insight.root_cause}"]
-    seen = f"\nSeen (quoted output):\n{evidence}" if evidence else ""
-    left = room - len(seen.encode())
-    kept: list[str] = []
-    for at, part in enumerate(parts):
-        # What is left is shared, so that a long first part does not push the others out.
-        kept.append(cut(part, left // (len(parts) - at) - 1))
-        left -= len(kept[-1].encode()) + 1
-    return "\n".join(kept) + seen
-
-
 def choose_lessons(lessons: Sequence[Lesson], task: str, tokens: int = LESSON_TOKENS) -> tuple[ChosenLesson, ...]:
     """At most three that fit the task, may be shown, and have not proved worse than nothing."""
     asked = {stem(word) for word in words_of(task)}
@@ -90,14 +62,6 @@ def choose_lessons(lessons: Sequence[Lesson], task: str, tokens: int = LESSON_TO
         room -= len(text.encode())
         chosen.append(ChosenLesson(id=lesson.id, kind=lesson.kind, text=text, why=_why(lesson, shared)))
     return tuple(chosen)
-
-
-def cut(text: str, room: int) -> str:
-    """The text within ``room`` bytes, with a sign where it was cut."""
-    whole = text.encode()
-    if len(whole) <= room:
-        return text
-    return whole[: max(room - 3, 0)].decode(errors="ignore") + "…"
 
 
 def _shared(asked: set[str], lesson: Lesson) -> tuple[str, ...]:
@@ -117,14 +81,3 @@ def _why(lesson: Lesson, shared: tuple[str, ...]) -> str:
         f"went well {lesson.life.shown_ok} of {lesson.life.shown} times" if lesson.life.shown else "not shown before"
     )
     return f"{lesson.status} lesson of {where}; fits {', '.join(shared[:5])}; {fared}"
-
-
-def _lines_within(lines: Sequence[str], room: int) -> list[str]:
-    kept: list[str] = []
-    for line in lines:
-        line = cut(line, room - 3) if not kept else line
-        room -= len(line.encode()) + 3
-        if room < 0:
-            break
-        kept.append(line)
-    return kept

@@ -26,6 +26,12 @@ class MemoryLessonStore:
         """Keep it; one that is known under this id is left as it is."""
         self._reflections.setdefault(reflection.id, reflection)
 
+    async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
+        """Let a reflection hold what people said was wrong."""
+        known = self._reflections.get(reflection)
+        if known is not None and known.guild == guild:
+            self._reflections[reflection] = known.model_copy(update={"said": tuple(said)})
+
     async def reflections(self, guild: str, thread: str, limit: int) -> tuple[Reflection, ...]:
         """The last ones of a thread, newest first."""
         held = [each for each in self._reflections.values() if (each.guild, each.thread) == (guild, thread)]

@@ -8,6 +8,7 @@ broken one costs its lessons, not the bot.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -46,6 +47,12 @@ class SQLiteLessonStore:
         row = (reflection.id, reflection.guild, reflection.thread, reflection.model_dump_json())
         insert = "INSERT INTO reflection (id, guild, thread, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         await self._do(lambda db: list(db.execute(insert, row)))
+
+    async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
+        """Let a reflection hold what people said was wrong."""
+        row = (json.dumps([*said]), reflection, guild)
+        update = "UPDATE reflection SET body = json_set(body, '$.said', json(?)) WHERE id = ? AND guild = ?"
+        await self._do(lambda db: list(db.execute(update, row)))
 
     async def reflections(self, guild: str, thread: str, limit: int) -> tuple[Reflection, ...]:
         """The last ones of a thread, newest first."""
