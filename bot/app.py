@@ -35,10 +35,9 @@ from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.acts import ThreadActs
-from bot.announcing import Announcing
+from bot.aftermath import Aftermath
 from bot.backstage import Backstage
 from bot.branches import Branches
-from bot.calibrating import Calibrating
 from bot.choosing import chooser
 from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
@@ -165,14 +164,16 @@ class App:
         purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers)
         judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
         reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings), judge=judge)
-        announcing = Announcing(reflexion, store, lessons)
-        learning = Calibrating(announcing, store)
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices)
+        purse = Purse(store, caps_from(settings))
+        after = Aftermath(reflexion, store, lessons, clock, purse, tell, BUILD)
+        policy = policy_from(
+            settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
+        )  # fmt: skip
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -188,7 +189,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
-            calibrator=learning.calibrator,
+            calibrator=after.calibrating.calibrator,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
@@ -199,7 +200,7 @@ class App:
                 store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
             ),
             workshop=workshop,
-            learning=learning,
+            learning=after.learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
             leaving=leaving,
@@ -208,14 +209,15 @@ class App:
             tell=tell,
             acts=ThreadActs(
                 Undoing(store, workshop, restoring),
-                Branches(store, clock, workshop, offers, BUILD, learning.came_out),
+                Branches(store, clock, workshop, offers, BUILD, after.calibrating.came_out),
                 Rewinding(store, clock, workshop, restoring, begin, BUILD),
                 Cleaning(restoring),
             ),
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
             missed=missed,
         )
-        threads = Threads(ground, roster, learning, workshop.receive)
+        threads = Threads(ground, roster, after.learning, workshop.receive)
+        after.trying.through(threads.deliver)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
 
         async def forget(thread: str) -> None:
@@ -226,10 +228,10 @@ class App:
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      Purse(store, caps_from(settings))),
+                      purse),
         )  # fmt: skip
         quotes.through(bot.desk)
-        announcing.through(bot.desk)
+        after.announcing.through(bot.desk, bot.approving.ask)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 

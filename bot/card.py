@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from agentic.core.events import Claim
 from bot.differences import Difference, change_line, inline_diff
+from bot.lesson_lines import used_lines
 from bot.progress import Progress
-from bot.render import inline, one_line, plain
+from bot.render import inline, plain
 from bot.wording import ENDS, names
 
 WITHOUT_FINISH = "This answer was given without calling finish."
@@ -19,10 +20,8 @@ UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """What the core notes of an answer that claims nothing; for people it is said differently."""
 NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
 DIFF_FILE = "changes.diff"
-LEARNED = "-# learned: "
 FILES_SHOWN = 8
 CLAIMS_SHOWN = 8
-LESSONS_SHOWN = 3
 UNCLEAR_SHOWN = 3
 _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
 
@@ -44,15 +43,6 @@ def undoable(progress: Progress) -> bool:
     """Whether the changes can be put back by a click."""
     did = progress.changed or progress.offered
     return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
-
-
-def learned(content: str, lesson: str) -> str | None:
-    """A card that stands in Discord, with what was learned afterwards above its footer; None where it is there."""
-    if LEARNED in content:
-        return None
-    *before, foot = content.split("\n")
-    line = f"{LEARNED}{plain(lesson, 160)}"
-    return "\n".join([*before, line, foot] if foot.startswith("-# ") else [*before, foot, line])
 
 
 def _changes(differences: Sequence[Difference]) -> list[str]:
@@ -100,7 +90,4 @@ def _small(progress: Progress) -> list[str]:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
     if progress.cut_off:
         lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
-    if progress.lessons:
-        shown = " · ".join(plain(one_line(lesson.text, 80), 100) for lesson in progress.lessons[:LESSONS_SHOWN])
-        lines.append(f"-# used: {shown}")
-    return lines
+    return [*lines, *used_lines(progress.lessons, progress.withheld)]

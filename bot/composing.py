@@ -31,7 +31,15 @@ FETCH_SECONDS = 20.0
 Chosen = Callable[[str], Awaitable[Verbosity]]
 """thread -> how much its progress is to tell."""
 
+Telling = Callable[[OutboxItem], Awaitable[Rendered]]
+"""The message about a lesson, as it is to be shown now."""
+
 log = logging.getLogger(__name__)
+
+
+async def as_it_was(item: OutboxItem) -> Rendered:
+    """Where no lessons are kept."""
+    return Rendered((item.text,))
 
 
 async def normally(thread: str) -> Verbosity:
@@ -44,8 +52,9 @@ class Composer:
 
     def __init__(
         self, store: Store, feed: Feed, fetch_file: FetchFile, fetch_before: FetchBefore = nothing_kept,
-        chosen: Chosen = normally,
+        chosen: Chosen = normally, lesson: Telling = as_it_was,
     ) -> None:  # fmt: skip
+        self._lesson = lesson
         self._store, self._feed, self._fetch_file, self._chosen = store, feed, fetch_file, chosen
         self._changes = Changes(fetch_before, fetch_file)
 
@@ -59,6 +68,8 @@ class Composer:
                 return await question_of(self._store, item, Standing())
             case "offer":
                 return await offer_of(self._store, item)
+            case "lesson":
+                return await self._lesson(item)
             case "progress":
                 verbosity = await self._chosen(item.thread)
                 return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))

@@ -17,6 +17,7 @@ from bot.refusals import (
     ANSWERED,
     APPROVE_THERE,
     BOT_CANNOT_WRITE,
+    BY_BUTTONS,
     IN_THE_THREAD,
     NO_ADVICE,
     NO_ANSWER,
@@ -38,6 +39,8 @@ def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
     if found is None:
         return Ignored("a sign without a meaning here")
+    if reacted.lesson and found[0] in JUDGEMENTS:
+        return _on_lesson(reacted)
     found = _about(found, reacted)
     if not reacted.added and found[0] != "feedback":
         return Ignored("taken back, and what it asked for stays")
@@ -51,6 +54,14 @@ def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     if found[0] == "feedback" and reacted.question and reacted.question == scene.question:
         return Told(NO_ANSWER) if reacted.added else Ignored("taken back, and it was no vote")
     return outcome
+
+
+def _on_lesson(reacted: Reacted) -> Outcome:
+    """A judgement of a message that asks about a lesson is no vote on the task that taught it."""
+    level = limited(reacted.speaker.level, writes=reacted.speaker.writes)
+    if not reacted.added or not may(level, "lessons"):
+        return Ignored("a judgement of a lesson, which its buttons decide")
+    return Told(BY_BUTTONS, f"lesson {reacted.lesson}")
 
 
 def _about(found: Meaning, reacted: Reacted) -> Meaning:

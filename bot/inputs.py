@@ -70,6 +70,8 @@ class Reacted:
     added: bool = True
     question: str = ""
     offer: str = ""
+    lesson: str = ""
+    """The lesson that its message asks about."""
 
 
 @dataclass(frozen=True, slots=True)

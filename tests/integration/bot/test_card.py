@@ -167,9 +167,9 @@ async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: Lo
         await scenery.talk.finish(execution, "I could not do it.", reason="failed")
         card = await scenery.says(thread, "I could not do it.")
         await learning
-        await scenery.says(thread, "-# learned: Ranges exclude their end")
+        await scenery.says(thread, "-# 💡 learned: Ranges exclude their end")
         shown = next(m for m in scenery.of_bot(thread) if m.id == card.id)
-        assert shown.content.splitlines()[-2] == "-# learned: Ranges exclude their end"
+        assert shown.content.splitlines()[-2] == "-# 💡 learned: Ranges exclude their end"
         await announcing.feedback(execution, ANN, "down")
         assert shown.content.count("learned") == 1
         assert len(scenery.of_bot(thread)) == 2

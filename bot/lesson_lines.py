@@ -1,0 +1,60 @@
+"""What the final card says of lessons, in small print: what was used and why, what was held back, what was learned; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.events import ChosenLesson, WithheldLesson
+from bot.lesson_words import safe
+from bot.render import one_line
+from reflexion.lessons import Lesson, LessonStatus
+
+LEARNED = "-# 💡 learned: "
+USED = "-# 📖 used: "
+SHOWN = 3
+NAME, WHY, INSIGHT = 80, 110, 160
+_CAME: dict[LessonStatus, str] = {
+    "quarantined": "waits for an owner's approval, see below",
+    "candidate": "counts once the same failure is seen again",
+    "probation": "counts from now on, and is measured",
+    "active": "counts already",
+    "retired": "was retired before, so it stays so",
+}
+
+
+def used_lines(lessons: Sequence[ChosenLesson], withheld: Sequence[WithheldLesson]) -> list[str]:
+    """What stood in the prompt, each with a short name and why, and what was held back to measure it."""
+    lines = [f"{USED}{_used(lesson)}" for lesson in lessons[:SHOWN]]
+    if len(lessons) > SHOWN:
+        lines.append(f"-# … and {len(lessons) - SHOWN} more")
+    held = [f"`{each.id}`" for each in withheld if each.arm == "held_back"]
+    if held:
+        ids = ", ".join(held[:SHOWN])
+        lines.append(f"-# 📖 held back this time, to measure whether it helps: {ids}")
+    return lines
+
+
+def learned_lines(insight: str, lesson: Lesson | None) -> list[str]:
+    """What the reflection came to, and the lesson that was proposed with what becomes of it."""
+    lines = [f"{LEARNED}{safe(insight, INSIGHT)}"]
+    if lesson is not None:
+        lines.append(f"-# 💡 lesson `{lesson.id}` for later tasks {_CAME[lesson.status]}")
+    return lines
+
+
+def with_lines(content: str, lines: Sequence[str]) -> str | None:
+    """A card that stands in Discord, with what was learned afterwards above its footer; None where it is there."""
+    if LEARNED in content:
+        return None
+    *before, foot = content.split("\n")
+    return "\n".join([*before, *lines, foot] if foot.startswith("-# ") else [*before, foot, *lines])
+
+
+def _used(lesson: ChosenLesson) -> str:
+    """A short name: what it is for; a reflection by what it says to do."""
+    if lesson.kind == "reflection":
+        name = one_line(lesson.text, NAME).removeprefix("Next time: ")
+        return f"{safe(name, NAME)} – from the last attempt here" + (
+            f" ({safe(lesson.why, WHY)})" if lesson.why else ""
+        )
+    return safe(one_line(lesson.text, NAME), NAME) + (f" – {safe(lesson.why, WHY)}" if lesson.why else "")
