@@ -9,10 +9,12 @@ import asyncio
 import logging
 from typing import Literal, Protocol
 
-from agentic.core.events import Evaluated, InboxItem, Person
+from agentic.core.events import Evaluated, InboxItem, Person, Started, TrialDecided
+from agentic.core.identity import execution_id, trial_item
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
+from reflexion.decision import open_question
 from reflexion.errors import ReflexionError
 
 LEARN_SECONDS = 120.0
@@ -34,9 +36,9 @@ class Feedback(Protocol):
     """Who learns from what people say of a result: ``reflexion.Reflexion``."""
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
-        """Record a vote on a finished execution and judge it again."""
+        """Record a vote on a finished execution, with what the person says was wrong, and judge it again."""
         ...
 
 
@@ -54,7 +56,7 @@ async def learn(learning: Learning, execution: str) -> None:
 
 
 async def catch_up(store: Store, learning: Learning) -> None:
-    """Evaluate what had ended, but was not evaluated, when the process did."""
+    """Do what should have followed the end of an execution, and did not, when the process ended."""
     try:
         rows = await store.executions()
     except AgenticError as error:
@@ -62,16 +64,29 @@ async def catch_up(store: Store, learning: Learning) -> None:
         return
     for row in rows[-RECENT:]:
         elsewhere = await store.fact(f"imported: {row.execution}")
-        if row.finished and not elsewhere and not await _evaluated(store, row):
+        if row.finished and not elsewhere and not await _settled(store, row):
             await learn(learning, row.execution)
 
 
-async def _evaluated(store: Store, row: ExecutionRow) -> bool:
+async def _settled(store: Store, row: ExecutionRow) -> bool:
+    """It is judged, nobody is being asked what was wrong, and what was to be tried again was begun."""
     try:
-        return any(isinstance(e.event, Evaluated) for e in await store.read_outcome(row.execution))
+        outcome = [each.event for each in await store.read_outcome(row.execution)]
+        if not any(isinstance(event, Evaluated) for event in outcome) or open_question(outcome):
+            return False
+        decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
+        if decided == "again":
+            return await store.execution(execution_id(row.thread, trial_item(row.execution))) is not None
+        return decided is not None or not await _tries_by_itself(store, row.execution)
     except AgenticError as error:
         log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
         return True
+
+
+async def _tries_by_itself(store: Store, execution: str) -> bool:
+    async for envelope in store.read(execution):
+        return isinstance(envelope.event, Started) and envelope.event.policy.trials == "auto"
+    return False
 
 
 class Opinions:

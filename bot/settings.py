@@ -106,6 +106,11 @@ class Settings(BaseSettings):
         description="After a stronger model got past what was hard, and nothing failed for 3 turns, the cheaper one goes on; "
         "once in a task.",
     )
+    trials: Literal["auto", "offer", "never"] = Field(
+        default="offer",
+        description="A task whose check failed: 'auto' tries it again by itself with what was learned, up to 3 attempts in "
+        "all and within the money of one task; 'offer' puts 🔄 under its answer; 'never' does neither.",
+    )
     complex_starts_higher: bool = Field(
         default=False, description="A task that looks complex begins a tier above the starting one."
     )

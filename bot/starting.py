@@ -174,8 +174,13 @@ def caps_from(settings: Settings) -> DailyCaps:
     return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
 
 
-def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None) -> Policy:
-    """The policy that new executions get: settings where there are some, else the policy's own numbers."""
+def policy_from(
+    settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True
+) -> Policy:
+    """The policy that new executions get: settings where there are some, else the policy's own numbers.
+
+    ``tries``: what fails may be tried again here.
+    """
     numbers = [tier.number for tier in tiers if tier.models]
     start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
     known = prices or Prices()
@@ -198,6 +203,7 @@ def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, 
         come_down=settings.come_down,
         complex_starts_higher=settings.complex_starts_higher,
         failure_escalates=settings.failure_escalates,
+        trials=settings.trials if tries else "never",
     )
 
 
