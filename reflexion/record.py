@@ -1,7 +1,8 @@
 """An execution as the judge reads it: bounded, without secrets, marked as data, and without what its score knows already.
 
 Left out are what checks came to, what people said of the result, and how the execution was found to have ended: a judge
-that saw them would only repeat them, and seem to be right (``judging.py``).
+that saw them would only repeat them, and seem to be right (``judging.py``).  Of the rest only the calls themselves, with
+their typed outcomes and the files they changed, may be cited: what stood in an output was written by the world.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ANSWER_CHARACTERS: Final = 1_500
 ASKED_CHARACTERS: Final = 300
 FAILED_CHARACTERS: Final = 600
 OK_CHARACTERS: Final = 300
+FILES: Final = 10
+"""Changed files that are named of each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +37,43 @@ class Record:
 
 def record_of(trajectory: Trajectory) -> Record:
     """The record; nothing inside can end its marks or know their number, which is made from the text."""
-    calls = redact("\n\n".join(_calls(trajectory)))
+    calls = _calls(trajectory)
+    done = "\n".join(f"{head}\n{output}" if output else head for head, output in calls)
     task = redact(f"TASK\n{trajectory.task[:TASK_CHARACTERS]}")
-    inside = f"{task}\n\nWHAT WAS DONE\n{calls or '(no call was made)'}\n\n{redact(_said(trajectory))}"
+    inside = f"{task}\n\nWHAT WAS DONE\n{done or '(no call was made)'}\n\n{redact(_said(trajectory))}"
     mark = hashlib.sha256(inside.encode()).hexdigest()[:12]
-    return Record(f"<<<record {mark}>>>\n{inside}\n<<<end of record {mark}>>>", mark, calls)
+    text = f"<<<record {mark}>>>\n{inside}\n<<<end of record {mark}>>>"
+    return Record(text, mark, "\n".join(head for head, _ in calls))
 
 
-def _calls(trajectory: Trajectory) -> list[str]:
-    told: list[str] = []
+def _calls(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """Each call, and the end of what it printed, as quoted lines."""
+    told: list[tuple[str, str]] = []
     room = CHARACTERS
     for call in reversed(trajectory.calls[-CALLS:]):
-        text = _call(call)
-        room -= len(text)
+        head, output = redact(_head(call)), _quoted(call)
+        room -= len(head) + len(output)
         if room < 0 and told:
             break
-        told.append(text[:CHARACTERS])
+        told.append((head, output))
     left_out = len(trajectory.calls) - len(told)
-    return [*([f"({left_out} earlier calls are left out)"] if left_out else []), *reversed(told)]
+    return [*([(f"({left_out} earlier calls are left out)", "")] if left_out else []), *reversed(told)]
 
 
-def _call(call: Call) -> str:
+def _head(call: Call) -> str:
     asked = " ".join(call.asked.split())[:ASKED_CHARACTERS]
-    files = "".join(f"\n{change.kind}: {change.path}" for change in call.changes[:10])
-    head = f"TURN {call.turn}, {call.tool}: {asked}"
+    files = "".join(f"\n{change.kind}: {change.path}" for change in call.changes[:FILES])
     if call.checks:
-        return f"{head}\n(a check of the work; what it came to is left out here){files}"
+        return f"TURN {call.turn}, {call.tool}: {asked} (a check of the work; what it came to is left out here){files}"
     code = "" if call.exit_code is None else f", exit code {call.exit_code}"
-    output = call.preview.strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
-    return f"{head}\n{call.outcome}{code}{files}\n{output}".rstrip()
+    return f"TURN {call.turn}, {call.tool}: {asked} -> {call.outcome}{code}{files}"
+
+
+def _quoted(call: Call) -> str:
+    if call.checks:
+        return ""
+    output = redact(call.preview).strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
+    return "\n".join(f"| {line}" for line in output.splitlines())
 
 
 def _said(trajectory: Trajectory) -> str:

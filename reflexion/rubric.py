@@ -2,7 +2,7 @@
 
 A judge that gives a number gives the number it was told.  So none is read: the share is counted here, from items that each
 need a citation, and a citation that does not stand in the record word for word makes its item a no.  Cited may be only
-what was done and what came of it; the agent's own words about its work prove nothing.
+what was done (``record.py``): neither the agent's words about its work nor the text of files and outputs prove anything.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agentic.core.events import RubricItem
 from reflexion.errors import JudgementUnusable
 
-SHORTEST: Final = 8
+SHORTEST: Final = 12
 """Characters that a citation has at least: a shorter one stands nearly everywhere."""
 KEPT: Final = 240
 """Characters of a citation that are stored."""
+READ: Final = 8_000
+"""Characters of an answer that are read; no reading is as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def _item(question: Question, given: Mapping[str, _Answer], record: str) -> Rubr
 def _answers(text: str, mark: str) -> _Answers:
     problem = "there is no complete JSON object in the answer"
     decoder = json.JSONDecoder(strict=False)
+    text = text[:READ]
     at = text.find("{")
     while at >= 0:
         end = at + 1
