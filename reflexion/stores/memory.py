@@ -56,7 +56,7 @@ class MemoryLessonStore:
 
     async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
         """All lessons within the guild's reach, newest first."""
-        return tuple(sorted(self._reach(guild), key=lambda each: each.created, reverse=True))
+        return tuple(sorted(self._reach(guild)[::-1], key=lambda each: each.created, reverse=True))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and share a word, the most shared words first."""
