@@ -34,7 +34,7 @@ async def known_of(bot: ThreadwrightBot, lessons: LessonStore, stand: Stand, les
             uses.append(Used(thread, _words(showing)))
         else:
             hidden += 1
-    return Known(effect(lesson.life), tuple(uses), hidden)
+    return Known(effect(lesson.life, showings), tuple(uses), hidden)
 
 
 def _words(showing: Showing) -> str:

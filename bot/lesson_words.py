@@ -69,19 +69,23 @@ def quoted(lesson: Lesson, limit: int = 600) -> str:
 def listed(
     lessons: Sequence[Lesson],
     effects: Mapping[str, str],
+    overall: str = "",
     *,
     of: LessonStatus | None = None,
     page: int = 1,
     size: int = 10,
 ) -> str:
-    """A page of them by status; how many there are of each; ``effects`` say by id what one does to tasks."""
+    """A page of them by status, how many there are of each, and what they do together (``overall``).
+
+    ``effects`` say by id what one does to tasks.
+    """
     wanted = [lesson for status in ORDER if of in (None, status) for lesson in lessons if lesson.status == status]
     if not wanted:
         return NONE_SO.format(status=_status(of)) if of and lessons else NONE
     shown = wanted[(page - 1) * size : page * size]
     if not shown:
         return "There are no more."
-    lines = [_counts(lessons)]
+    lines = [_counts(lessons), *([f"-# {overall}"] if overall and page == 1 else [])]
     for status in ORDER:
         group = [lesson for lesson in shown if lesson.status == status]
         if group:

@@ -14,7 +14,7 @@ from bot import lesson_words
 from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand
 from bot.lesson_decisions import said_anew
-from bot.lesson_effect import effect
+from bot.lesson_effect import in_short, overall
 from bot.lesson_export import JSON, MARKDOWN, exported
 from bot.lesson_records import known_of
 from bot.reach import ELSEWHERE, OutOfReach, Stand, require
@@ -22,6 +22,7 @@ from bot.render import one_line
 from bot.rights import may
 from reflexion.amending import approved, retired
 from reflexion.lessons import Lesson, LessonStatus
+from reflexion.lifecycle import Showing
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -128,8 +129,12 @@ class Lessons(commands.Cog):
         stand, store = await self._store(ctx)
         found = [each for each in await store.lessons(stand.guild_id) if await self._may_see(stand, each)]
         wanted = STATUSES[status]
-        effects = {each.id: effect(each.life) for each in found if each.status not in ("quarantined", "candidate")}
-        text = lesson_words.listed(found, effects, of=wanted, page=page, size=SIZE)
+        lived = await store.showings(stand.guild_id)
+        of_each: dict[str, list[Showing]] = {}
+        for showing in lived:
+            of_each.setdefault(showing.lesson, []).append(showing)
+        effects = {each.id: in_short(each.life, of_each.get(each.id, ())) for each in found}
+        text = lesson_words.listed(found, effects, overall(lived), of=wanted, page=page, size=SIZE)
         await answer_at_length(ctx, "Lessons of this server", text, "lessons.md")
 
     async def _changed(self, ctx: Context, id: str, change: Change) -> Lesson:

@@ -244,5 +244,5 @@ async def test_a_lesson_says_where_it_was_used_as_far_as_whoever_asks_may_see(gu
         assert f"<#{thread}>" in said
         assert "told of it: ✔ went well" in said
         assert "1 task in threads that you cannot see" in said
-        assert "2 tasks told of it, 1 went well" in said
-        assert "1 went well" in words(await one.slash(thread, "lessons list"))
+        assert "Told of it: 1 of 2 tasks went well" in said
+        assert "went well 1 of 2 times with it" in words(await one.slash(thread, "lessons list"))

@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.events import ChosenLesson, WithheldLesson
 from bot.lesson_decisions import LOOKED_AT, said_anew
-from bot.lesson_effect import effect
+from bot.lesson_effect import effect, in_short, overall
 from bot.lesson_export import exported
 from bot.lesson_lines import learned_lines, used_lines, with_lines
 from bot.lesson_message import GONE, already, asked
@@ -17,7 +17,7 @@ from bot.lesson_words import NONE, Known, Used, listed, safe, said, shown
 from bot.render import LIMIT, length
 from reflexion.amending import approved, retired
 from reflexion.lessons import Lesson, LessonStatus, Scope, screened
-from reflexion.lifecycle import Life
+from reflexion.lifecycle import Arm, Life, Showing
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 SECRET = "sk-abcdefghijklmnopqrstuvwx"
@@ -127,8 +127,8 @@ def test_words_that_bring_in_a_command_wait_and_the_same_words_change_nothing() 
 
 def test_a_list_has_what_waits_first_counts_filters_and_pages() -> None:
     many = [lesson("active", id=f"l{n:011}") for n in range(9)] + [WAITING]
-    text = listed(many, {"l00000000003": "3 tasks told of it"}, size=5)
-    assert text.splitlines()[0] == "-# 1 waiting · 9 active"
+    text = listed(many, {"l00000000003": "3 tasks told of it"}, "All of them: fine", size=5)
+    assert text.splitlines()[:2] == ["-# 1 waiting · 9 active", "-# All of them: fine"]
     assert text.index("waits for approval") < text.index("● active")
     assert "\n-# 3 tasks told of it" in text
     assert text.endswith("`page:2`.")
@@ -155,11 +155,39 @@ def test_one_lesson_tells_its_history_its_uses_and_its_evidence_to_those_who_may
     assert "It rests on" not in shown(told, known, whole=False)
 
 
-def test_an_effect_is_told_in_numbers() -> None:
-    assert effect(Life()) == "No task was told of it yet."
-    assert effect(Life(shown=1, shown_ok=1)).startswith("1 task told of it, 1 went well")
-    life = Life(shown=4, shown_ok=3, held_back=2, held_back_ok=1)
-    assert effect(life).startswith("4 tasks told of it, 3 went well; held back from 2, 1 went well")
+def showings(arm: Arm, ok: int, of: int) -> list[Showing]:
+    return [
+        Showing(lesson="l0123456789a", execution=f"{arm}{n}", guild="1", arm=arm, ok=n < ok, at=AT) for n in range(of)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "long", "short"),
+    [
+        ((0, 0), (0, 0), "No task was told of it yet.", ""),
+        ((1, 1), (0, 0), "Told of it: 1 of 1 task went well. It was not held back", "went well 1 of 1 times with it"),
+        ((0, 0), (1, 2), "Held back: 1 of 2 tasks went well. It was not told to any", "not told to any task yet"),
+        ((3, 4), (1, 2), "**+25 points**, 95 % sure between −", "+25 points (too few tasks to be sure)"),
+        ((19, 20), (1, 20), "**+90 points**, 95 % sure between +", "1 of 20 without · +90 points (it helps)"),
+        ((1, 20), (19, 20), "**−90 points**, 95 % sure between −", "−90 points (it hurts)"),
+        ((2, 4), (2, 4), "**±0 points**", "±0 points (too few tasks to be sure)"),
+    ],
+)  # fmt: skip
+def test_an_effect_is_told_with_how_far_it_is_certain(
+    told: tuple[int, int], held: tuple[int, int], long: str, short: str
+) -> None:
+    life = Life(shown=told[1], shown_ok=told[0], held_back=held[1], held_back_ok=held[0])
+    lived = [*showings("shown", *told), *showings("held_back", *held)]
+    assert long in effect(life, lived)
+    assert in_short(life, lived).endswith(short)
+    assert bool(short) is bool(in_short(life, lived))
+
+
+def test_all_lessons_together_have_an_effect_once_one_was_told_and_held_back() -> None:
+    assert overall(showings("shown", 3, 4)) == ""
+    said = overall([*showings("shown", 19, 20), *showings("held_back", 1, 20)])
+    assert said.startswith("All lessons together: +90 points")
+    assert said.endswith("they help.")
 
 
 def test_files_hold_every_lesson_without_secrets_for_programs_and_for_people() -> None:
