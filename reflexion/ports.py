@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from reflexion.lessons import Lesson, Reflection, Verdict
 from reflexion.lifecycle import Showing
+
+
+class Embedder(Protocol):
+    """A model of meaning: texts that mean the same get vectors that point the same way."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is; vectors of two models are never compared."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """A vector for each text, of unit length, in signed bytes; raises ``EmbeddingUnavailable``."""
+        ...
 
 
 class LessonStore(Protocol):
@@ -53,6 +66,27 @@ class LessonStore(Protocol):
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown in this thread and hold one of the words, best match first."""
+        ...
+
+    async def embedded(self, guild: str, thread: str, model: str) -> bool:
+        """Whether any lesson that may be shown in this thread has a vector of this model."""
+        ...
+
+    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons of all guilds that may be shown and have no vector of this model, the newest first."""
+        ...
+
+    async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Keep (lesson, revision of its text, vector); one whose text has changed meanwhile is left without."""
+        ...
+
+    async def nearest(
+        self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
+    ) -> tuple[tuple[Lesson, float], ...]:
+        """Lessons that may be shown in this thread with their likeness, up to 1, best first.
+
+        They are the ``limit`` nearest to the vector, and those with the ids ``also`` wherever they are.
+        """
         ...
 
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:

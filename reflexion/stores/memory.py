@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from reflexion.amending import added, amended, lived_through, may_be_shown, revised, settled, told_again
 from reflexion.contradictions import reconciled
+from reflexion.embedding import likenesses, revision_of
 from reflexion.lessons import Lesson, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
@@ -21,6 +22,7 @@ class MemoryLessonStore:
         self._lessons: dict[str, Lesson] = {}
         self._showings: dict[tuple[str, str], Showing] = {}
         self._verdicts: dict[str, Verdict] = {}
+        self._vectors: dict[tuple[str, str, str], bytes] = {}
 
     async def keep_reflection(self, reflection: Reflection) -> None:
         """Keep it; one that is known under this id is left as it is."""
@@ -62,15 +64,36 @@ class MemoryLessonStore:
         """Lessons that may be shown and share a word, the most shared words first."""
         asked = {stem(part) for word in words for part in words_of(word)}
         found: list[tuple[int, Lesson]] = []
-        for lesson in self._reach(guild):
-            if not may_be_shown(lesson) or (lesson.scope.kind == "thread" and lesson.scope.thread != thread):
-                continue
+        for lesson in self._shown(guild, thread):
             text = f"{lesson.trigger} {lesson.action} {lesson.error_signature}"
             shared = len(asked & {stem(word) for word in words_of(text)})
             if shared:
                 found.append((shared, lesson))
         found.sort(key=lambda each: -each[0])
         return tuple(lesson for _, lesson in found[:limit])
+
+    async def embedded(self, guild: str, thread: str, model: str) -> bool:
+        """Whether any lesson that may be shown here has a vector."""
+        return bool(self._vectors_of(guild, thread, model))
+
+    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons that may be shown and have no vector of this model, the newest first."""
+        shown = [each for each in self._lessons.values() if may_be_shown(each)]
+        return tuple(each for each in shown[::-1] if (each.id, revision_of(each), model) not in self._vectors)[:limit]
+
+    async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Keep (lesson, revision of its text, vector)."""
+        self._vectors |= {(id, revision, model): vector for id, revision, vector in vectors}
+
+    async def nearest(
+        self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
+    ) -> tuple[tuple[Lesson, float], ...]:
+        """The lessons nearest to a vector, and those of ``also``, with their likeness, best first."""
+        known = self._vectors_of(guild, thread, model)
+        likeness = dict(zip(known, likenesses(vector, list(known.values())), strict=True))
+        best = sorted(likeness, key=lambda id: -likeness[id])
+        kept = [id for at, id in enumerate(best) if at < limit or id in also]
+        return tuple((self._lessons[id], likeness[id]) for id in kept)
 
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
         """Keep how an execution went and what that says of lessons."""
@@ -114,6 +137,14 @@ class MemoryLessonStore:
     def _reach(self, guild: str | None) -> list[Lesson]:
         held = self._lessons.values()
         return [each for each in held if each.scope.kind == "global" or guild in (None, each.scope.guild)]
+
+    def _shown(self, guild: str, thread: str) -> list[Lesson]:
+        shown = [each for each in self._reach(guild) if may_be_shown(each)]
+        return [each for each in shown if each.scope.kind != "thread" or each.scope.thread == thread]
+
+    def _vectors_of(self, guild: str, thread: str, model: str) -> dict[str, bytes]:
+        keys = {each.id: (each.id, revision_of(each), model) for each in self._shown(guild, thread)}
+        return {id: self._vectors[key] for id, key in keys.items() if key in self._vectors}
 
     def _neighbours(self, lesson: Lesson) -> list[Lesson]:
         """Lessons in the reach of this one."""

@@ -1,30 +1,44 @@
-"""Finding lessons: the full-text index over them, and the vectors of their words.
+"""Finding lessons: the full-text index over them, and the vectors of what they mean.
 
 Both are made from the lessons and can be made again from them, so they have no migration: a file whose index was cut
 into words by other rules is indexed anew when it is opened.  Triggers, actions and error signatures are columns of
 their own, because a task that reads like a lesson's trigger says more than one that shares words with its advice.
+
+A word that stands in a fifth of 10,000 lessons finds 2,000 of them, and ranking those is what takes the time.  So the
+rarest words of a task choose which lessons are ranked, until ``RANKED`` of them are found; all its words rank them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from agentic.stores.sqlite.connection import Connection, Rows, Value
-from reflexion.lessons import SHOWN, Lesson
-from reflexion.words import split_identifiers, words_of
+from agentic.stores.sqlite.connection import Connection, Value
+from reflexion.amending import may_be_shown
+from reflexion.embedding import likenesses, revision_of
+from reflexion.lessons import Lesson
+from reflexion.words import error_text, split_identifiers, words_of
 
 REACH = "(guild = :guild OR scope = 'global')"
-INDEX = 2
+INDEX = 3
 """Raised whenever words are cut or kept differently than before."""
-_WEIGHTS = (2.0, 1.0, 2.0)
+RANKED = 600
+_WEIGHTS = (2.0, 1.0, 1.0)
 """Of trigger, action and error signature."""
+_HERE = f"{REACH} AND (scope != 'thread' OR thread = :thread)"
 _PLAIN = re.compile(r"[^\w]+")
 _TABLES = """
     DROP TABLE IF EXISTS lesson_words;
+    DROP TABLE IF EXISTS lesson_shown;
     DROP TABLE IF EXISTS lesson_index;
     CREATE TABLE lesson_index (version INTEGER NOT NULL) STRICT;
     CREATE VIRTUAL TABLE lesson_words USING fts5(trigger, action, signature, tokenize = 'porter unicode61');
+    CREATE TABLE lesson_shown (
+        number INTEGER PRIMARY KEY, scope TEXT NOT NULL, guild TEXT NOT NULL, thread TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS lesson_vector (
+        number INTEGER PRIMARY KEY, model TEXT NOT NULL, revision TEXT NOT NULL, vector BLOB NOT NULL
+    ) STRICT;
 """
 
 
@@ -46,25 +60,77 @@ def prepare(db: Connection) -> None:
 
 
 def index(db: Connection, number: int, lesson: Lesson) -> None:
-    """Let a lesson be found by the words it has now."""
-    columns = tuple(split_identifiers(text) for text in (lesson.trigger, lesson.action, lesson.error_signature))
+    """Let a lesson be found by what it says now, and only while it may be shown."""
+    texts = (lesson.trigger, lesson.action, error_text(lesson.error_signature))
     db.execute("DELETE FROM lesson_words WHERE rowid = ?", (number,))
-    db.execute("INSERT INTO lesson_words (rowid, trigger, action, signature) VALUES (?, ?, ?, ?)", (number, *columns))
+    insert = "INSERT INTO lesson_words (rowid, trigger, action, signature) VALUES (?, ?, ?, ?)"
+    db.execute(insert, (number, *map(split_identifiers, texts)))
+    db.execute("DELETE FROM lesson_shown WHERE number = ?", (number,))
+    if may_be_shown(lesson):
+        scope = lesson.scope
+        db.execute("INSERT INTO lesson_shown VALUES (?, ?, ?, ?)", (number, scope.kind, scope.guild, scope.thread))
+    db.execute("DELETE FROM lesson_vector WHERE number = ? AND revision != ?", (number, revision_of(lesson)))
 
 
-def matching(db: Connection, guild: str, thread: str, words: Sequence[str], limit: int) -> Rows | tuple[()]:
+def matching(db: Connection, guild: str, thread: str, words: Sequence[str], limit: int) -> Iterator[tuple[Value, ...]]:
     """The bodies of lessons that may be shown and hold one of the words, best match first."""
-    query = _query(words)
+    query = _query(db, words)
     if not query:
-        return ()
-    select = (
-        "SELECT body FROM lesson_words JOIN lesson ON lesson.number = lesson_words.rowid"
-        f" WHERE lesson_words MATCH :query AND {REACH} AND (scope != 'thread' OR thread = :thread)"
-        f" AND status IN ({', '.join(repr(status) for status in SHOWN)})"
-        f" ORDER BY bm25(lesson_words, {', '.join(map(str, _WEIGHTS))}) LIMIT :limit"
+        return iter(())
+    best = (
+        f"SELECT number, bm25(lesson_words, {', '.join(map(str, _WEIGHTS))}) AS score"
+        " FROM lesson_words JOIN lesson_shown ON number = lesson_words.rowid"
+        f" WHERE lesson_words MATCH :query AND {_HERE} ORDER BY score LIMIT :limit"
     )
     asked: dict[str, Value] = {"query": query, "guild": guild, "thread": thread, "limit": limit}
-    return db.execute(select, asked)
+    # The bodies are fetched last, so that those of all matches are not sorted with them.
+    return iter(db.execute(f"SELECT body FROM ({best}) JOIN lesson USING (number) ORDER BY score", asked))
+
+
+def embedded(db: Connection, guild: str, thread: str, model: str) -> bool:
+    """Whether any lesson that may be shown here has a vector."""
+    select = f"SELECT 1 FROM lesson_vector JOIN lesson_shown USING (number) WHERE model = :model AND {_HERE} LIMIT 1"
+    return db.execute(select, {"model": model, "guild": guild, "thread": thread}).fetchone() is not None
+
+
+def unembedded(db: Connection, model: str, limit: int) -> Iterator[tuple[Value, ...]]:
+    """The bodies of lessons that may be shown and have no vector of this model, the newest first."""
+    select = (
+        "SELECT body FROM lesson_shown JOIN lesson USING (number) WHERE NOT EXISTS (SELECT 1 FROM lesson_vector"
+        " WHERE lesson_vector.number = lesson.number AND model = ?) ORDER BY number DESC LIMIT ?"
+    )
+    return iter(db.execute(select, (model, limit)))
+
+
+def keep_vectors(db: Connection, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+    """Keep (lesson, revision of its text, vector), unless the lesson says something else by now."""
+    for id, revision, vector in vectors:
+        row = db.execute("SELECT number, body FROM lesson WHERE id = ?", (id,)).fetchone()
+        if row is not None and revision_of(Lesson.model_validate_json(str(row[1]))) == revision:
+            db.execute("INSERT OR REPLACE INTO lesson_vector VALUES (?, ?, ?, ?)", (row[0], model, revision, vector))
+
+
+def nearest(
+    db: Connection, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str]
+) -> tuple[tuple[Lesson, float], ...]:
+    """The lessons nearest to a vector, and those of ``also``, with their likeness, best first."""
+    select = (
+        "SELECT number, vector FROM lesson_shown JOIN lesson_vector USING (number)"
+        f" WHERE model = :model AND length(vector) = :length AND {_HERE}"
+    )
+    asked: dict[str, Value] = {"model": model, "guild": guild, "thread": thread, "length": len(vector)}
+    rows = [(int(str(number)), other) for number, other in db.execute(select, asked) if isinstance(other, bytes)]
+    found = sorted(zip(likenesses(vector, [other for _, other in rows]), rows, strict=True), reverse=True)
+    asked_for = {_number(db, id) for id in also}
+    kept = [(number, likeness) for at, (likeness, (number, _)) in enumerate(found) if at < limit or number in asked_for]
+    body = "SELECT body FROM lesson WHERE number = ?"
+    return tuple(
+        (Lesson.model_validate_json(str(db.execute(body, (number,)).get)), likeness) for number, likeness in kept
+    )
+
+
+def _number(db: Connection, id: str) -> Value:
+    return db.execute("SELECT number FROM lesson WHERE id = ?", (id,)).get
 
 
 def _version(db: Connection) -> int:
@@ -73,7 +139,21 @@ def _version(db: Connection) -> int:
     return int(str(db.execute("SELECT version FROM lesson_index").get or 0))
 
 
-def _query(words: Sequence[str]) -> str:
-    """Any of the words, each quoted so that no sign of the query language is left in it."""
-    plain = (_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(plain) if word)
+def _query(db: Connection, words: Sequence[str]) -> str:
+    """Lessons with one of the rarest words, ranked by all; each is quoted: no sign of the query language is left."""
+    plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
+    counted = {f'"{word}"': _count(db, f'"{word}"') for word in plain if word}
+    known = sorted((word for word, count in counted.items() if count), key=lambda word: counted[word])
+    found, rare = 0, list[str]()
+    for word in known:
+        found += counted[word]
+        if rare and found > RANKED:
+            break
+        rare.append(word)
+    if len(rare) == len(known):
+        return " OR ".join(known)
+    return f"({' OR '.join(rare)}) AND ({' OR '.join(known)})"
+
+
+def _count(db: Connection, quoted: str) -> int:
+    return int(str(db.execute("SELECT count(*) FROM lesson_words WHERE lesson_words MATCH ?", (quoted,)).get))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -81,6 +81,24 @@ class SQLiteLessonStore:
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
         return await self._do(lambda db: read(Lesson, searching.matching(db, guild, thread, words, limit)))
+
+    async def embedded(self, guild: str, thread: str, model: str) -> bool:
+        """Whether any lesson that may be shown here has a vector."""
+        return await self._do(lambda db: searching.embedded(db, guild, thread, model))
+
+    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons that may be shown and have no vector of this model, the newest first."""
+        return await self._do(lambda db: read(Lesson, searching.unembedded(db, model, limit)))
+
+    async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Keep (lesson, revision of its text, vector), in one transaction."""
+        await self._write(lambda db: searching.keep_vectors(db, model, vectors))
+
+    async def nearest(
+        self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
+    ) -> tuple[tuple[Lesson, float], ...]:
+        """The lessons nearest to a vector, and those of ``also``, with their likeness, best first."""
+        return await self._do(lambda db: searching.nearest(db, guild, thread, model, vector, limit, also))
 
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
         """Keep how an execution went and what that says of lessons, in one transaction."""
