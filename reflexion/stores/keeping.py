@@ -13,7 +13,7 @@ from reflexion.lessons import Lesson, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
 from reflexion.stores import searching
-from reflexion.words import words_of
+from reflexion.words import split_identifiers, words_of
 
 Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
 NEIGHBOURS = 60
@@ -94,13 +94,13 @@ def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
     )
     asked: dict[str, Value] = {
         "guild": scope.guild, "thread": scope.thread, "signature": lesson.error_signature, "id": lesson.id,
-        "words": _any_of(f"{lesson.trigger} {lesson.action} {lesson.error_signature}"), "limit": NEIGHBOURS,
+        "words": _any_of(f"{lesson.trigger} {lesson.action}"), "limit": NEIGHBOURS,
     }  # fmt: skip
     alike = (
         "SELECT number FROM lesson WHERE id = :id OR (signature = :signature AND :signature != '')"
         f" OR status = '{CONTRADICTED}'"
     )
-    worded = "SELECT rowid FROM lesson_words WHERE lesson_words MATCH :words ORDER BY rank LIMIT 10 * :limit"
+    worded = "SELECT rowid FROM lesson_text WHERE lesson_text MATCH :words ORDER BY rank LIMIT 10 * :limit"
     rows = db.execute(f"SELECT body FROM lesson WHERE number IN ({alike}) AND {reach}", asked)
     found = {each.id: each for each in read(Lesson, rows)}
     if asked["words"]:
@@ -123,7 +123,10 @@ def save(db: Connection, lesson: Lesson) -> None:
         " ON CONFLICT (id) DO UPDATE SET signature = excluded.signature, status = excluded.status, body = excluded.body"
         " RETURNING number"
     )
-    searching.index(db, int(str(db.execute(upsert, row).get)), lesson)
+    number = int(str(db.execute(upsert, row).get))
+    words = split_identifiers(f"{lesson.trigger} {lesson.action}")
+    db.execute("INSERT OR REPLACE INTO lesson_text (rowid, words) VALUES (?, ?)", (number, words))
+    searching.index(db, number, lesson)
 
 
 def _settle(db: Connection, ids: Iterable[str], now: datetime, *, verified: bool) -> tuple[Lesson, ...]:

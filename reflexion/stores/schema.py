@@ -41,6 +41,9 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     f"""
     CREATE INDEX lesson_of_signature ON lesson (signature);
+    CREATE VIRTUAL TABLE lesson_text USING fts5(words, tokenize = 'porter unicode61');
+    INSERT INTO lesson_text (rowid, words)
+        SELECT number, json_extract(body, '$.trigger') || ' ' || json_extract(body, '$.action') FROM lesson;
     CREATE INDEX verdict_unaided ON verdict (guild, number) WHERE {UNAIDED};
     """,
 )

@@ -24,7 +24,7 @@ from tests.unit.reflexion.logs import EPOCH
 
 GUILDS = ("g1", "g2", "")
 WORDS = ("Skip empty rows", "Do not skip empty rows", "Skip the empty rows", "Ask for another export")
-GLOBAL = lesson("lall", "parser rows everywhere", scope=Scope(kind="global"), author_trust="operator")
+GLOBAL = lesson("lall", action=WORDS[0], scope=Scope(kind="global"), author_trust="operator", error_signature="E0")
 
 Step = tuple[Literal["propose", "record", "approve", "retire", "sweep", "steal"], str, int, int]
 STEPS = st.lists(
@@ -85,6 +85,9 @@ async def look(store: LessonStore) -> None:
                 assert each.life.shown == len(own) - sum(showing.arm != "shown" for showing in own)
                 ids = {other.id for other in lessons}
                 assert set(each.contradicts) <= ids
+        everywhere = await store.lesson(guild, GLOBAL.id)
+        assert everywhere is not None
+        assert (everywhere.executions, everywhere.contradicts) == (GLOBAL.executions, ())
         assert {showing.guild for showing in await store.showings(guild)} <= {guild}
         assert {verdict.guild for verdict in (*await store.verdicts(guild), *await store.unaided(guild, 99))} <= {guild}
         found = await store.search(guild, "dm0", ["parser", "rows", "empty"], 99)
