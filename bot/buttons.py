@@ -15,7 +15,7 @@ from discord import ButtonStyle, ui
 
 from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
-from bot.controls import Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote
+from bot.controls import Again, Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote
 from bot.inputs import Press, Wish
 from bot.render import length, one_line
 
@@ -28,15 +28,20 @@ Answers = Mapping[str, str]
 """What was answered so far: labels by the part's id; by '' where a question has no parts."""
 
 
-def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool = False) -> ui.View | None:
+def buttons_of(
+    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False
+) -> ui.View | None:
     """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop.
 
-    ``undo``: what the execution of an answer changed can be put back.
+    ``undo``: what the execution of an answer changed can be put back; ``again``: a further attempt at its task is offered.
     """
     match item.sort:
         case "answer":
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
             made += [Undo.make(item.execution, item.key)] if undo else []
+            made += [Again.make(item.execution, item.key)] if again else []
+        case "receipt" if item.again:
+            made = [Again.make(item.again, item.key)]
         case "receipt" if item.redo:
             made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":

@@ -26,8 +26,10 @@ UNCLEAR_SHOWN = 3
 _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
 
 
-def card(text: str, progress: Progress | None, differences: Sequence[Difference] = ()) -> str:
-    """The final answer with its sections; talk is the answer alone."""
+def card(
+    text: str, progress: Progress | None, differences: Sequence[Difference] = (), attempts: Sequence[str] = ()
+) -> str:
+    """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
     if progress is None or progress.finished is None or progress.plain:
         return text
     parts = [text.strip() or "*(It ended without an answer.)*"]
@@ -35,7 +37,7 @@ def card(text: str, progress: Progress | None, differences: Sequence[Difference]
         parts.insert(0, ENDS[progress.finished.reason])
     parts += _changes(differences)
     parts += _claims(progress.finished.claims)
-    parts += ["\n".join(lines)] if (lines := _small(progress)) else []
+    parts += ["\n".join(lines)] if (lines := [*_small(progress), *attempts]) else []
     return "\n\n".join(parts)
 
 

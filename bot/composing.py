@@ -13,6 +13,7 @@ from agentic.errors import AgenticError
 from agentic.ports import Store
 from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
 from bot.asking import Standing
+from bot.attempts import tried_in
 from bot.card import DIFF_FILE, card, undoable
 from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
@@ -93,12 +94,14 @@ class Composer:
         unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
         diff = () if inline_diff(differences) else _diff(whole_diff(unseen))
         foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
-        whole = card(item.text, progress, differences)
+        tried = await tried_in(self._store, item.execution)
+        whole = card(item.text, progress, differences, tried.lines)
         rendered = render(whole, footer=foot, name=ANSWER_FILE)
         if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened
-            short = render(card(beginning(item.text), progress, differences), footer=foot, name="card.md")
+            short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
-        return Rendered(rendered.parts, (*rendered.files, *diff, *files)[:10], undo=undoable(progress))
+        shown = (*rendered.files, *diff, *files)[:10]
+        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered)
 
     async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
         """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""

@@ -154,6 +154,23 @@ class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
         return cls(button)
 
 
+class Again(Control, template=rf"tw:again:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Run a task again from its beginning, under an answer or where somebody said what was wrong with it."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which execution's task."""
+        return Press(match["key"], again=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str) -> Self:
+        """The button of one execution."""
+        button: ui.Button[Any] = ui.Button(
+            label="Try again", emoji="🔄", style=ButtonStyle.secondary, custom_id=f"tw:again:{execution}:{key}"
+        )
+        return cls(button)
+
+
 class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_NAME}):(?P<key>{_NAME})"):
     """Merge an offered branch, or delete it."""
 
@@ -201,5 +218,5 @@ class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<
         return cls(button)
 
 
-CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Offer, OfLesson)
+CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson)
 """All of them, for ``add_dynamic_items``."""

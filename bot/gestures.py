@@ -76,8 +76,8 @@ def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
     item = _pressed(clicked)
     if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
         return Told(why)
-    if item.sort == "stop":
-        return commanded(("stop", ""), scene, clicked.speaker, item)
+    if item.sort in ("stop", "retry"):
+        return commanded((item.sort, ""), scene, clicked.speaker, item)
     if item.sort == "answer" and scene.question != clicked.question:
         return Told(ANSWERED)
     return item
@@ -99,6 +99,8 @@ def _named(clicked: Clicked) -> tuple[Sort, str, str]:
         return "undo", "", clicked.undo
     if clicked.redo:
         return "redo", "", clicked.redo
+    if clicked.again:
+        return "retry", "", clicked.target
     if clicked.offer:
         return clicked.verdict, "", clicked.offer
     if clicked.vote:

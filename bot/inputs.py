@@ -95,6 +95,8 @@ class Clicked:
     halt: bool = False
     undo: str = ""
     redo: str = ""
+    again: str = ""
+    """The execution whose task is to be run again."""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
 
@@ -114,6 +116,7 @@ class Press:
     halt: bool = False
     undo: str = ""
     redo: str = ""
+    again: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
     lesson: str = ""

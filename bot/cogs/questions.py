@@ -84,7 +84,7 @@ class Questions(commands.Cog):
         except AgenticError as error:
             words, done = not_kept(str(interaction.id), error), False
         if (
-            not done or press.undo or press.redo or press.offer
+            not done or press.undo or press.redo or press.again or press.offer
         ):  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
         if words:
@@ -162,7 +162,8 @@ class Questions(commands.Cog):
         return told.text if standing.way == "open" else decided_words(item, standing)
 
     def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker) -> Clicked:
-        about = f"{press.redo or item.execution}/result" if press.vote or press.undo or press.redo else ""
+        judged = press.vote or press.undo or press.redo or press.again
+        about = f"{press.redo or press.again or item.execution}/result" if judged else ""
         return Clicked(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
@@ -177,6 +178,7 @@ class Questions(commands.Cog):
             halt=press.halt,
             undo=press.undo,
             redo=press.redo,
+            again=press.again,
             offer=press.offer,
             verdict=press.verdict,
         )
@@ -186,6 +188,8 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     """Whether an item's message offers what was pressed."""
     if press.vote or press.undo:
         return item.sort == "answer" and press.undo in ("", item.execution)
+    if press.again:
+        return press.again == (item.execution if item.sort == "answer" else item.again)
     if press.redo:
         return item.sort == "receipt" and press.redo == item.redo
     if press.offer:

@@ -213,7 +213,7 @@ class _Learning:
         return evaluated
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
         """A vote."""
         given = FeedbackGiven(by=person, vote=vote, target=target)
