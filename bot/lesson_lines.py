@@ -12,7 +12,9 @@ from reflexion.lessons import Lesson, LessonStatus
 LEARNED = "-# 💡 learned: "
 USED = "-# 📖 used: "
 SHOWN = 3
-NAME, WHY, INSIGHT = 80, 110, 160
+NAME, WHY, INSIGHT = 90, 110, 160
+_KEY, _ATTEMPT, _SCORE = "Key: ", "in this thread ", "match "
+"""What marks, in the words of retrieval, a reflection's insight, how its attempt ended, and figures that say nothing here."""
 _CAME: dict[LessonStatus, str] = {
     "quarantined": "waits for an owner's approval, see below",
     "candidate": "counts once the same failure is seen again",
@@ -38,7 +40,7 @@ def learned_lines(insight: str, lesson: Lesson | None) -> list[str]:
     """What the reflection came to, and the lesson that was proposed with what becomes of it."""
     lines = [f"{LEARNED}{safe(insight, INSIGHT)}"]
     if lesson is not None:
-        lines.append(f"-# 💡 lesson `{lesson.id}` for later tasks {_CAME[lesson.status]}")
+        lines.append(f"-# 💡 lesson `{lesson.id}` for later tasks: {_CAME[lesson.status]}")
     return lines
 
 
@@ -51,10 +53,12 @@ def with_lines(content: str, lines: Sequence[str]) -> str | None:
 
 
 def _used(lesson: ChosenLesson) -> str:
-    """A short name: what it is for; a reflection by what it says to do."""
+    """A short name and why: of a reflection what it came to and how that attempt ended, of a lesson what it is for."""
     if lesson.kind == "reflection":
-        name = one_line(lesson.text, NAME).removeprefix("Next time: ")
-        return f"{safe(name, NAME)} – from the last attempt here" + (
-            f" ({safe(lesson.why, WHY)})" if lesson.why else ""
+        key = next((line.removeprefix(_KEY) for line in lesson.text.splitlines() if line.startswith(_KEY)), lesson.text)
+        ended = lesson.why.partition(_ATTEMPT)[2]
+        return f"{safe(one_line(key, NAME), NAME)} – from an attempt here" + (
+            f" that {safe(ended, WHY)}" if ended else ""
         )
-    return safe(one_line(lesson.text, NAME), NAME) + (f" – {safe(lesson.why, WHY)}" if lesson.why else "")
+    why = "; ".join(part for part in lesson.why.split("; ") if not part.startswith(_SCORE))
+    return f"{safe(one_line(lesson.text, NAME), NAME)} (`{lesson.id}`)" + (f" – {safe(why, WHY)}" if why else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ MEANING: Mapping[LessonStatus, str] = {
     "retired": "no task is told of it any more",
 }
 USES_SHOWN = 8
+WIDTH = 72
+"""Characters of a line in a block."""
 CHANGES_SHOWN = 8
 
 
@@ -63,7 +66,7 @@ def said(lesson: Lesson, limit: int = 400) -> str:
 
 def quoted(lesson: Lesson, limit: int = 600) -> str:
     """The same as two blocks, for whoever decides on it."""
-    return f"When:\n{fenced(_bounded(lesson.trigger, limit))}\nDo:\n{fenced(_bounded(lesson.action, limit))}"
+    return f"**When**\n{fenced(_bounded(lesson.trigger, limit))}\n**Do**\n{fenced(_bounded(lesson.action, limit))}"
 
 
 def listed(
@@ -158,5 +161,9 @@ def times(count: int, what: str) -> str:
 
 
 def _bounded(text: str, limit: int) -> str:
+    """With line breaks at blanks: a code block is as wide as its longest line."""
     text = redact(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    whole = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "\n".join(
+        textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False) for line in whole.splitlines()
+    )

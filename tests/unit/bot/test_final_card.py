@@ -65,7 +65,7 @@ def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
         "✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
         "◻ unproven: it is fast",
         "",
-        "-# 📖 used: Off by one at the end of a range",
+        "-# 📖 used: Off by one at the end of a range (`l`)",
     ]
 
 

@@ -48,13 +48,28 @@ def test_other_words_are_plain_and_secrets_are_out() -> None:
 
 def test_the_card_says_what_was_used_and_why_and_what_was_held_back() -> None:
     used = [
-        ChosenLesson(id="r1", kind="reflection", text="Next time: read the traceback\nKey: x", why="scored 20"),
-        *(ChosenLesson(id=f"l{n}", kind="pitfall", text=f"case {n} → do {CURL}", why="fits import") for n in range(4)),
+        ChosenLesson(
+            id="r1",
+            kind="reflection",
+            text="Next time: read it\nKey: Ranges end early",
+            why="attempt x1 in this thread scored 20: it failed",
+        ),
+        *(
+            ChosenLesson(
+                id=f"l{n}",
+                kind="pitfall",
+                text=f"case {n} → do {CURL}",
+                why="shares import; match 1 of 1; not shown before",
+            )
+            for n in range(4)
+        ),
     ]
     withheld = [WithheldLesson(id="l8", arm="crowded"), WithheldLesson(id="l9", arm="held_back")]
     lines = used_lines(used, withheld)
-    assert lines[0].startswith("-# 📖 used: read the traceback Key: x – from the last attempt here (scored 20)")
-    assert lines[1:3] == [f"-# 📖 used: `case {n} → do {CURL}` – fits import" for n in range(2)]
+    assert lines[0] == "-# 📖 used: Ranges end early – from an attempt here that scored 20: it failed"
+    assert lines[1:3] == [
+        f"-# 📖 used: `case {n} → do {CURL}` (`l{n}`) – shares import; not shown before" for n in range(2)
+    ]
     assert lines[3] == "-# … and 2 more"
     assert lines[4:] == ["-# 📖 held back this time, to measure whether it helps: `l9`"]
     assert used_lines([], []) == []
@@ -96,6 +111,8 @@ def test_the_message_says_what_waits_why_and_how_to_decide() -> None:
         assert words in text
     assert length(asked(WAITING.model_copy(update={"trigger": "x" * 9_000, "action": "`" * 9_000}))) <= LIMIT
     assert asked(None) == GONE
+    wide = asked(WAITING.model_copy(update={"trigger": "some words " * 30})).splitlines()
+    assert max(len(line) for line in wide if line.startswith("some")) <= 72
     why = asked(WAITING.model_copy(update={"action": "look", "note": "It says the opposite of another."}))
     assert "It waits: It says the opposite of another." in why
 
