@@ -18,23 +18,22 @@ from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Pers
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
-from reflexion.contradictions import agreeing
 from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, taken_over
 from reflexion.errors import ExecutionOpen, LessonStoreError
 from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
+from reflexion.finding import Finder
 from reflexion.judge import Judge
 from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
 from reflexion.lifecycle import Showing, expected
 from reflexion.outcome import OutcomeStream
-from reflexion.ports import LessonStore
+from reflexion.ports import Embedder, LessonStore
 from reflexion.recording import UNAIDED, arms_of, similar, verdict_of
 from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
-from reflexion.retrieval import CANDIDATES, Choice, choose
+from reflexion.retrieval import Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
-from reflexion.words import words_of
 
 SWEEP_EVERY = timedelta(hours=1)
 
@@ -66,9 +65,11 @@ class Reflexion:
         asks: bool = False,
         caps: DailyCaps = NO_CAPS,
         judge: Judge | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store = store
         self._lessons = lessons
+        self._finder = Finder(lessons, embedder)
         self._clock = clock
         self._policy = policy or Policy()
         self._build = build
@@ -89,7 +90,7 @@ class Reflexion:
         try:
             await self._sweep(self._clock.now())
             reflections = await self._lessons.reflections(guild, thread, self._policy.reflections_kept)
-            lessons = await self._lessons.search(guild, thread, words_of(task), CANDIDATES)
+            candidates = await self._finder.find(guild, thread, task)
         except LessonStoreError as error:
             self._note_trouble(error)
             return Choice()
@@ -97,8 +98,7 @@ class Reflexion:
         share = self._policy.hold_back
         return choose(
             [each for each in reflections if not each.held],
-            agreeing(lessons),
-            task,
+            candidates,
             lesson_tokens=self._policy.lesson_tokens,
             execution=execution,
             model=model,
@@ -143,11 +143,19 @@ class Reflexion:
         decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
         if isinstance(decision, Reflect):
             await case.stream.add(await self._reflect(case, decision.cause, evaluated))
+            await self._keep_up()
         elif isinstance(decision, AskWhy):
             await case.stream.add(question_of(execution, self._clock.now()))
         elif case.trajectory.corrections:
             await self._hear(case.trajectory)
         return evaluated
+
+    async def _keep_up(self) -> None:
+        """Let what was just learned be found by its meaning too."""
+        try:
+            await self._finder.keep_up()
+        except LessonStoreError as error:
+            self._note_trouble(error)
 
     async def _hear(self, trajectory: Trajectory) -> None:
         """What a person says after the reflection was written stands in it too."""
@@ -217,6 +225,7 @@ class Reflexion:
         except LessonStoreError as error:
             self._note_trouble(error)
             return
+        self.trouble = ""
         for lesson in moved:
             log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
 

@@ -53,16 +53,21 @@ def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) ->
     """Bring a file to the newest schema in one transaction; refuses one that is newer still."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = int(str(connection.execute("PRAGMA user_version").get))
-        if version > len(migrations):
-            raise LessonStoreTooNew(
-                f"the lessons were written by a newer version of Threadwright (schema {version}, this one knows"
-                f" {len(migrations)}): update Threadwright, or move the file away to begin without lessons"
-            )
-        for statements in migrations[version:]:
+        for statements in migrations[version_of(connection, migrations) :]:
             connection.execute(statements)
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def version_of(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) -> int:
+    """How many migrations a file has seen; raises ``LessonStoreTooNew`` where those are more than this version knows."""
+    version = int(str(connection.execute("PRAGMA user_version").get))
+    if version > len(migrations):
+        raise LessonStoreTooNew(
+            f"the lessons were written by a newer version of Threadwright (schema {version}, this one knows"
+            f" {len(migrations)}): update Threadwright, or move the file away to begin without lessons"
+        )
+    return version
