@@ -69,6 +69,7 @@ from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from reflexion import Reflexion
+from reflexion.embedding import embedder
 from reflexion.judge import Judge
 
 if TYPE_CHECKING:
@@ -163,17 +164,18 @@ class App:
         offers = Offers(store)
         purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers)
         judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
-        reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings), judge=judge)
+        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
+        reflexion = Reflexion(
+            store, lessons, router, clock, policy=policy, build=BUILD, caps=caps_from(settings), judge=judge,
+            embedder=embedder(settings.embeddings),
+        )  # fmt: skip
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        purse = Purse(store, caps_from(settings))
         after = Aftermath(reflexion, store, lessons, clock, purse, tell, BUILD)
-        policy = policy_from(
-            settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
-        )  # fmt: skip
+        stack.push_async_callback(after.regrets.close)
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -181,7 +183,7 @@ class App:
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
-            lessons=reflexion,
+            lessons=after.regrets,
             policy=policy,
             receive=workshop.receive,
             tell=tell,
@@ -228,10 +230,10 @@ class App:
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      purse),
+                      purse, lambda: reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
-        after.announcing.through(bot.desk, bot.approving.ask)
+        after.through(bot.desk, bot.approving.ask)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 

@@ -124,6 +124,18 @@ class Settings(BaseSettings):
         description="The model that judges; it is not asked about work of its own family. Empty: the first of another "
         "family in tiers 2, 3, 1 and 4.",
     )
+    lessons_held_back: float = Field(
+        default=0.1,
+        ge=0.0,
+        le=0.5,
+        description="The share of the times a lesson fits a task at which it is left out by chance: what becomes of those "
+        "tasks is what its use is measured against. With 0 nothing is measured so.",
+    )
+    embeddings: Literal["auto", "off"] = Field(
+        default="auto",
+        description="Lessons are found by meaning as well as by words where the extra for it is installed (`make "
+        "embeddings`): 'off' leaves it alone.",
+    )
     schema_models: Names = Field(
         default=(),
         description="Models that answer better in a fixed JSON shape than with native calls; * and ? may stand in it.",

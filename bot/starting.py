@@ -204,6 +204,7 @@ def policy_from(
         complex_starts_higher=settings.complex_starts_higher,
         failure_escalates=settings.failure_escalates,
         trials=settings.trials if tries else "never",
+        hold_back=settings.lessons_held_back,
     )
 
 

@@ -20,7 +20,7 @@ from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
 from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, taken_over
-from reflexion.errors import ExecutionOpen, LessonStoreError
+from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
 from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
 from reflexion.finding import Finder
@@ -29,6 +29,7 @@ from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, refl
 from reflexion.lifecycle import Showing, expected
 from reflexion.outcome import OutcomeStream
 from reflexion.ports import Embedder, LessonStore
+from reflexion.proving import is_further, proved, told_first
 from reflexion.recording import UNAIDED, arms_of, similar, verdict_of
 from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
@@ -191,7 +192,8 @@ class Reflexion:
             if written.insight is None:
                 return Reflected(reflection="", problem=written.problem)
             reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
-            await self._keep(reflection, verified=evaluated.verifier != "none")
+            # What failed again in spite of what it was told is no second sign that this was right.
+            await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
         except LessonStoreError as error:
             self._note_trouble(error)
             return Reflected(reflection="", problem=f"lessons could not be kept: {error}")
@@ -221,6 +223,7 @@ class Reflexion:
         verdict = verdict_of(trajectory, evaluated, judged, guild, now)
         try:
             moved = await self._lessons.record(verdict, await self._showings(trajectory, verdict))
+            await self._prove(trajectory, verdict)
             await self._sweep(now)
         except LessonStoreError as error:
             self._note_trouble(error)
@@ -228,6 +231,21 @@ class Reflexion:
         self.trouble = ""
         for lesson in moved:
             log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+
+    async def _prove(self, trajectory: Trajectory, verdict: Verdict) -> None:
+        """A further attempt that went well speaks for the lesson of what it was told."""
+        if not is_further(trajectory) or not verdict.ok:
+            return
+        known = await self._lessons.reflections(verdict.guild, trajectory.thread, self._policy.reflections_kept)
+        told = told_first(trajectory, known)
+        now = proved(told, verdict, await self._lessons.lessons(verdict.guild), verdict.at) if told else None
+        if now is None:
+            return
+        try:
+            await self._lessons.amend(now)
+            log.info("lesson %s is %s: %s", now.id, now.status, now.note)
+        except LessonRefused as error:
+            log.info("lesson %s stays as it is: %s", now.id, error)
 
     async def _showings(self, trajectory: Trajectory, verdict: Verdict) -> list[Showing]:
         arms = arms_of(trajectory)
