@@ -63,7 +63,8 @@ async def test_a_judge_has_no_say_before_fifty_labelled_readings_and_one_by_what
         await at.has_judged(30, LABELLED - 31)
         first = await at.hears(works())
         assert (first.judge_weight, first.parts["judge"], first.parts["unjudged"]) == (0.0, 0.0, 7.5)
-        again = await at.reflexion.feedback("x1", BEN, "up")
+        await at.reflexion.feedback("x1", BEN, "up")
+        again = await at.reflexion.after("x1")
         assert again.judge_weight == 0.0, "an execution's own vote does not raise the weight of its own reading"
         second = await at.hears(works("x2", "901"))
         assert (second.judge_weight, second.parts["judge"]) == (1.0, 15.0), (
