@@ -13,8 +13,9 @@ LEARNED = "-# 💡 learned: "
 USED = "-# 📖 used: "
 SHOWN = 3
 NAME, WHY, INSIGHT = 90, 110, 160
-_KEY, _ATTEMPT, _SCORE = "Key: ", "in this thread ", "match "
-"""What marks, in the words of retrieval, a reflection's insight, how its attempt ended, and figures that say nothing here."""
+_KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
+"""What marks, in the words of retrieval, a reflection's insight, how its attempt ended, figures that say nothing here, and
+where a lesson begins to say what to do."""
 _CAME: dict[LessonStatus, str] = {
     "quarantined": "waits for an owner's approval, see below",
     "candidate": "counts once the same failure is seen again",
@@ -60,5 +61,6 @@ def _used(lesson: ChosenLesson) -> str:
         return f"{safe(one_line(key, NAME), NAME)} – from an attempt here" + (
             f" that {safe(ended, WHY)}" if ended else ""
         )
+    name = safe(one_line(lesson.text.partition(_THEN)[0], NAME), NAME)
     why = "; ".join(part for part in lesson.why.split("; ") if not part.startswith(_SCORE))
-    return f"{safe(one_line(lesson.text, NAME), NAME)} (`{lesson.id}`)" + (f" – {safe(why, WHY)}" if why else "")
+    return f"{name} (`{lesson.id}`)" + (f" – {safe(why, WHY)}" if why else "")

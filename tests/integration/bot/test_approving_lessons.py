@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import discord
 import pytest
@@ -18,8 +20,10 @@ from bot.controls import OfLesson
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Refused, Rule
 from bot.guild.records import Message
+from bot.state import open_lessons
 from reflexion.lessons import Lesson, Verdict
 from reflexion.lifecycle import Showing
+from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import desk, lesson, words
 from tests.integration.bot.talking import Scenery, Talk, running_bot
@@ -35,7 +39,7 @@ def waiting(guild: LocalGuild, **more: object) -> Lesson:
 
 @asynccontextmanager
 async def learning(
-    guild: LocalGuild, lessons: MemoryLessonStore, store: MemoryStore | None = None, after: Talk | None = None
+    guild: LocalGuild, lessons: LessonStore, store: MemoryStore | None = None, after: Talk | None = None
 ) -> AsyncIterator[Scenery]:
     """A bot with lessons; own is an owner there, eve is not."""
     if not after:
@@ -45,7 +49,7 @@ async def learning(
         yield scenery
 
 
-async def asked_in(scenery: Scenery, lessons: MemoryLessonStore, **more: object) -> tuple[int, Message]:
+async def asked_in(scenery: Scenery, lessons: LessonStore, **more: object) -> tuple[int, Message]:
     """A thread whose execution taught a lesson that waits, and the message that asks."""
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
@@ -85,7 +89,7 @@ async def form(scenery: Scenery, message: Message, who: str = "own") -> tuple[st
     return id, json.dumps(shown)
 
 
-async def stored(lessons: MemoryLessonStore, guild: LocalGuild, id: str = ID) -> Lesson:
+async def stored(lessons: LessonStore, guild: LocalGuild, id: str = ID) -> Lesson:
     found = await lessons.lesson(str(guild.guild_id), id)
     assert found is not None
     return found
@@ -145,6 +149,48 @@ async def test_the_form_says_it_better_and_lets_it_through_where_nothing_needs_a
         lost = await told(scenery, thread, "was changed while you wrote", "own")
         assert "When: my words\nDo: get lost" in lost.content
         assert (await stored(lessons, guild)).action == "install the project"
+
+
+async def test_f41_who_lost_the_right_between_the_form_and_its_words_changes_nothing(guild: LocalGuild) -> None:
+    lessons = MemoryLessonStore()
+    async with learning(guild, lessons) as scenery:
+        thread, message = await asked_in(scenery, lessons)
+        opened, _ = await form(scenery, message)
+        guild.set_roles("own", [])
+        await guild.submit(opened, {"trigger": "imports fail", "action": "install the project"})
+        await told(scenery, thread, "Only an owner of this server decides", "own")
+        assert (await stored(lessons, guild)).action == CURL
+
+
+async def test_a_decision_while_the_lessons_cannot_be_written_is_told_and_can_be_made_again(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    lessons = open_lessons(tmp_path / "lessons.sqlite")
+    try:
+        async with learning(guild, lessons) as scenery:
+            thread, message = await asked_in(scenery, lessons)
+            with closing(sqlite3.connect(tmp_path / "lessons.sqlite", isolation_level=None)) as another:
+                another.execute("ALTER TABLE lesson RENAME TO away")
+                await press(scenery, message, "approve")
+                await told(scenery, thread, "That could not be done", "own")
+                another.execute("ALTER TABLE away RENAME TO lesson")
+            assert (await stored(lessons, guild)).status == "quarantined"
+            await press(scenery, message, "approve")
+            await becomes(scenery, message, "**Approved** by own")
+    finally:
+        await lessons.close()
+
+
+async def test_two_owners_who_press_at_once_decide_once(guild: LocalGuild) -> None:
+    lessons = MemoryLessonStore()
+    async with learning(guild, lessons) as scenery:
+        _, message = await asked_in(scenery, lessons)
+        guild.add_member("too", [next(role.id for role in guild.state.roles.values() if role.name == "chiefs")])
+        await asyncio.gather(press(scenery, message, "retire"), press(scenery, message, "approve", "too"))
+        shown = await becomes(scenery, message, "**")
+        kept = await stored(lessons, guild)
+        assert len([change for change in kept.history if change.by]) == 1
+        assert kept.history[-1].by in shown.content
 
 
 async def test_buttons_and_an_open_form_live_through_a_restart(guild: LocalGuild) -> None:

@@ -58,7 +58,7 @@ def test_the_card_says_what_was_used_and_why_and_what_was_held_back() -> None:
             ChosenLesson(
                 id=f"l{n}",
                 kind="pitfall",
-                text=f"case {n} → do {CURL}",
+                text=f"case {n} of {CURL} → do x",
                 why="shares import; match 1 of 1; not shown before",
             )
             for n in range(4)
@@ -68,7 +68,7 @@ def test_the_card_says_what_was_used_and_why_and_what_was_held_back() -> None:
     lines = used_lines(used, withheld)
     assert lines[0] == "-# 📖 used: Ranges end early – from an attempt here that scored 20: it failed"
     assert lines[1:3] == [
-        f"-# 📖 used: `case {n} → do {CURL}` (`l{n}`) – shares import; not shown before" for n in range(2)
+        f"-# 📖 used: `case {n} of {CURL}` (`l{n}`) – shares import; not shown before" for n in range(2)
     ]
     assert lines[3] == "-# … and 2 more"
     assert lines[4:] == ["-# 📖 held back this time, to measure whether it helps: `l9`"]
