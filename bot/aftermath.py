@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from agentic.ports import Clock, Store
 from agentic.purse import Purse
-from bot.announcing import Announcing, Learner
+from bot.announcing import Announcing, Asking
 from bot.calibrating import Calibrating
+from bot.posting import Desk
+from bot.regrets import Learned, Regrets
 from bot.trying import Tell, Trying
 from reflexion.ports import LessonStore
 
@@ -17,9 +19,14 @@ class Aftermath:
     """The layers, in order; ``learning`` is the outermost."""
 
     def __init__(
-        self, learner: Learner, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, build: str
+        self, learner: Learned, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, build: str
     ) -> None:  # fmt: skip
         self.announcing = Announcing(learner, store, lessons)
         self.calibrating = Calibrating(self.announcing, store)
         self.trying = Trying(self.calibrating, store, lessons, clock, purse, tell, build)
-        self.learning = self.trying
+        self.learning = self.regrets = Regrets(self.trying, learner, store, clock, tell, build)
+
+    def through(self, desk: Desk, ask: Asking) -> None:
+        """Bring what stands in Discord up to date by this desk from now on; ``ask`` people about lessons."""
+        self.announcing.through(desk, ask)
+        self.regrets.through(desk)

@@ -166,8 +166,8 @@ class App:
         judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
         reflexion = Reflexion(
-            store, lessons, router, clock, policy=policy, build=BUILD, caps=caps_from(settings), judge=judge,
-            embedder=embedder(settings.embeddings),
+            store, lessons, router, clock, policy=policy, build=BUILD, asks=place.recovers,
+            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
         )  # fmt: skip
 
         async def tell(item: OutboxItem) -> None:

@@ -15,7 +15,7 @@ from discord import ButtonStyle, ui
 
 from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
-from bot.controls import Again, Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote
+from bot.controls import Again, Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote, Why
 from bot.inputs import Press, Wish
 from bot.render import length, one_line
 
@@ -24,6 +24,7 @@ LABEL, LISTED, HINT = 80, 100, 150
 BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
 """The fifth row is for the button that stops the task."""
 WISHES: tuple[Wish, ...] = ("approve", "edit", "retire")
+OWN_WORDS = "In my own words…"
 Answers = Mapping[str, str]
 """What was answered so far: labels by the part's id; by '' where a question has no parts."""
 
@@ -46,6 +47,8 @@ def buttons_of(
             made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
+        case "regret":
+            made = _reasons(item, (answers or {}).get("", ""))
         case "lesson":
             made = [OfLesson.make(wish, item.question, item.key) for wish in WISHES]
         case "question":
@@ -91,6 +94,15 @@ def _view(controls: list[Control]) -> ui.View:
     for control in controls:
         view.add_item(control)
     return view
+
+
+def _reasons(item: OutboxItem, chosen: str) -> list[Control]:
+    """What is wrong most often, and words of one's own."""
+    made: list[Control] = [
+        Why.make(str(number), option.label, item.key, chosen=option.label == chosen)
+        for number, option in enumerate(item.options)
+    ]
+    return [*made, Why.make("own", OWN_WORDS, item.key)]
 
 
 def _rowed(item: OutboxItem) -> bool:

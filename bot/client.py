@@ -36,8 +36,8 @@ from bot.tending import Tending
 from bot.watermarks import Lanes, Watermarks
 
 COGS = (
-    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.lessons", "bot.cogs.edits", "bot.cogs.places",
-    "bot.cogs.commands",
+    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.lessons", "bot.cogs.regrets", "bot.cogs.edits",
+    "bot.cogs.places",    "bot.cogs.commands",
 )  # fmt: skip
 
 COMMANDS_KNOWN = 1_000

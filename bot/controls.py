@@ -218,5 +218,22 @@ class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<
         return cls(button)
 
 
-CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson)
+class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
+    """What was wrong with a result; heard as ``regret_pressed``, since a form has to be the first answer."""
+
+    event = "regret_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which reason."""
+        return Press(match["key"], reason=match["reason"])
+
+    @classmethod
+    def make(cls, reason: str, label: str, key: str, *, chosen: bool = False) -> Self:
+        """The button of one reason."""
+        style = ButtonStyle.success if chosen else ButtonStyle.secondary
+        return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
+
+
+CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
 """All of them, for ``add_dynamic_items``."""

@@ -119,6 +119,8 @@ class Press:
     again: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
+    reason: str = ""
+    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
     lesson: str = ""
     wish: Wish = "edit"
 

@@ -174,7 +174,7 @@ async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: Lo
         shown = next(m for m in scenery.of_bot(thread) if m.id == card.id)
         assert shown.content.splitlines()[-2] == "-# 💡 learned: Ranges exclude their end"
         await announcing.feedback(execution, ANN, "down")
-        assert shown.content.count("learned") == 1
+        assert shown.content.count("learned: ") == 1
         assert len(scenery.of_bot(thread)) == 2
 
 
