@@ -18,6 +18,7 @@ from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Pers
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
+from reflexion.contradictions import agreeing
 from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, taken_over
 from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
@@ -97,9 +98,10 @@ class Reflexion:
             return Choice()
         self.trouble = ""
         share = self._policy.hold_back
+        agree = {each.id for each in agreeing([each.lesson for each in candidates])}
         return choose(
             [each for each in reflections if not each.held],
-            candidates,
+            [each for each in candidates if each.lesson.id in agree],
             lesson_tokens=self._policy.lesson_tokens,
             execution=execution,
             model=model,

@@ -42,8 +42,9 @@ def taken_over(insight: Insight, trajectory: Trajectory) -> str:
 
 
 def dictated(insight: Insight, trajectory: Trajectory) -> str:
-    """The standing order out of a person's own words that the insight repeats; '' where it repeats none."""
-    said = (trajectory.task, *trajectory.corrections)
+    """The standing order out of a person's words, or an earlier attempt's, that it repeats; '' where it repeats none."""
+    earlier = (each.text for each in trajectory.lessons if each.kind == "reflection")
+    said = (trajectory.task, *trajectory.corrections, *earlier)
     return _repeated(insight, (order for text in said for order in orders_in(text)))
 
 

@@ -32,6 +32,7 @@ T = TypeVar("T")
 SECONDS = 5.0
 """A call that takes longer is given up."""
 _BUSY_MILLISECONDS = 2_000
+_BROKEN = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError)
 
 
 class SQLiteLessonStore:
@@ -41,6 +42,7 @@ class SQLiteLessonStore:
         self._path = Path(path)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lessons")
         self._connection: Connection | None = None
+        self._closed = False
 
     async def keep_reflection(self, reflection: Reflection) -> None:
         """Keep it; one that is known under this id is left as it is."""
@@ -127,7 +129,10 @@ class SQLiteLessonStore:
         return await self._do(lambda db: read(Verdict, db.execute(select, (guild, limit))))
 
     async def close(self) -> None:
-        """Close the file; the last one to close it leaves no log file behind."""
+        """Close the file, once; the last one to close it leaves no log file behind."""
+        if self._closed:
+            return
+        self._closed = True
         await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
         self._thread.shutdown(wait=False)
 
@@ -150,7 +155,11 @@ class SQLiteLessonStore:
         def run() -> T:
             if self._connection is None:
                 self._connection = _opened(self._path)
-            return work(self._connection)
+            try:
+                return work(self._connection)
+            except _BROKEN:
+                self._let_go()  # what is open is of a file that may be repaired meanwhile
+                raise
 
         try:
             async with asyncio.timeout(SECONDS):

@@ -54,6 +54,7 @@ class Worker:
     store: SQLiteStore
     loop: Loop
     reflexion: Reflexion
+    lessons: SQLiteLessonStore
 
     async def works(self, execution: str, thread: str, task: str) -> tuple[Trajectory, Evaluated]:
         """One task from its beginning to what was learned from it."""
@@ -80,7 +81,7 @@ async def worker(
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
         model, clock = ModelRouter(endpoint.environment()), WallClock()
-        yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock)), endpoint
+        yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock), lessons), endpoint
         await model.close()
         await lessons.close()
         await store.close()
