@@ -26,7 +26,7 @@ NOT_RUN: Final = "check_not_run"
 STALE: Final = "check_stale"
 CHARACTERS: Final = 200
 _NOISE = frozenset(("-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--silent", "--no-header"))
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
+_SENTENCE = re.compile(r"""(?:`[^`\n]*`|"[^"\n]*"|[^.!?;\n]|[.!?;](?!\s))+""")
 _UNWANTED = re.compile(r"(?i)\b(?:do not|don't|never|without|no need to|skip|instead of|not)\b")
 _PASSES = re.compile(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|exits? (?:with )?0|status 0)\b")
 _TESTS = re.compile(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
@@ -82,7 +82,7 @@ def verified_by(task: str, declared: Sequence[Wanted], runs: Sequence[CheckRun])
 def wanted_by(task: str, runs: Sequence[CheckRun] = ()) -> tuple[Wanted, ...]:
     """The checks that a task names; a quoted command of which nothing says that it checks counts where it ran."""
     found: list[Wanted] = []
-    for sentence in _SENTENCE.split(task):
+    for sentence in _SENTENCE.findall(task):
         quoted = [each for each in named_checks(sentence) if _is_command(each)]
         for command in quoted:
             before, _, after = sentence.partition(command)

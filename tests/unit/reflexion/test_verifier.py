@@ -32,6 +32,8 @@ def ran(*commands: str | tuple[str, int] | Did, task: str = PLAIN) -> Verified:
         ("`ruff check .` and `pytest -q` should pass.", ["ruff check .", ("pytest", 1)], "fail", "pytest"),
         ("`ruff check .` and `pytest -q` should pass.", ["ruff check .", "cd app && pytest"], "pass", "ruff check ."),
         ("`ruff check .` and `pytest -q` should pass.", ["pytest"], "none", "ruff check ."),
+        ("Tidy up! `ruff check . --fix` must pass; then stop.", ["mypy ."], "none", "ruff check . --fix"),
+        ("Tidy up! `ruff check . --fix` must pass; then stop.", ["ruff check . --fix"], "pass", "ruff check . --fix"),
         ("Fix it until `make check` is green.", [("make check", 2), "make -j2 check"], "pass", "make -j2 check"),
         ("Make the tests in tests/cart pass.", ["pytest tests/cart -q"], "pass", "pytest tests/cart -q"),
         ("Make the tests in tests/cart pass.", ["pytest -q"], "pass", "pytest -q"),
