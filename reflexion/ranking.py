@@ -20,7 +20,7 @@ RANKS_TOGETHER = 2.0
 """Added to each rank before it is inverted: the higher, the less the first places stand out."""
 MEANING_COUNTS = 2.0
 """A rank by meaning against one by words."""
-LEAST_BY_WORDS = 0.5
+LEAST_BY_WORDS = 0.55
 LEAST_BY_BOTH = 0.47
 WORDS_BESIDE_MEANING = 0.2
 

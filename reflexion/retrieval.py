@@ -25,6 +25,8 @@ LESSONS = 3
 LESSON_TOKENS = 300
 NEAR_THE_BEST = 0.7
 """A lesson that fits less than this share of how the best one fits is not meant for this task."""
+USEFULNESS_COUNTS = 2.0
+"""Against the place in the search: a proven lesson stands before a new one that was found a few places before it."""
 HELD_BACK = "held back at random, to see how such tasks go without it"
 _NEAREST: dict[ScopeKind, int] = {"thread": 0, "guild": 1, "global": 2}
 _WHERE: dict[ScopeKind, str] = {"thread": "this thread", "guild": "this server", "global": "all servers"}
@@ -89,7 +91,11 @@ def _fitting(candidates: Sequence[Candidate], model: str) -> list[Candidate]:
     able = [each for each in candidates if each.fit >= 1 and each.lesson.id in agree and _may_stand(each.lesson, model)]
     best = max((each.fit for each in able), default=0.0)
     near = [each for each in able if each.fit >= NEAR_THE_BEST * best]
-    return sorted(near, key=lambda each: (_NEAREST[each.lesson.scope.kind], -each.score - _useful(each.lesson, model)))
+    return sorted(near, key=lambda each: (_NEAREST[each.lesson.scope.kind], -_worth(each, model)))
+
+
+def _worth(candidate: Candidate, model: str) -> float:
+    return candidate.score + USEFULNESS_COUNTS * _useful(candidate.lesson, model)
 
 
 def _may_stand(lesson: Lesson, model: str) -> bool:
