@@ -162,7 +162,7 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers)
+        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers, lasting=place.recovers)
         judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
         reflexion = Reflexion(

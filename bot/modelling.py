@@ -25,8 +25,13 @@ def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> T
     return chosen
 
 
-def judges_from(settings: Settings, tiers: tuple[Tier, ...]) -> tuple[Candidate, ...]:
-    """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at."""
+def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[Candidate, ...]:
+    """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at.
+
+    Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
+    """
+    if not lasting:
+        return ()
     if settings.judge_model:
         return (Candidate(settings.judge_model, named=True),)
     models = {tier.number: tier.models for tier in tiers}

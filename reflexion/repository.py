@@ -62,12 +62,12 @@ def _tests_in(names: set[str]) -> bool:
 
 
 def _shown(each: Seen) -> tuple[str, str] | None:
-    """A file at the root whose text a call showed."""
+    """A file whose text a call showed; those that declare something lie at the root, so their path is their name."""
     path = each.asked if each.tool == "read" else ""
     if each.tool == "shell" and (found := _SHOWS.match(each.asked)):
         path = found[1]
     path = path.removeprefix("/workspace/").removeprefix("./")
-    return (path, _NUMBERED.sub("", each.said)) if path and "/" not in path else None
+    return (path, _NUMBERED.sub("", each.said)) if path else None
 
 
 def _names(each: Seen) -> Iterable[str]:

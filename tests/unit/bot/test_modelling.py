@@ -25,6 +25,7 @@ def test_judges_are_looked_for_where_most_turns_are_and_the_dearest_tier_comes_l
     assert names == ["m2", "n2", "m3", "n3", "m1", "n1", "m4", "n4"]
     assert judges_from(settings(judge_model="own/judge"), TIERS) == (Candidate("own/judge", named=True),)
     assert judges_from(settings(), ()) == ()
+    assert judges_from(settings(judge_model="own/judge"), TIERS, lasting=False) == ()
 
 
 def test_a_named_judge_that_cannot_be_asked_is_told_at_the_start_and_only_where_it_would_be() -> None:

@@ -122,6 +122,7 @@ def test_a_script_that_tests_nothing_declares_nothing() -> None:
 
 def test_files_of_a_folder_below_and_words_of_other_files_declare_nothing() -> None:
     assert ran(Did("vendor", None, "Cargo.toml  3 bytes", tool="list")) == Verified()
+    assert ran(Did("vendor/package.json", None, SCRIPTS, tool="read")) == Verified()
     assert ran(Did("notes.txt", None, '1\t"test": "node x.mjs"\n2\ttest:\n3\t[tool.pytest]', tool="read")) == Verified()
 
 
