@@ -113,7 +113,10 @@ def revised(before: Lesson, now: Lesson) -> Lesson:
 
 def told_again(before: Showing | None, now: Showing) -> Showing:
     """A showing that takes the place of an earlier one keeps when that was, and what was expected then."""
-    return now if before is None else now.model_copy(update={"at": before.at, "expected": before.expected})
+    if before is None:
+        return now
+    then = {"at": before.at, "expected": before.expected, "unaided": before.unaided, "place": before.place}
+    return now.model_copy(update=then)
 
 
 def lived_through(lesson: Lesson, showings: Sequence[Showing]) -> Lesson:
