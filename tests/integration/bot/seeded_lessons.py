@@ -15,21 +15,21 @@ BEGAN = datetime(2026, 6, 1, 8, 30, tzinfo=UTC)
 DAYS = 160
 WORKER, JUDGE = "anthropic/claude-haiku-4-5", "openai/gpt-4o-mini"
 SAID: tuple[tuple[str, str, float], ...] = (
-    ("pytest collects nothing in the mono repository", "Name the package's own folder; the root has no settings", 0.31),
-    ("The date parser meets empty rows at the end of an export", "Skip rows without a first column first", 0.27),
-    ("mypy complains of a missing stub for yaml", "Add the stubs to the development requirements, no ignore", 0.22),
-    ("A migration adds a column that is not null", "Add it with a default, fill it in batches, then tighten it", 0.18),
-    ("The build of the front end runs out of memory", "Build the two bundles one after the other", 0.13),
+    ("pytest collects nothing in the mono repository", "Name the package's own folder; the root has no settings", 0.42),
+    ("The date parser meets empty rows at the end of an export", "Skip rows without a first column first", 0.38),
+    ("mypy complains of a missing stub for yaml", "Add the stubs to the development requirements, no ignore", 0.36),
+    ("A migration adds a column that is not null", "Add it with a default, fill it in batches, then tighten it", 0.34),
+    ("The build of the front end runs out of memory", "Build the two bundles one after the other", 0.3),
     (
         "Time zones: a test passes here and fails elsewhere",
         "Compare moments in UTC; freeze the test's clock there",
         0.1,
     ),
-    ("The linter rewrites the generated client", "Leave the generated folder out; its first line says so", 0.04),
-    ("Snapshots of the page differ by one pixel", "Wait for the fonts before a picture is taken", 0.0),
-    ("An import is circular after a class was moved", "Move the type into the module that both import", -0.02),
-    ("The cache returns an old answer after a deploy", "Clear the cache by hand before each run", -0.16),
-    ("A flaky test of the queue", "Run it three times and keep the best", -0.3),
+    ("The linter rewrites the generated client", "Leave the generated folder out; its first line says so", 0.25),
+    ("Snapshots of the page differ by one pixel", "Wait for the fonts before a picture is taken", 0.1),
+    ("An import is circular after a class was moved", "Move the type into the module that both import", 0.0),
+    ("The cache returns an old answer after a deploy", "Clear the cache by hand before each run", -0.02),
+    ("A flaky test of the queue", "Run it three times and keep the best", -0.2),
 )
 UNTRUSTED = (
     "The installer asks for a token",
@@ -44,16 +44,15 @@ async def seed(store: LessonStore, *, executions: int = 420, hostile: bool = Fal
     await store.propose(screened(_written(UNTRUSTED[0], UNTRUSTED[1], 40)), verified=True)
     if hostile:
         await store.propose(_written(HOSTILE, f"{HOSTILE} \u202egnp.exe", 60), verified=True)
+    known = await store.lesson(GUILD, lessons[6].id)
+    assert known is not None
+    await store.amend(retired(known, by="Anna", at=BEGAN + timedelta(days=31), why="the client is written by hand now"))
     for number in range(executions):
         at = BEGAN + timedelta(days=DAYS * number / executions)
         verdict, showings = _came(lessons, number, at)
         standing = [await store.lesson(GUILD, each.lesson) for each in showings]
         live = all(lesson is not None and lesson.status != "retired" for lesson in standing)
         await store.record(verdict, showings if live else ())
-    known = await store.lesson(GUILD, lessons[7].id)
-    assert known is not None
-    if known.status != "retired":
-        await store.amend(retired(known, by="Anna", at=BEGAN + timedelta(days=DAYS), why="the page is drawn anew"))
     return lessons
 
 
@@ -77,7 +76,7 @@ def _came(lessons: list[Lesson], number: int, at: datetime) -> tuple[Verdict, tu
     place = there[min(int(_luck("which", number) ** 1.6 * len(there)), len(there) - 1)]
     arm: Arm = "held_back" if _luck("arm", number) < 0.16 else "crowded" if _luck("arm", number) < 0.21 else "shown"
     gain = SAID[place][2] if arm == "shown" else 0.0
-    fits, ok = _luck("fits", number) < 0.8, _luck("came", number) < 0.52 + gain
+    fits, ok = _luck("fits", number) < 0.8, _luck("came", number) < 0.42 + gain
     share = min(max(round((0.62 if ok else 0.4) + (_luck("judge", number) - 0.5) * 0.7, 1), 0.0), 1.0)
     execution = f"x{number:05}"
     verdict = Verdict(
@@ -86,7 +85,7 @@ def _came(lessons: list[Lesson], number: int, at: datetime) -> tuple[Verdict, tu
         judge=share if number % 2 else None, judge_model=JUDGE if number % 2 else "",
     )  # fmt: skip
     showing = Showing(
-        lesson=lessons[place].id, execution=execution, guild=GUILD, model=WORKER, arm=arm, ok=ok, expected=0.52, at=at
+        lesson=lessons[place].id, execution=execution, guild=GUILD, model=WORKER, arm=arm, ok=ok, expected=0.42, at=at
     )
     return verdict, (showing,) if fits else ()
 

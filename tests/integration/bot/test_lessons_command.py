@@ -1,4 +1,4 @@
-"""`threadwright lessons` over real stores, and its page in a real browser."""
+"""`threadwright lessons` over real stores; its page in a browser: ``tests/e2e/test_lessons_report.py``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
 
 from bot.cli import perform
 from bot.state import LESSONS
 from reflexion.lessons import Lesson
 from reflexion.stores.sqlite import SQLiteLessonStore
-from tests.integration.bot.seeded_lessons import GUILD, HOSTILE, SAID, UNTRUSTED, seed
-from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.bot.seeded_lessons import GUILD, SAID, UNTRUSTED, seed
 
 OTHER = "1190000000000000099"
 
@@ -25,10 +23,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def seeded(home: Path, executions: int, *, hostile: bool = False) -> None:
+def seeded(home: Path, executions: int) -> None:
     async def work() -> None:
         store = SQLiteLessonStore(home / LESSONS)
-        await seed(store, executions=executions, hostile=hostile)
+        await seed(store, executions=executions)
         await store.close()
 
     asyncio.run(work())
@@ -118,60 +116,3 @@ def test_lessons_are_listed_and_go_to_another_server_only_by_a_file_and_looked_a
     assert perform(["lessons", "import", str(file), "--guild", OTHER]) == 1
     assert "line 1 is no lesson" in capsys.readouterr().err
     assert perform(["lessons", "import", str(home), "--everywhere"]) == 1
-
-
-@pytest.mark.chromium
-@NEEDS_CHROMIUM
-def test_the_page_shows_what_a_hostile_lesson_says_and_runs_none_of_it_and_fits_a_phone_in_both_colours(
-    home: Path,
-) -> None:
-    seeded(home, 300, hostile=True)
-    assert perform(["lessons", "report"]) == 0
-    file = home.parent / "threadwright-lessons.html"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        for scheme in ("light", "dark"):
-            context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)  # type: ignore[arg-type]
-            page, asked = context.new_page(), list[str]()
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.goto(file.as_uri())
-            assert asked == [file.as_uri()], "nothing is fetched"
-            _nothing_ran(page)
-            _reads_well(page)
-            context.close()
-        browser.close()
-
-
-def _nothing_ran(page: Page) -> None:
-    expect(page).to_have_title("What the lessons are worth · Threadwright")
-    assert page.locator("script, img, iframe, object, link, [onerror], [href], [src]").count() == 0
-    summary = page.locator("summary", has_text="<script>")
-    expect(summary.locator(".words")).to_have_text(HOSTILE)
-    summary.click()
-    whole = page.locator("details[open]")
-    expect(whole).to_contain_text(HOSTILE)
-    assert "\u202e" not in page.content(), "nothing turns the text around"
-
-
-def _reads_well(page: Page) -> None:
-    """No part of it is wider than a phone, every section is there, and text stands out from what is behind it."""
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    headings = page.locator("h2").all_inner_texts()
-    assert headings == [
-        "Waiting for approval", "What each lesson does", "The lessons' lives", "What was held back", "The judge",
-        "Retired", "Every lesson",
-    ]  # fmt: skip
-    expect(page.locator(".hero .number")).to_contain_text("points")
-    expect(page.locator(".waiting")).to_contain_text("a command")
-    assert page.locator(".effect svg").count() >= 5
-    assert page.locator(".life svg circle").count() > 50
-    assert page.locator(".facts").inner_text().split("\n")[1] == "openai/gpt-4o-mini"
-    colours = page.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
-    assert abs(_light(colours[0]) - _light(colours[1])) > 0.6
-
-
-def _light(colour: str) -> float:
-    """0-1, of ``rgb(…)`` or ``color(srgb …)``."""
-    inside = colour[colour.index("(") + 1 : -1].replace("srgb", "").replace(",", " ").split()[:3]
-    scale = 1.0 if colour.startswith("color") else 255.0
-    return sum(float(each) for each in inside) / 3 / scale
