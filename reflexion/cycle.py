@@ -18,7 +18,6 @@ from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Pers
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
-from reflexion.contradictions import agreeing
 from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, taken_over
 from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
@@ -27,11 +26,11 @@ from reflexion.evidence import error_signature, evidence_of
 from reflexion.finding import Finder
 from reflexion.judge import Judge
 from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
-from reflexion.lifecycle import Showing, expected
+from reflexion.lifecycle import Life, Showing
 from reflexion.outcome import OutcomeStream
 from reflexion.ports import Embedder, LessonStore
 from reflexion.proving import is_further, proved, told_first
-from reflexion.recording import UNAIDED, arms_of, similar, verdict_of
+from reflexion.recording import UNAIDED, arms_of, showing_of, similar, verdict_of
 from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
 from reflexion.retrieval import Choice, choose
@@ -98,10 +97,9 @@ class Reflexion:
             return Choice()
         self.trouble = ""
         share = self._policy.hold_back
-        agree = {each.id for each in agreeing([each.lesson for each in candidates])}
         return choose(
             [each for each in reflections if not each.held],
-            [each for each in candidates if each.lesson.id in agree],
+            candidates,
             lesson_tokens=self._policy.lesson_tokens,
             execution=execution,
             model=model,
@@ -253,18 +251,14 @@ class Reflexion:
         arms = arms_of(trajectory)
         if verdict.ok is None or not arms:
             return []
-        found = {id: await self._lessons.lesson(verdict.guild, id) for id in arms}
         unaided = await self._lessons.unaided(verdict.guild, UNAIDED)
         showings: list[Showing] = []
+        before: list[Life] = []  # in the order of the prompt
         for id, arm in arms.items():
             baseline = similar(verdict, await self._lessons.showings(verdict.guild, id), unaided)
-            beside = [each.life for other, each in found.items() if each and other != id and arms[other] == "shown"]
-            showings.append(
-                Showing(
-                    lesson=id, execution=verdict.execution, guild=verdict.guild, model=verdict.model, arm=arm,
-                    ok=verdict.ok, expected=expected(baseline, beside), at=verdict.at,
-                )
-            )  # fmt: skip
+            showings.append(showing_of(verdict, id, arm, baseline, before))
+            lesson = await self._lessons.lesson(verdict.guild, id)
+            before += [lesson.life] if lesson is not None and arm == "shown" else []
         return showings
 
     async def _sweep(self, now: datetime) -> None:

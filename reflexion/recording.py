@@ -1,9 +1,9 @@
 """What an execution says of the lessons that fitted it.  Pure.
 
 Only something outside of the agent says how an execution went: a check that ran, or a person.  A lesson's showing also
-says how it was expected to go without it, from similar tasks.  *Similar* are first the executions that this very lesson
-fitted and that did not get to see it (held back, or crowded out); where those are few, the latest executions of the same
-server to which no lesson was shown: those by the same model in the same role first, then by the same model, then others.
+says how it was expected to go without it, from similar tasks: the latest executions of the same server to which no
+lesson was shown.  The most *similar* are those that this very lesson fitted (it was held back, and nothing stood in its
+place), then those by the same model in the same role, then by the same model, then others.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from datetime import datetime
 from agentic.core.events import Evaluated, Judged
 from reflexion.evaluator import was_right, went_well
 from reflexion.lessons import Verdict
-from reflexion.lifecycle import Arm, Baseline, Showing
+from reflexion.lifecycle import Arm, Baseline, Life, Showing, expected
 from reflexion.trajectory import Trajectory
 
-SIMILAR = 20
+SIMILAR = 60
 """So many similar tasks are enough to say what is to be expected."""
 UNAIDED = 200
 """So many of the latest executions without lessons are looked through for similar ones."""
@@ -32,9 +32,10 @@ def known_outcome(trajectory: Trajectory) -> bool | None:
 
 
 def arms_of(trajectory: Trajectory) -> dict[str, Arm]:
-    """The lessons that fitted it, each shown or left out and how."""
+    """The lessons that fitted it, each shown or left out and how; those that were shown first, in their order."""
     shown: dict[str, Arm] = {each.id: "shown" for each in trajectory.lessons if each.kind != "reflection"}
-    return {**{each.id: each.arm for each in trajectory.withheld}, **shown}
+    withheld: dict[str, Arm] = {each.id: each.arm for each in trajectory.withheld if each.id not in shown}
+    return shown | withheld
 
 
 def verdict_of(
@@ -51,12 +52,22 @@ def verdict_of(
 
 def similar(verdict: Verdict, showings: Iterable[Showing], unaided: Sequence[Verdict]) -> Baseline:
     """How tasks like this one go without the lesson that had these ``showings``; ``unaided`` newest first."""
-    without = {each.execution: each.ok for each in showings if each.arm != "shown"}
+    fitted = {each.execution for each in showings if each.arm != "shown"}
     place = (verdict.guild, "" if verdict.guild else verdict.thread)
-    others = [each for each in unaided if (each.guild, "" if each.guild else each.thread) == place]
-    others.sort(key=lambda each: (each.model != verdict.model, each.role != verdict.role))
-    for each in others:
-        if len(without) < SIMILAR and each.ok is not None:
-            without.setdefault(each.execution, each.ok)
-    without.pop(verdict.execution, None)
-    return Baseline(tries=len(without), ok=sum(without.values()))
+    others = [
+        each
+        for each in unaided
+        if (each.guild, "" if each.guild else each.thread) == place and each.execution != verdict.execution
+    ]
+    others.sort(key=lambda each: (each.execution not in fitted, each.model != verdict.model, each.role != verdict.role))
+    known = [each.ok for each in others if each.ok is not None][:SIMILAR]
+    return Baseline(tries=len(known), ok=sum(known))
+
+
+def showing_of(verdict: Verdict, lesson: str, arm: Arm, baseline: Baseline, before: Sequence[Life]) -> Showing:
+    """What an execution whose outcome is known says of a lesson that stood, or would have stood, after those ``before``."""
+    return Showing(
+        lesson=lesson, execution=verdict.execution, guild=verdict.guild, model=verdict.model, arm=arm, ok=bool(verdict.ok),
+        expected=expected(baseline, before), unaided=expected(baseline) if before else None, place=len(before),
+        at=verdict.at,
+    )  # fmt: skip

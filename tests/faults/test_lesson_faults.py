@@ -29,7 +29,7 @@ from tests.integration.reflexion.test_lesson_stores import lesson
 from tests.integration.reflexion.test_real_execution import REVIEWER, Worker, worker
 from tests.unit.reflexion.logs import EPOCH, Log, edit
 
-WRONG_MOST = 10
+WRONG_MOST = 6
 """A lesson with which everything fails, while half of the similar tasks succeed without it, is shown so often at most."""
 
 
