@@ -13,6 +13,7 @@ from pathlib import Path
 import discord
 import pytest
 
+from agentic.ports import SessionRow
 from agentic.stores.memory import MemoryStore
 from bot.approving_lessons import FACT, key_of
 from bot.backstage import Backstage
@@ -219,29 +220,35 @@ async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_
         await press(before, message, "retire")
         await before.until(lambda: lessons._lessons[ID].status == "retired")  # pyright: ignore[reportPrivateUsage]
         await before.until(lambda: guild.misbehaviour.applied)
+        elsewhere = await before.mention("of another server, once")
+        foreign = before.talk.newest(elsewhere)
     guild.misbehaviour.clear()
     assert ID in str(await store.fact(FACT))
     await lessons.amend(waiting(guild, id="l2", executions=("xforeign", execution)))
-    await lessons.amend(waiting(guild, id="l3", executions=("xnowhere",)))
+    await store.save_session(SessionRow(str(elsewhere), "1", "777", "foreign"))
+    await lessons.amend(waiting(guild, id="l3", executions=("xnowhere", foreign)))
     await lessons.amend(lesson("777", id="l4", executions=(execution,)))
     async with learning(guild, lessons, store, before.talk) as scenery:
         await becomes(scenery, message, "🗑️ **Retired** by own")
         await scenery.says(thread, "waits for approval** `l2`")
         await scenery.until_delivered()
-        assert sum("waits for approval**" in m.content for m in scenery.of_bot(thread)) == 1
+        asked = [
+            m for place in (thread, elsewhere) for m in scenery.of_bot(place) if "waits for approval**" in m.content
+        ]
+        assert len(asked) == 1
         async with asyncio.timeout(10):
             while ID in (await store.fact(FACT) or ""):
                 await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("why", ["another guild's lesson", "another thread", "gone"])
+@pytest.mark.parametrize("why", ["another guild's lesson", "another thread", "another message", "gone"])
 async def test_a_press_counts_only_for_the_lesson_that_was_asked_about_there(guild: LocalGuild, why: str) -> None:
     lessons = MemoryLessonStore()
     async with learning(guild, lessons) as scenery:
         thread, message = await asked_in(scenery, lessons)
         target = await stored(lessons, guild)
-        if why == "another thread":
-            other = await scenery.mention("more")
+        if why in ("another thread", "another message"):
+            other = await scenery.mention("more") if why == "another thread" else thread
             view = discord.ui.View(timeout=None)
             view.add_item(OfLesson.make("approve", ID, key_of(ID)))
             sent = await scenery.bot.get_partial_messageable(other).send("x", view=view)
