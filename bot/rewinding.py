@@ -28,7 +28,7 @@ from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
 from bot import positions
 from bot.attempts import attempts_at
 from bot.checkpoints import Kept, checkpoints_of, found
-from bot.ground import Acted
+from bot.ground import Acted, receipt_of
 from bot.pasts import Past, pasts_after
 from bot.positions import Cut
 from bot.refusals import refused as why_not
@@ -168,8 +168,9 @@ class Rewinding:
             "quoted": tuple(dict.fromkeys((*before.quoted, *started.quoted))), "inbox": item.id,
         }  # fmt: skip
         started = started.model_copy(update=update)
-        await self._write(item, lease, [], [started, restored])
-        return Acted(told(started, restored, item))
+        text = told(started, restored, item)
+        await self._write(item, lease, [], [started, restored], text)
+        return Acted(text)
 
     async def _started_of(self, past: Past) -> Started:
         async for envelope in self.store.read(past.execution):
@@ -191,8 +192,9 @@ class Rewinding:
         copy = positions.copied(log, cut, started, execution_id(item.thread, item.id), lease.fence)
         more = extension(copy, cut, item, self.clock.now())
         restored = await self._restored(item, past, later, cut, exact=True)
-        await self._write(item, lease, copy, [restored, *more])
-        return Acted(told(started, restored, item, extended=bool(more)))
+        text = told(started, restored, item, extended=bool(more))
+        await self._write(item, lease, copy, [restored, *more], text)
+        return Acted(text)
 
     async def _restored(
         self, item: InboxItem, past: Past, later: list[Past], cut: Cut, *, exact: bool
@@ -209,11 +211,14 @@ class Rewinding:
         lost = "; ".join(filter(None, (*cut.not_kept, event.lost)))
         return event.model_copy(update={"lost": lost, "way": "rewind", "turn": cut.turn})
 
-    async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event]) -> None:
-        """The new execution's log so far, with its progress message, in one transaction."""
+    async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event], text: str) -> None:
+        """The new execution's log so far, with the receipt and its progress message, in one transaction.
+
+        Whatever crashes afterwards, what was done is said before anything comes of it.
+        """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
-        await self.store.append(name, 0, lease, log, visible(Execution(), log[0]))
+        await self.store.append(name, 0, lease, log, [receipt_of(item, Acted(text)), *visible(Execution(), log[0])])
 
 
 def _family(past: Past, later: list[Past]) -> list[Past]:

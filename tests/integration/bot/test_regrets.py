@@ -218,7 +218,7 @@ async def _takes_a_vote(scenery: Scenery, store: MemoryStore, thread: str) -> No
     reluctant = Reluctant()
     opinions = Opinions(store, reluctant, tell)
     assert await opinions.take(item)
-    told = await scenery.says(int(thread), "could not be taken in yet")
+    told: Message = await scenery.says(int(thread), "could not be taken in yet")
     assert told.content.startswith("⚠️ The vote of Ann could not be taken in yet (the disk is full). It is kept")
     await scenery.until(lambda: not opinions.tasks)
     assert reluctant.tries == 2

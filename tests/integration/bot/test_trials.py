@@ -138,14 +138,6 @@ async def test_it_is_tried_again_by_itself_with_what_was_learned_from_the_first_
         assert len(mind.reflections) == 2, "a success is not reflected on"
 
 
-async def test_after_the_last_attempt_it_ends(guild: LocalGuild, tmp_path: Path) -> None:
-    mind = Mind(good=9)
-    async with running_with(mind, guild, tmp_path) as running:
-        posted = await guild.post(guild.channel().id, f"{guild.bot.mention} {TASK}")
-        await ended(running, posted.id, 3)
-        assert await decisions(running, posted.id) == [("again", 2), ("again", 3), ("leave", 0)]
-
-
 async def test_a_trial_is_stopped_like_everything_else_and_none_follows(guild: LocalGuild, tmp_path: Path) -> None:
     mind = Mind(good=9, held=2)
     async with running_with(mind, guild, tmp_path) as running:
