@@ -5,7 +5,7 @@ into words by other rules is indexed anew when it is opened.  Triggers, actions 
 their own, because a task that reads like a lesson's trigger says more than one that shares words with its advice.
 
 A word that stands in a fifth of 10,000 lessons finds 2,000 of them, and ranking those is what takes the time.  So the
-rarest words of a task choose which lessons are ranked, until ``RANKED`` of them are found; all its words rank them.
+rarest words of a task choose which lessons are ranked, until ``RANKED`` of them are found, and a few more rank them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from reflexion.words import error_text, split_identifiers, words_of
 REACH = "(guild = :guild OR scope = 'global')"
 INDEX = 3
 """Raised whenever words are cut or kept differently than before."""
-RANKED = 600
+RANKED = 400
+RANKING_WORDS = 12
+"""The rarest of a task; the others say next to nothing once these are known."""
 _WEIGHTS = (2.0, 1.0, 1.0)
 """Of trigger, action and error signature."""
 _HERE = f"{REACH} AND (scope != 'thread' OR thread = :thread)"
@@ -140,10 +142,10 @@ def _version(db: Connection) -> int:
 
 
 def _query(db: Connection, words: Sequence[str]) -> str:
-    """Lessons with one of the rarest words, ranked by all; each is quoted: no sign of the query language is left."""
+    """Lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
     plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
     counted = {f'"{word}"': _count(db, f'"{word}"') for word in plain if word}
-    known = sorted((word for word, count in counted.items() if count), key=lambda word: counted[word])
+    known = sorted((word for word, count in counted.items() if count), key=lambda word: counted[word])[:RANKING_WORDS]
     found, rare = 0, list[str]()
     for word in known:
         found += counted[word]
