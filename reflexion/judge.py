@@ -10,30 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median_low
 from typing import Final
 
 from agentic.core.events import (
-    Envelope,
     Judged,
-    ModelAnswered,
-    ModelFailed,
     ModelRequested,
     RubricItem,
     TextBlock,
 )
-from agentic.core.identity import request_id
-from agentic.errors import ModelError
-from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
+from agentic.ports import Clock, LanguageModel, Message, Prompt
 from agentic.purse import Purse
 from reflexion.errors import JudgementUnusable, LessonStoreError
 from reflexion.families import family_of, named_family
 from reflexion.judging import Mode, Trust, settled, trust, worth_asking
 from reflexion.lessons import Verdict
 from reflexion.outcome import OutcomeStream
+from reflexion.paying import NO_ROOM, Paid
 from reflexion.ports import LessonStore
 from reflexion.record import Record, record_of
 from reflexion.rubric import read_answers, rubric_text, share_of
@@ -144,52 +140,22 @@ class Judge:
         name = chosen.model
         if price is None:
             return Judged(model=name, problem=f"the price of {name} is not known: set it in THREADWRIGHT_PRICES")
-        requests = await self._announce(chosen, price, trajectory, stream)
+        paid = Paid(self._model, self._purse, self._clock, trajectory, stream)
+        requests = await paid.announce("judge", name, price, range(1, READINGS + 1), chosen.tier)
         if not requests:
-            return Judged(model=name, problem="the budget of the day has no room for it")
+            return Judged(model=name, problem=NO_ROOM)
         try:
             async with asyncio.TaskGroup() as group:
-                asked = [group.create_task(self._read(name, each, record, trajectory, stream)) for each in requests]
+                asked = [group.create_task(self._read(paid, each, record)) for each in requests]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return _median(name, tuple(each.request for each in requests), [task.result() for task in asked])
 
-    async def _announce(
-        self, chosen: Candidate, price: float, trajectory: Trajectory, stream: OutcomeStream
-    ) -> tuple[ModelRequested, ...]:
-        """Set the price of all readings aside and say that they are asked; none where a cap has no room for all of them."""
-        before, owner = await stream.read(), _owner(trajectory)
-        requests = tuple(
-            ModelRequested(
-                request=request_id(owner, len(before) + number), turn=trajectory.turns_used, purpose="judge",
-                attempt=number, tier=chosen.tier or trajectory.tier, model=chosen.model, reserved_usd=price,
-            )
-            for number in range(1, READINGS + 1)
-        )  # fmt: skip
-        await self._purse.clear_up(owner, _each(before))
-        for request in requests:
-            if await self._purse.refusal(trajectory, owner, request, self._clock.now()) is not None:
-                await self._purse.clear_up(owner, _each(before))
-                return ()
-        await stream.add(*requests)
-        return requests
-
-    async def _read(
-        self, name: str, request: ModelRequested, record: Record, trajectory: Trajectory, stream: OutcomeStream
-    ) -> _Read:
+    async def _read(self, paid: Paid, request: ModelRequested, record: Record) -> _Read:
         prompt = Prompt(system=self._system, tools=(), messages=(Message(role="user", text=record.text),))
-        try:
-            answer = await self._model.answer(name, prompt, max_tokens=MAX_TOKENS, timeout=self._seconds)
-        except ModelError as error:
-            failed = ModelFailed(
-                request=request.request, failure=error.failure, message=error.message, retry_after=error.retry_after
-            )
-            await stream.add(failed)
-            await self._purse.settle(_owner(trajectory), failed)
-            return _Read(problem=f"the model could not be asked ({error.failure}): {error.message}")
-        answered = _answered(request.request, answer)
-        await stream.add(answered)
-        await self._purse.settle(_owner(trajectory), answered)
+        answer = await paid.ask(request, prompt, max_tokens=MAX_TOKENS, seconds=self._seconds)
+        if isinstance(answer, str):
+            return _Read(problem=answer)
         text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         try:
             return _Read(read_answers(text, record.mark, record.citable))
@@ -208,20 +174,3 @@ def _median(name: str, requests: tuple[str, ...], reads: Sequence[_Read]) -> Jud
         )
     middle = shares.index(median_low(shares))
     return Judged(requests=requests, model=name, shares=shares, share=shares[middle], items=usable[middle])
-
-
-def _answered(request: str, answer: Answer) -> ModelAnswered:
-    return ModelAnswered(
-        request=request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,
-        served_by=answer.served_by,
-    )  # fmt: skip
-
-
-async def _each(envelopes: list[Envelope]) -> AsyncIterator[Envelope]:
-    for envelope in envelopes:
-        yield envelope
-
-
-def _owner(trajectory: Trajectory) -> str:
-    """What its requests belong to, for their ids and for what is set aside for them."""
-    return f"{trajectory.execution}.outcome"
