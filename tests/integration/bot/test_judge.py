@@ -28,6 +28,8 @@ async def test_a_task_is_judged_by_a_model_of_another_family_from_what_was_reall
 ) -> None:
     async with ScriptedEndpoint.start(script) as endpoint:
         async with whole(tmp_path, endpoint, guild, tier_2=(WORKER,), tier_3=(OTHER,), judge="always") as bot:
+            async with asyncio.timeout(SECONDS):
+                await bot.app.warmed.wait()  # the judge's library takes seconds to load, which are not the judge's
             thread = await bot.task("Write a greet.py that says hello.")
             (execution,) = await bot.executions(thread)
             async with asyncio.timeout(SECONDS):
