@@ -207,7 +207,7 @@ def learned() -> tuple[Reflection, Lesson]:
     reflection = Reflection(
         id="r00000000002", thread="900", guild="g1", execution="xgolden00000", task="Fix.", cause="a 👎",
         insight=insight, evidence=("E  assert 3 == 4 ✗",), error_signature="shell: assert # == #", model="claude-x",
-        score=40, created=NOON,
+        score=40, said=("The last day is missing.",), created=NOON,
     )  # fmt: skip
     life = Life(
         shown=3, shown_ok=2, held_back=1, held_back_ok=1, crowded=2, crowded_ok=1, evidence=0.5, last_shown=LATER

@@ -39,6 +39,15 @@ async def test_a_reflection_is_kept_once(lesson_store: LessonStore) -> None:
     assert await lesson_store.reflections("g1", "900", 3) == (reflection(1),)
 
 
+async def test_a_reflection_holds_what_people_said_afterwards(lesson_store: LessonStore) -> None:
+    await lesson_store.keep_reflection(reflection(1))
+    await lesson_store.hear("g1", reflection(1).id, ("It was the „other“ file.", "…"))
+    await lesson_store.hear("g2", reflection(1).id, ("of another server",))
+    await lesson_store.hear("g1", "r0", ("nobody",))
+    (kept,) = await lesson_store.reflections("g1", "900", 3)
+    assert kept == reflection(1).model_copy(update={"said": ("It was the „other“ file.", "…")})
+
+
 async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
     await lesson_store.keep_reflection(reflection(1))
     await lesson_store.amend(lesson("mine"))
