@@ -8,11 +8,11 @@ disturbed by an execution that ends meanwhile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from reflexion.errors import LessonOutdated, LessonOutOfScope
 from reflexion.lessons import SHOWN, Change, Lesson, LessonStatus, LifeWith, screened
-from reflexion.lifecycle import Life, Showing, lived, standing
+from reflexion.lifecycle import PARAMETERS, Life, Showing, lived, standing
 from reflexion.redaction import redact
 
 HISTORY = 40
@@ -140,8 +140,19 @@ def settled(lesson: Lesson, *, now: datetime, verified: bool) -> Lesson:
     rises = RANKS[status] > RANKS[lesson.status]
     if status == lesson.status or (rises and (not verified or lesson.contradicts)):
         return lesson
-    expired = status == "retired" and _standing(lesson, _fresh_since(lesson))[0] != "retired"
+    expired = status == "retired" and _standing(lesson, last_used(lesson))[0] != "retired"
     return revised(lesson, changed(lesson, at=now, what=why, status=status, expired=expired))
+
+
+def long_unused(now: datetime) -> datetime:
+    """What was neither made, nor seen again, nor shown since then may expire."""
+    return now - timedelta(days=PARAMETERS.expire_days)
+
+
+def last_used(lesson: Lesson) -> datetime:
+    """When it was made, seen again, approved or shown, whichever was last."""
+    since = lesson.renewed or lesson.created
+    return max(lesson.life.last_shown or since, since)
 
 
 def may_be_shown(lesson: Lesson) -> bool:
@@ -153,11 +164,6 @@ def _standing(lesson: Lesson, now: datetime) -> tuple[LessonStatus, str]:
     lives = [each.life for each in lesson.by_model]
     since = lesson.renewed or lesson.created
     return standing(lesson.status, lesson.life, lives, created=since, now=now, trust=lesson.author_trust)
-
-
-def _fresh_since(lesson: Lesson) -> datetime:
-    since = lesson.renewed or lesson.created
-    return max(lesson.life.last_shown or since, since)
 
 
 def _within_its_rights(lesson: Lesson) -> None:

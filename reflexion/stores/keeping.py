@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from agentic.stores.sqlite.connection import Connection, Value
-from reflexion.amending import added, amended, lived_through, revised, settled, told_again
+from reflexion.amending import added, amended, lived_through, long_unused, revised, settled, told_again
 from reflexion.contradictions import reconciled
 from reflexion.lessons import Lesson, Reflection, Verdict
 from reflexion.lifecycle import Showing
@@ -20,7 +20,7 @@ NEIGHBOURS = 60
 """So many lessons that share words with another are compared with it."""
 CONTRADICTED = "contradicted"
 """In the column that searches ask: it waits for a decision between two, so it has no status in which it is shown."""
-_WORDS = 40
+_WORDS = 12
 
 
 def read(kind: type[Row], rows: Iterable[Sequence[Value]]) -> tuple[Row, ...]:
@@ -72,8 +72,10 @@ def record(db: Connection, verdict: Verdict, showings: Sequence[Showing]) -> tup
 
 
 def sweep(db: Connection, now: datetime) -> tuple[Lesson, ...]:
-    """Let every lesson that lives stand as its life says, for time alone moves some."""
-    rows = db.execute("SELECT body FROM lesson WHERE status NOT IN ('retired', 'quarantined')")
+    """Let what was hardly ever shown expire; of the others not even the bodies are read."""
+    used = "max(created, coalesce(body ->> '$.renewed', ''), coalesce(body ->> '$.life.last_shown', ''))"
+    living = "status NOT IN ('retired', 'quarantined')"
+    rows = db.execute(f"SELECT body FROM lesson WHERE {living} AND {used} < ?", (long_unused(now).isoformat(),))
     moved: list[Lesson] = []
     for lesson in read(Lesson, rows):
         settles = settled(lesson, now=now, verified=False)
@@ -164,5 +166,5 @@ def _within(lesson: Lesson | None, guild: str) -> bool:
 
 
 def _any_of(text: str) -> str:
-    """Any of a text's words, each quoted so that no sign of the query language is left in it."""
-    return " OR ".join(f'"{word}"' for word in words_of(text)[:_WORDS])
+    """Any of a text's longest words, which are its rarest, each quoted so that no sign of the query language is left."""
+    return " OR ".join(f'"{word}"' for word in sorted(words_of(text), key=len, reverse=True)[:_WORDS])

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from reflexion.amending import added, amended, lived_through, may_be_shown, revised, settled, told_again
+from reflexion.amending import (
+    added,
+    amended,
+    last_used,
+    lived_through,
+    long_unused,
+    may_be_shown,
+    revised,
+    settled,
+    told_again,
+)
 from reflexion.contradictions import reconciled
 from reflexion.embedding import likenesses, revision_of
 from reflexion.lessons import Lesson, Reflection, Verdict
@@ -58,7 +68,9 @@ class MemoryLessonStore:
 
     async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
         """All lessons within the guild's reach, newest first."""
-        return tuple(sorted(self._reach(guild)[::-1], key=lambda each: each.created, reverse=True))
+        last_first = self._reach(guild)
+        last_first.reverse()
+        return tuple(sorted(last_first, key=lambda each: each.created, reverse=True))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and share a word, the most shared words first."""
@@ -114,7 +126,11 @@ class MemoryLessonStore:
 
     async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
         """Let time do what it does to lessons."""
-        live = [each for each in self._lessons.values() if each.status not in ("retired", "quarantined")]
+        live = [
+            each
+            for each in self._lessons.values()
+            if each.status not in ("retired", "quarantined") and last_used(each) < long_unused(now)
+        ]
         return self._changed(live, [settled(each, now=now, verified=False) for each in live])
 
     async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:

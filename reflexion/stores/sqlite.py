@@ -112,10 +112,9 @@ class SQLiteLessonStore:
 
     async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""
-        select = (
-            "SELECT body FROM showing WHERE (:guild IS NULL OR guild = :guild) AND (:lesson = '' OR lesson = :lesson)"
-            " ORDER BY number"
-        )
+        asked = [name for name, value in (("guild", guild), ("lesson", lesson or None)) if value is not None]
+        where = " AND ".join(f"{name} = :{name}" for name in asked) or "TRUE"
+        select = f"SELECT body FROM showing WHERE {where} ORDER BY number"
         return await self._do(lambda db: read(Showing, db.execute(select, {"guild": guild, "lesson": lesson})))
 
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
