@@ -3,8 +3,8 @@
 Few and narrow: the last 3 reflections of the thread within 400 tokens, newest first, then at most 3 lessons within
 300 tokens.  A lesson has to fit the task (``ranking``), and not much worse than the best one does; none is better than a
 wrong one.  The order is scope (thread before guild before all), then the place that the searches gave it together with
-how useful it has been.  One time in ten chance withholds a lesson that would be shown: what becomes of those executions
-is what its use is measured against.
+how useful it has been.  About one time in ten chance withholds a lesson that would be shown: what becomes of those
+executions is what its use is measured against.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentic.core.identity import digest
 from reflexion.amending import may_be_shown
 from reflexion.contradictions import agreeing
 from reflexion.lessons import Lesson, Reflection, ScopeKind
-from reflexion.lifecycle import PARAMETERS, Life, together, usefulness
+from reflexion.lifecycle import PARAMETERS, Life, share_held_back, together, usefulness
 from reflexion.ranking import Candidate
 from reflexion.reflections import BYTES_A_TOKEN, choose_reflections
 
@@ -75,7 +75,7 @@ def choose_lessons(
         crowded = _no_place(lives, lesson.life, len(text.encode()) <= room)
         if crowded:
             withheld.append(WithheldLesson(id=lesson.id, arm="crowded", why=f"{crowded}; {candidate.found}"))
-        elif _held_back(execution, lesson.id, hold_back):
+        elif _held_back(execution, lesson, hold_back):
             withheld.append(WithheldLesson(id=lesson.id, arm="held_back", why=f"{HELD_BACK}; {candidate.found}"))
         else:
             room -= len(text.encode())
@@ -123,9 +123,10 @@ def _no_place(before: Sequence[Life], life: Life, has_room: bool) -> str:
     return "" if has_room else "too long for the room that was left"
 
 
-def _held_back(execution: str, lesson: str, share: float) -> bool:
+def _held_back(execution: str, lesson: Lesson, share: float) -> bool:
     """Whether chance withholds it from this execution: a hash, so that asking again gives the same answer."""
-    return bool(execution) and int(digest("held back", execution, lesson, length=8), 16) < share * 16**8
+    drawn = int(digest("held back", execution, lesson.id, length=8), 16) / 16**8
+    return bool(execution) and drawn < share_held_back(lesson.life, share)
 
 
 def _why(candidate: Candidate, place: int, fitting: int) -> str:

@@ -15,7 +15,7 @@ _EMPTY = frozenset(
         " because were was after before used using one ones had been being just also than only each every any some such"
         " more most very via per who whose while until since though although within between other another same own both"
         " few many much too don doesn didn isn won couldn hasn haven about over under again still even ever never yet"
-        " always"
+        " always through across along around against during toward towards upon onto here"
     )
 )
 _ENDINGS = (re.compile(r"(?:(?<=[sxzh])es|(?<!s)s)$"), re.compile(r"(?:ing|edly|ed|ly|e)$"))
