@@ -103,7 +103,7 @@ summary { flex-wrap: wrap; }
   summary .words { flex-basis: 80%; }
   .tile:last-child:nth-child(odd) { grid-column: 1 / -1; }
   table, tbody, tr, td { display: block; } thead { display: none; } td { padding: 1px 16px; }
-  td.small { display: inline-block; padding-right: 0; } tr { padding: 9px 0; }
+  td.small { display: inline-block; max-width: 100%; } tr { padding: 9px 0; }
   tr + tr { border-top: 1px solid var(--line); } tr + tr td { border: 0; }
 }
 @media print { body { background: #fff; } .card, .rows, .tile { break-inside: avoid; }
