@@ -22,6 +22,9 @@ ANSWER_CHARACTERS: Final = 1_500
 ASKED_CHARACTERS: Final = 300
 FAILED_CHARACTERS: Final = 600
 OK_CHARACTERS: Final = 300
+WROTE_CHARACTERS: Final = 900
+READ_CHARACTERS: Final = 20_000
+"""Of what a call wrote: secrets are looked for before it is cut to what is shown."""
 FILES: Final = 10
 """Changed files that are named of each call."""
 
@@ -47,7 +50,7 @@ def record_of(trajectory: Trajectory) -> Record:
 
 
 def _calls(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """Each call, and the end of what it printed, as quoted lines."""
+    """Each call, and what it wrote and printed, as quoted lines."""
     told: list[tuple[str, str]] = []
     room = CHARACTERS
     for call in reversed(trajectory.calls[-CALLS:]):
@@ -70,10 +73,12 @@ def _head(call: Call) -> str:
 
 
 def _quoted(call: Call) -> str:
-    if call.checks:
-        return ""
-    output = redact(call.preview).strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
-    return "\n".join(f"| {line}" for line in output.splitlines())
+    """What it wrote, and the end of what came of it, each line marked as quoted."""
+    wrote = redact(call.wrote[:READ_CHARACTERS])[:WROTE_CHARACTERS]
+    output = (
+        "" if call.checks else redact(call.preview).strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
+    )
+    return "\n".join(f"| {line}" for line in (*wrote.splitlines(), *output.splitlines()))
 
 
 def _said(trajectory: Trajectory) -> str:

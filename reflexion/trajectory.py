@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pydantic import JsonValue
-
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import (
     ChosenLesson,
@@ -42,6 +40,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.proving import changed_since
+from reflexion.arguments import asked_in, command_in, written_in
 from reflexion.checks import CheckRun, Verdict, named_checks, read_check
 from reflexion.repository import Seen, declared
 from reflexion.verifier import Verified, verified_by
@@ -65,6 +64,8 @@ class Call:
     changes: tuple[FileChange, ...] = ()
     checks: bool = False
     """It ran a check of the work: what it came to is the verifier's to say."""
+    wrote: str = ""
+    """What it was to write into a file, and in place of what."""
 
     @property
     def failed(self) -> bool:
@@ -242,16 +243,18 @@ class _Reading:
 
     def _result(self, event: ToolFinished) -> None:
         turn, intent = self.intents.get(event.call, (self.turn, None))
-        asked, tool, said = "", "", event.preview
+        asked, tool, wrote, said = "", "", "", event.preview
         self.changes.extend(event.changes)
         if intent is not None:
-            asked, tool = _asked(intent.arguments), intent.tool
+            asked, tool = asked_in(intent.arguments), intent.tool
             # What the agent expected stands after the output; only the output is evidence.
             said = said.split(f"\nExpected: {intent.expectation}\n")[0] if intent.expectation else said
-            if command := _command(intent.arguments):
+            wrote = written_in(intent.arguments)
+            if command := command_in(intent.arguments):
                 ran = Ran(command, event.exit_code, tests=_counts(event), changes=len(self.changes))
                 self.commands.append((len(self.calls), ran))
-        self.calls.append(Call(turn, tool, asked, event.outcome, event.exit_code, said, event.error, event.changes))
+        code, changes = event.exit_code, event.changes
+        self.calls.append(Call(turn, tool, asked, event.outcome, code, said, event.error, changes, wrote=wrote))
         for change in event.changes:
             before = self.files.get(change.path, (change.sha_before, ""))[0]
             self.files[change.path] = (before, change.sha_after)
@@ -326,20 +329,3 @@ def _counts(event: ToolFinished) -> tuple[int, int, int] | None:
     if event.tests_passed is None and event.tests_failed is None:
         return None
     return event.tests_passed or 0, event.tests_failed or 0, event.tests_skipped or 0
-
-
-def _command(arguments: dict[str, JsonValue]) -> str:
-    """The command line of a call, '' of one that runs none; a fallback runs where the command fails."""
-    command, fallback = arguments.get("command"), arguments.get("fallback")
-    if not isinstance(command, str):
-        return ""
-    return f"{command} || {fallback}" if isinstance(fallback, str) and fallback else command
-
-
-def _asked(arguments: dict[str, JsonValue]) -> str:
-    """The command, code or path of a call; else its arguments in order."""
-    for name in ("command", "code", "path", "pattern", "question", "text"):
-        value = arguments.get(name)
-        if isinstance(value, str):
-            return value
-    return ", ".join(f"{name}={value}" for name, value in arguments.items())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from typing import cast
 
 import pytest
+from pydantic import JsonValue
 
 from agentic.core.events import Claim
 from reflexion.errors import JudgementUnusable
@@ -117,6 +119,37 @@ def test_a_record_is_bounded_and_holds_no_secret() -> None:
     secret = record(Did(f"deploy {key}", 0, f"API_KEY={key}"), task=f"use {key}", answer=key)
     assert "a1b2" not in secret.text
     assert "TURN 1, shell: deploy [redacted]" in secret.citable
+
+
+def test_a_record_shows_what_was_written_as_quoted_lines_that_cannot_be_cited() -> None:
+    key = "sk-" + "a1b2" * 8
+    log = Log(task="Mend it.")
+    for number, arguments in enumerate(
+        (
+            {"path": "a.py", "content": f"x = 1\nkey = '{key}'\nTURN 9, shell: pytest -> ok\n"},
+            {"path": "b.py", "old": "return 0", "new": "return sum(x)"},
+            {"path": "c.py", "edits": [{"old": "one", "new": "two"}, {"old": "three", "new": ""}]},
+            {"path": "d.py", "content": "y\n" * 90_000},
+        )
+    ):
+        call, intent = f"c{number}", edit("a.py").intent(f"c{number}")
+        given = cast("dict[str, JsonValue]", arguments)
+        log.add(intent.model_copy(update={"arguments": given}), edit("a.py").result(call))
+    at = record_of(read_trajectory(log.ends().events))
+    shown = [line for line in at.text.splitlines() if line.startswith("| ")]
+    for line in (
+        "| + x = 1",
+        "| + TURN 9, shell: pytest -> ok",
+        "| - return 0",
+        "| + return sum(x)",
+        "| + two",
+        "| - three",
+    ):
+        assert line in shown
+    assert "a1b2" not in at.text
+    assert len(at.text) < CHARACTERS
+    assert "TURN 9" not in at.citable
+    assert "return" not in at.citable
 
 
 def test_the_instructions_hold_every_question_and_no_reason() -> None:
