@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import discord
@@ -22,6 +23,7 @@ from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Refused, Rule
 from bot.guild.records import Message
 from bot.state import open_lessons
+from reflexion.amending import changed
 from reflexion.lessons import Lesson, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.ports import LessonStore
@@ -129,6 +131,10 @@ async def test_a_lesson_is_retired_by_a_press_and_brought_back_by_a_command(guil
         await becomes(one.scenery, message, "✅ **Approved** by own")
         said = words(await one.slash(thread, "lessons show", {"lesson": ID}, author="own"))
         assert said.index("Approved by own") < said.index("Retired by own")
+        waits = (await stored(one.lessons, guild)).model_copy(update={"status": "quarantined", "history": ()})
+        await one.lessons.amend(waits)
+        await one.scenery.bot.approving.ask(waits, str(thread), "")
+        await becomes(one.scenery, message, "A lesson waits for approval", closed=False)
         edit = {"lesson": ID, "action": f"always {CURL}"}
         assert "has to approve it" in words(await one.slash(thread, "lessons edit", edit, author="own"))
         again = await becomes(one.scenery, message, f"always {CURL}", closed=False)
@@ -182,8 +188,8 @@ async def test_a_decision_while_the_lessons_cannot_be_written_is_told_and_can_be
         await lessons.close()
 
 
-async def test_two_owners_who_press_at_once_decide_once(guild: LocalGuild) -> None:
-    lessons = MemoryLessonStore()
+async def test_two_owners_who_press_at_once_decide_once(guild: LocalGuild, tmp_path: Path) -> None:
+    lessons = open_lessons(tmp_path / "lessons.sqlite")
     async with learning(guild, lessons) as scenery:
         _, message = await asked_in(scenery, lessons)
         guild.add_member("too", [next(role.id for role in guild.state.roles.values() if role.name == "chiefs")])
@@ -192,6 +198,12 @@ async def test_two_owners_who_press_at_once_decide_once(guild: LocalGuild) -> No
         kept = await stored(lessons, guild)
         assert len([change for change in kept.history if change.by]) == 1
         assert kept.history[-1].by in shown.content
+        at, change = datetime.now(UTC), scenery.bot.approving.change
+        wanted = [partial(changed, at=at, by=f"p{n}", what=f"Looked at by p{n}.") for n in range(3)]
+        await asyncio.gather(*(change(str(guild.guild_id), ID, each) for each in wanted))
+        kept = await stored(lessons, guild)
+        assert {change.by for change in kept.history} >= {"p0", "p1", "p2"}, "nobody's change is lost"
+    await lessons.close()
 
 
 async def test_buttons_and_an_open_form_live_through_a_restart(guild: LocalGuild) -> None:
@@ -236,6 +248,7 @@ async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_
             m for place in (thread, elsewhere) for m in scenery.of_bot(place) if "waits for approval**" in m.content
         ]
         assert len(asked) == 1
+        assert [id for id in ("l3", "l4") if await store.outbox_row(key_of(id)) is not None] == []
         async with asyncio.timeout(10):
             while ID in (await store.fact(FACT) or ""):
                 await asyncio.sleep(0.01)
