@@ -112,6 +112,11 @@ def test_lessons_are_listed_and_go_to_another_server_only_by_a_file_and_looked_a
     assert next(each for each in now if each.trigger == UNTRUSTED[0]).status == "quarantined"
     assert sum(each.life.shown + each.life.held_back for each in now) == 0
     assert sum(each.life.shown for each in before.values()) > 0
+    assert perform(["lessons", "import", str(file), "--guild", OTHER]) == 0
+    assert kept(home, OTHER) == now, "brought in twice is brought in once"
+    assert perform(["lessons", "import", str(file), "--everywhere"]) == 0
+    everywhere = [each for each in kept(home, "77") if each.scope.kind == "global"]
+    assert {each.trigger for each in everywhere} == {each.trigger for each in now}
     file.write_text('{"id": 7}\n')
     assert perform(["lessons", "import", str(file), "--guild", OTHER]) == 1
     assert "line 1 is no lesson" in capsys.readouterr().err
