@@ -19,7 +19,7 @@ Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
 NEIGHBOURS = 60
 """So many lessons that share words with another are compared with it."""
 CONTRADICTED = "contradicted"
-"""In the column that searches ask: it waits for a decision between two, so it has no status in which it is shown."""
+"""In the column of the status: it waits for a decision between two, which need not share a word."""
 _WORDS = 12
 
 
@@ -87,7 +87,7 @@ def sweep(db: Connection, now: datetime) -> tuple[Lesson, ...]:
 
 
 def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
-    """Lessons in the reach of this one that have its id, its error signature, or words of it."""
+    """Lessons in the reach of this one that have its id, its error signature, or words of it, or wait for a decision."""
     scope = lesson.scope
     reach = (
         "(scope = 'global' OR (guild = :guild AND (scope = 'guild' OR thread = :thread)))"
@@ -96,10 +96,11 @@ def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
     )
     asked: dict[str, Value] = {
         "guild": scope.guild, "thread": scope.thread, "signature": lesson.error_signature, "id": lesson.id,
+        "supersedes": lesson.supersedes,
         "words": _any_of(f"{lesson.trigger} {lesson.action}"), "limit": NEIGHBOURS,
     }  # fmt: skip
     alike = (
-        "SELECT number FROM lesson WHERE id = :id OR (signature = :signature AND :signature != '')"
+        "SELECT number FROM lesson WHERE id IN (:id, :supersedes) OR (signature = :signature AND :signature != '')"
         f" OR status = '{CONTRADICTED}'"
     )
     worded = "SELECT rowid FROM lesson_text WHERE lesson_text MATCH :words ORDER BY rank LIMIT 10 * :limit"
