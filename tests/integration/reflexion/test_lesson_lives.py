@@ -141,9 +141,10 @@ async def test_f97_a_word_that_takes_the_place_of_another_waits_with_it_though_t
     newer = lesson("new", "Exports of invoices", action="Ask for Friday's file", supersedes="old", executions=("x2",))
     stands = await lesson_store.propose(newer, verified=True)
     assert stands.contradicts == ("old",)
-    assert (await known(lesson_store, "old")).contradicts == ("new",)
-    await lesson_store.amend(retired(stands, by="ann", at=LATER))
-    assert (await known(lesson_store, "old")).contradicts == ()
+    old = await known(lesson_store, "old")
+    assert old.contradicts == ("new",)
+    await lesson_store.amend(retired(old, by="ann", at=LATER))
+    assert (await known(lesson_store, "new")).contradicts == ()
 
 
 async def test_each_execution_counts_once_and_what_was_expected_then_stays(lesson_store: LessonStore) -> None:
