@@ -35,8 +35,8 @@ class Learner(Learning, Feedback, Protocol):
     """What learns, both ways."""
 
 
-Asking = Callable[[Lesson, str, str], Awaitable[None]]
-"""Asks people about a lesson, where it waits for them: (lesson, thread, execution)."""
+Asking = Callable[[Lesson, str, str], Awaitable[bool]]
+"""Asks people about a lesson, where it waits for them: (lesson, thread, execution) -> it is asked about in that thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class Announcing:
             found = await self._found(execution)
             if found is None or self._desk is None:
                 return
-            if found.lesson is not None and self._ask is not None:
-                await self._ask(found.lesson, found.thread, execution)
-            await self._write(self._desk, execution, learned_lines(found.insight, found.lesson))
+            lesson = found.lesson
+            here = lesson is not None and self._ask is not None and await self._ask(lesson, found.thread, execution)
+            await self._write(self._desk, execution, learned_lines(found.insight, lesson, below=here))
         except (AgenticError, ReflexionError, Held, Gone, Unfit) as error:
             log.info("the card of %s does not say what was learned: %s", execution, error or "it was deleted")
 

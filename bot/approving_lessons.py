@@ -56,19 +56,24 @@ class ApprovingLessons:
     def _lessons(self) -> LessonStore | None:
         return self._bot.backstage.lessons
 
-    async def ask(self, lesson: Lesson, thread: str, execution: str) -> None:
-        """Ask in this thread, once; a lesson that does not wait is left alone.  Raises ``StoreError``."""
+    async def ask(self, lesson: Lesson, thread: str, execution: str) -> bool:
+        """Ask in this thread, once, and say whether that is where it is asked about; what does not wait is left alone.
+
+        Raises ``StoreError``.
+        """
         key = key_of(lesson.id)
         if lesson.status != "quarantined" or lesson.scope.kind == "global":
-            return
-        if await self._bot.store.outbox_row(key) is not None:
+            return False
+        row = await self._bot.store.outbox_row(key)
+        if row is not None:
             await self.changed(lesson.id)
-            return
+            return row.item.thread == thread
         item = OutboxItem(
             key=key, thread=thread, execution=execution, sort="lesson", question=lesson.id, text=asked(lesson)
         )
         await self._bot.store.put_outbox([item])
         self._bot.feed.outbox.set()
+        return True
 
     async def change(self, guild: str, id: str, change: Callable[[Lesson], Lesson]) -> Lesson | None:
         """Change a lesson as it stands now; None where there is none of this id."""

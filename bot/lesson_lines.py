@@ -17,7 +17,7 @@ _KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
 """What marks, in the words of retrieval, a reflection's insight, how its attempt ended, figures that say nothing here, and
 where a lesson begins to say what to do."""
 _CAME: dict[LessonStatus, str] = {
-    "quarantined": "waits for an owner's approval, see below",
+    "quarantined": "waits for an owner's approval",
     "candidate": "counts once the same failure is seen again",
     "probation": "counts from now on, and is measured",
     "active": "counts already",
@@ -37,11 +37,14 @@ def used_lines(lessons: Sequence[ChosenLesson], withheld: Sequence[WithheldLesso
     return lines
 
 
-def learned_lines(insight: str, lesson: Lesson | None) -> list[str]:
-    """What the reflection came to, and the lesson that was proposed with what becomes of it."""
+def learned_lines(insight: str, lesson: Lesson | None, *, below: bool = False) -> list[str]:
+    """What the reflection came to, and the lesson that was proposed with what becomes of it.
+
+    ``below``: it is asked about in the same thread.
+    """
     lines = [f"{LEARNED}{safe(insight, INSIGHT)}"]
     if lesson is not None:
-        lines.append(f"-# 💡 lesson `{lesson.id}` for later tasks: {_CAME[lesson.status]}")
+        lines.append(f"-# 💡 lesson `{lesson.id}` for later tasks: {_CAME[lesson.status]}{', see below' * below}")
     return lines
 
 

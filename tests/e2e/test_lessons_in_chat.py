@@ -75,7 +75,7 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
                 await give(page, mind, home)
                 card = await shows(page, FAILED)
                 await expect(card).to_contain_text("learned: The tests of the report need the module tabulate")
-                await expect(card).to_contain_text("waits for an owner's approval")
+                await expect(card).to_contain_text("waits for an owner's approval, see below")
                 asked = await shows(page, "A lesson waits for approval")
                 await expect(asked).to_contain_text(f"Run `{COMMAND}` before the tests of the report.")
                 await expect(asked).to_contain_text("It waits because it holds a command")

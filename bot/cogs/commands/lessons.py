@@ -23,6 +23,7 @@ from bot.rights import may
 from reflexion.amending import approved, retired
 from reflexion.lessons import Lesson, LessonStatus
 from reflexion.lifecycle import Showing
+from reflexion.redaction import redact
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -67,6 +68,7 @@ class Lessons(commands.Cog):
         await self._list(ctx)
 
     @lessons.command(name="list", description=DESCRIPTION)
+    @reads_much()
     @app_commands.describe(
         status="Only those of one status", page=f"{SIZE} stand on one, those that wait for you first"
     )
@@ -197,7 +199,7 @@ class Lessons(commands.Cog):
             found = [each for each in found if each.status != "active"]
         if command == "retire":
             found = [each for each in found if each.status != "retired"]
-        return [(f"{each.status}: {one_line(each.trigger, 70)}", each.id) for each in found]
+        return [(f"{lesson_words.SIGNS[each.status]}: {one_line(redact(each.trigger), 70)}", each.id) for each in found]
 
     for _command in (show, approve, retire, edit):
         _command.autocomplete("lesson")(proposed(_lessons))

@@ -94,6 +94,8 @@ def test_what_was_learned_names_the_lesson_and_what_becomes_of_it(status: Lesson
     assert insight == r"-# 💡 learned: Ranges exclude \*the\* end"
     assert "`l0123456789a`" in proposed
     assert says in proposed
+    assert "see below" not in proposed
+    assert learned_lines(insight, lesson(status), below=True)[1] == f"{proposed}, see below"
 
 
 def test_what_was_learned_stands_above_the_footer_once() -> None:
