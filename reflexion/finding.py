@@ -17,7 +17,7 @@ from reflexion.ranking import Candidate, ranked
 from reflexion.words import words_of
 
 log = logging.getLogger("threadwright.reflexion")
-CANDIDATES = 24
+CANDIDATES = 12
 """Found by each search."""
 WORDS = 96
 """Of a longer task the first and the last are looked for: what is wanted, and how the output ended."""
