@@ -2,6 +2,7 @@
 
     markup      HTML in which every text is escaped unless it was made here
     drawing     the pictures, as inline SVG
+    tables      what tables share
     overview    what the lessons are worth, and what waits for a person
     lives       each lesson: its effect, what became of it, what was held back, why it was retired
     judge       how far the judge agrees with what came out

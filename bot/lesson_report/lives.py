@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bot.lesson_report.drawing import Span, band_sign, effect_bar, life_lane, sign
 from bot.lesson_report.markup import Html, tag, together
+from bot.lesson_report.tables import and_more
 from bot.lesson_report.words import STATUS, day, number_of, percent, points, said_of
 from reflexion.lessons import Lesson, LessonStatus
 from reflexion.lifecycle import Arm
 from reflexion.report import LessonsReport, Told
 
 MOST_ROWS, MOST_LANES, MOST_HELD_BACK, MOST_LESSONS = 60, 40, 15, 400
+MOST_MARKS = 300
+"""Of a lesson that fitted more executions than that, the newest are drawn."""
 ARMS: dict[Arm, str] = {"shown": "shown", "held_back": "held back at random", "crowded": "left out for better ones"}
 
 SIGNS: tuple[tuple[Arm, bool, str], ...] = (
@@ -36,7 +39,7 @@ def each_effect(report: LessonsReport) -> Html:
             "div",
             head,
             *(_effect(told, min(reach, 1.0)) for told in measured[:MOST_ROWS]),
-            *_more(len(measured), MOST_ROWS),
+            *and_more(len(measured), MOST_ROWS),
             class_="rows",
         )
     else:
@@ -63,7 +66,7 @@ def lives(report: LessonsReport) -> Html:
         tag("h2", "The lessons' lives"),
         tag("p", "Each mark is an execution that the lesson fitted: above, those that went well; below, those that did not. "
             "The band under them is its status.", class_="quiet"),
-        tag("div", head, *rows, *_more(len(lived), MOST_LANES), _legend(), class_="rows"),
+        tag("div", head, *rows, *and_more(len(lived), MOST_LANES), _legend(), class_="rows"),
     )  # fmt: skip
 
 
@@ -85,7 +88,8 @@ def held_back(report: LessonsReport) -> Html:
         tag("h2", "What was held back"),
         tag("p", f"{number_of(count['held_back'], 'time')} a lesson that fitted was left out at random, so that its effect "
             f"can be measured; {number_of(count['crowded'], 'time')} because others fitted better.", class_="quiet"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *_more(len(found), MOST_HELD_BACK), class_="rows"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *and_more(len(found), MOST_HELD_BACK),
+            class_="rows"),
     )  # fmt: skip
 
 
@@ -103,7 +107,7 @@ def retired(report: LessonsReport) -> Html:
     head = tag("tr", *(tag("th", name) for name in ("Id", "Lesson", "Why", "How it fared")))
     return tag(
         "section", tag("h2", "Retired"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *_more(len(found), MOST_ROWS), class_="rows"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *and_more(len(found), MOST_ROWS), class_="rows"),
     )  # fmt: skip
 
 
@@ -112,17 +116,12 @@ def every_lesson(report: LessonsReport) -> Html:
     if not report.lessons:
         return Html("")
     rows = [_whole(told) for told in report.lessons[:MOST_LESSONS]]
-    more = _more(len(report.lessons), MOST_LESSONS)
+    more = and_more(len(report.lessons), MOST_LESSONS)
     return tag("section", tag("h2", "Every lesson"), tag("div", *rows, *more, class_="rows"))
 
 
 def _section(title: str, nothing: str) -> Html:
     return tag("section", tag("h2", title), tag("p", nothing, class_="nothing"))
-
-
-def _more(there: int, shown: int) -> tuple[Html, ...]:
-    left = there - shown
-    return (tag("div", f"and {left} more", class_="row quiet small"),) if left > 0 else ()
 
 
 def _pill(status: LessonStatus) -> Html:
@@ -152,7 +151,7 @@ def _effect(told: Told, reach: float) -> Html:
 
 
 def _lane(told: Told, span: Span) -> Html:
-    picture = life_lane(told.stretches(span.first, span.last), told.showings, span, _fared(told))
+    picture = life_lane(told.stretches(span.first, span.last), told.showings[-MOST_MARKS:], span, _fared(told))
     return tag("div", _name(told.lesson), picture, class_="row life")
 
 

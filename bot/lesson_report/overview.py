@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from bot.lesson_report.drawing import share_bar
 from bot.lesson_report.markup import Html, tag, together
+from bot.lesson_report.tables import and_more
 from bot.lesson_report.words import number_of, percent, points, said_of
 from reflexion.lessons import Lesson
 from reflexion.report import LessonsReport
+
+MOST = 50
+"""Waiting lessons that are shown whole."""
 
 
 def hero(report: LessonsReport) -> Html:
@@ -38,7 +42,7 @@ def waiting(report: LessonsReport) -> Html:
         tag("h2", "Waiting for approval"),
         tag("p", "None of these is shown to an agent until an owner of the server approves it: ",
             tag("code", "/lessons approve"), " or ", tag("code", "/lessons retire"), " in Discord.", class_="quiet"),
-        tag("div", *(_waiting(lesson) for lesson in found), class_="rows"),
+        tag("div", *(_waiting(lesson) for lesson in found[:MOST]), *and_more(len(found), MOST), class_="rows"),
     )  # fmt: skip
 
 
