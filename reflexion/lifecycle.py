@@ -39,7 +39,7 @@ class Parameters:
     helps_of_people: float = 0.7
     harms_of_people: float = 0.05
     """The same of those that a person wrote or approved."""
-    gains: tuple[float, ...] = (0.2, 0.4)
+    gains: tuple[float, ...] = (0.2, 0.45)
     """A lesson that helps brings the chance of success up by one of these."""
     loss: float = 0.5
     """A lesson that harms takes this share of the chance away."""
