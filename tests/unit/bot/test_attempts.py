@@ -21,6 +21,14 @@ def of(did: Did, reason: Reason, attempt: int = 1, trials: str = "offer") -> Tri
     return tried(started, read_trajectory([log.events[0].model_copy(update={"event": started}), *log.events[1:]]))
 
 
+def test_after_an_outage_nothing_was_learned_and_it_can_still_be_tried_again() -> None:
+    log = Log().does(Did("ls")).fails_to_ask().ends("failed")
+    first = log.events[0].event
+    assert isinstance(first, Started)
+    lines = ("-# 🔄 tries it again from its beginning (attempt 2 of 3).",)
+    assert tried(first, read_trajectory(log.events)) == Tried(lines, offered=True)
+
+
 @pytest.mark.parametrize(
     ("did", "reason", "attempt", "trials", "lines", "offered"),
     [
