@@ -38,7 +38,7 @@ UNTRUSTED = (
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
-async def seed(store: LessonStore, *, executions: int = 420, hostile: bool = False) -> list[Lesson]:
+async def seed(store: LessonStore, *, executions: int = 280, hostile: bool = False) -> list[Lesson]:
     """Write lessons, and what became of so many executions; returns the lessons as they were proposed."""
     lessons = [await store.propose(_lesson(number), verified=True) for number in range(len(SAID))]
     await store.propose(screened(_written(UNTRUSTED[0], UNTRUSTED[1], 40)), verified=True)
