@@ -63,7 +63,6 @@ async def _says_what_the_store_says(page: Page) -> None:
     assert await page.locator(".life svg circle").count() > 50
     await expect(page.locator(".facts")).to_contain_text("openai/gpt-4o-mini")
     retired = page.locator("section", has=page.get_by_role("heading", name="Retired", exact=True))
-    await expect(retired).to_contain_text("A flaky test of the queue")
     await expect(retired).to_contain_text("Retired by Anna: the client is written by hand now")
 
 
