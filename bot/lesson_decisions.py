@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from reflexion.amending import changed, reworded
-from reflexion.lessons import Change, Lesson
+from reflexion.lessons import Lesson
 from reflexion.screening import objections
 
 LOOKED_AT = "{by} looked at it, and nothing in it needs an approval any more."
@@ -21,6 +21,11 @@ def said_anew(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: st
     return changed(now, at=at, by=by, what=LOOKED_AT.format(by=by), status="probation")
 
 
-def decision(lesson: Lesson) -> Change | None:
-    """The last thing that a person did to it; None where nobody did anything."""
-    return next((change for change in reversed(lesson.history) if change.by), None)
+def said_by(lesson: Lesson) -> str:
+    """Who said or did something about it last; '' where nobody did."""
+    return next((change.by for change in reversed(lesson.history) if change.by), "")
+
+
+def decided_by(lesson: Lesson) -> str:
+    """Who made it what it is now; '' where that came by itself, whatever people did before."""
+    return lesson.history[-1].by if lesson.history else ""

@@ -25,7 +25,7 @@ def effect(life: Life, showings: Sequence[Showing]) -> str:
     uplift = uplift_of(showings)
     if uplift is None:
         return told + held + (NOT_HELD_BACK if life.shown else NOT_TOLD)
-    return f"{told}{held}\nThat is **{_points(uplift.difference)}**, {_range(uplift)}: {_judgement(uplift)}."
+    return f"{told}{held.rstrip()}\nThat is **{_points(uplift.difference)}**, {_range(uplift)}: {_judgement(uplift)}."
 
 
 def in_short(life: Life, showings: Sequence[Showing]) -> str:

@@ -5,7 +5,7 @@ Its words are code blocks: no link in them can be followed, and they ping nobody
 
 from __future__ import annotations
 
-from bot.lesson_decisions import decision
+from bot.lesson_decisions import decided_by, said_by
 from bot.lesson_words import MEANING, quoted, safe
 from bot.render import plain
 from reflexion.lessons import Lesson
@@ -48,18 +48,24 @@ def _why(lesson: Lesson) -> str:
 
 
 def _amended(lesson: Lesson) -> list[str]:
-    last = decision(lesson)
-    return [f"✏️ {plain(last.by, 40)} said it anew; it still needs an approval."] if last else []
+    by = said_by(lesson)
+    return [f"✏️ {plain(by, 40)} said it anew; it still needs an approval."] if by else []
 
 
 def _became(lesson: Lesson) -> str:
-    last = decision(lesson)
-    by = f" by {plain(last.by, 40)}" if last else ""
+    """What a person decided, or what came by itself later, with why."""
+    who = decided_by(lesson)
+    by = f" by {plain(who, 40)}" if who else ""
+    why = f" {safe(lesson.note)}" if lesson.note and not who else ""
     match lesson.status:
         case "retired":
-            return f"🗑️ **Retired**{by}: {MEANING['retired']}. `/lessons approve lesson:{lesson.id}` brings it back."
+            return (
+                f"🗑️ **Retired**{by}: {MEANING['retired']}.{why} `/lessons approve lesson:{lesson.id}` brings it back."
+            )
         case "active":
-            return f"✅ **Approved**{by}: {MEANING['active']}. `/lessons retire lesson:{lesson.id}` takes that back."
+            return (
+                f"✅ **Approved**{by}: {MEANING['active']}.{why} `/lessons retire lesson:{lesson.id}` takes that back."
+            )
         case status:
-            what = "Said anew" if last else "Let through"
-            return f"✏️ **{what}**{by}: {MEANING[status]}. `/lessons retire lesson:{lesson.id}` takes that back."
+            what = "Said anew" if who else "It counts"
+            return f"✏️ **{what}**{by}: {MEANING[status]}.{why} `/lessons retire lesson:{lesson.id}` takes that back."

@@ -15,7 +15,7 @@ from bot.lesson_lines import learned_lines, used_lines, with_lines
 from bot.lesson_message import GONE, already, asked
 from bot.lesson_words import NONE, Known, Used, listed, safe, said, shown
 from bot.render import LIMIT, length
-from reflexion.amending import approved, retired
+from reflexion.amending import approved, changed, retired
 from reflexion.lessons import Lesson, LessonStatus, Scope, screened
 from reflexion.lifecycle import Arm, Life, Showing
 
@@ -126,6 +126,8 @@ def test_the_message_says_what_was_decided_and_by_whom() -> None:
     assert "🗑️ **Retired** by Ann" in asked(no)
     assert already(no).startswith("This was decided already. 🗑️")
     assert "**Approve**:" not in asked(yes)
+    later = changed(yes, at=AT, what="Went well 1 of 9 times with it.", status="retired")
+    assert "🗑️ **Retired**: no task is told of it any more. Went well 1 of 9 times with it." in asked(later)
 
 
 def test_who_says_a_waiting_lesson_better_lets_it_through_where_nothing_needs_a_yes_any_more() -> None:
