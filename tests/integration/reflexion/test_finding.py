@@ -19,7 +19,7 @@ from reflexion.errors import EmbeddingUnavailable
 from reflexion.finding import Finder
 from reflexion.lessons import Lesson, Scope
 from reflexion.ports import LessonStore
-from reflexion.stores import keeping
+from reflexion.stores import keeping, searching
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import house
 from tests.integration.reflexion.test_lesson_stores import lesson
@@ -205,6 +205,8 @@ async def test_among_many_lessons_the_rare_words_decide_and_common_ones_are_stil
     await store._write(lambda db: [keeping.save(db, each) for each in many])
     found = await store.search("g1", "900", ["parser", "empty", "rows", "branch321"], 5)
     assert found[0].id == "l321"
+    query = await store._do(lambda db: searching._query(db, ["parser", "empty", "rows", "branch321"]))
+    assert query.startswith('("branch321") AND ("branch321" OR '), "one lesson is ranked, not seven hundred"
     assert len(await store.search("g1", "900", ["parser", "rows"], 5)) == 5
     long = await Finder(store).find("g1", "900", " ".join(f"word{n}" for n in range(3_000)) + " branch5 parser")
     assert long[0].lesson.id == "l5"
