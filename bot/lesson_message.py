@@ -59,13 +59,10 @@ def _became(lesson: Lesson) -> str:
     why = f" {safe(lesson.note)}" if lesson.note and not who else ""
     match lesson.status:
         case "retired":
-            return (
-                f"🗑️ **Retired**{by}: {MEANING['retired']}.{why} `/lessons approve lesson:{lesson.id}` brings it back."
-            )
-        case "active":
-            return (
-                f"✅ **Approved**{by}: {MEANING['active']}.{why} `/lessons retire lesson:{lesson.id}` takes that back."
-            )
-        case status:
-            what = "Said anew" if who else "It counts"
-            return f"✏️ **{what}**{by}: {MEANING[status]}.{why} `/lessons retire lesson:{lesson.id}` takes that back."
+            became, back = f"🗑️ **Retired**{by}", f"`/lessons approve lesson:{lesson.id}` brings it back."
+        case "active" if who:
+            became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
+        case _:
+            said = f"**Said anew**{by}" if who else "**It counts**"
+            became, back = f"✏️ {said}", f"`/lessons retire lesson:{lesson.id}` takes that back."
+    return f"{became}: {MEANING[lesson.status]}.{why} {back}"
