@@ -68,9 +68,9 @@ def open_question(events: Iterable[Event]) -> str:
     for event in events:
         if isinstance(event, Asked):
             question = event.question
-        elif isinstance(event, DeadlinePassed) and event.ref == question:
-            question = ""
-        elif isinstance(event, FeedbackGiven) and event.why:
+        elif (isinstance(event, DeadlinePassed) and event.ref == question) or (
+            isinstance(event, FeedbackGiven) and event.why
+        ):
             question = ""
     return question
 
