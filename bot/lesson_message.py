@@ -13,7 +13,7 @@ from reflexion.screening import objections
 
 GONE = "📝 A lesson waited here for an approval. It is no longer kept."
 HOW = (
-    "-# An owner of this server decides. **Approve**: later tasks that it fits are told of it. **Edit**: you say it better. "
+    "-# An owner{where} decides. **Approve**: later tasks that it fits are told of it. **Edit**: you say it better. "
     "**Retire**: no task is told of it."
 )
 WHY = (
@@ -27,9 +27,9 @@ def asked(lesson: Lesson | None) -> str:
     if lesson is None:
         return GONE
     if lesson.status == "quarantined":
-        return "\n".join(
-            (f"📝 **A lesson waits for approval** `{lesson.id}`", quoted(lesson), *_amended(lesson), _why(lesson), HOW)
-        )
+        how = HOW.format(where=" of this server" if lesson.scope.guild else "")
+        head = f"📝 **A lesson waits for approval** `{lesson.id}`"
+        return "\n".join((head, quoted(lesson), *_amended(lesson), _why(lesson), how))
     return "\n".join((f"📝 **A lesson from this thread** `{lesson.id}`", quoted(lesson), _became(lesson)))
 
 

@@ -113,6 +113,7 @@ def test_the_message_says_what_waits_why_and_how_to_decide() -> None:
         assert words in text
     assert length(asked(WAITING.model_copy(update={"trigger": "x" * 9_000, "action": "`" * 9_000}))) <= LIMIT
     assert asked(None) == GONE
+    assert "An owner decides" in asked(WAITING.model_copy(update={"scope": Scope(kind="thread", thread="5")}))
     wide = asked(WAITING.model_copy(update={"trigger": "some words " * 30})).splitlines()
     assert max(len(line) for line in wide if line.startswith("some")) <= 72
     why = asked(WAITING.model_copy(update={"action": "look", "note": "It says the opposite of another."}))
