@@ -30,6 +30,13 @@ STUTTERS = "Scrolling through the gallery stuttered since pictures were decoded 
 SAME_MATTER = "the photo feed is janky when I swipe"
 
 
+@pytest.fixture(autouse=True)
+async def loaded() -> None:
+    """A search waits 3 s for meaning, which a busy machine may need to load the model."""
+    if MODEL is not None:
+        await MODEL.embed(["loaded"])
+
+
 class Silent:
     """A model of meaning that is there and does not answer."""
 
