@@ -177,6 +177,21 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         assert len(mind.reflections) == 2, "the words are kept; nobody is paid to say them again"
 
 
+async def test_after_a_restart_it_waits_for_the_rest_of_the_time_and_learns_from_what_is_known(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = Mind()
+    monkeypatch.setattr(asking, "PATIENCE", timedelta(seconds=2.5))
+    async with alive(mind, guild, tmp_path) as running:
+        thread = await running.task("list the folders")
+        (execution,) = await running.executions(thread)
+        await regretted(running, thread, "Answer 1.")
+    async with alive(mind, guild, tmp_path) as running:
+        outcome = await until(running, execution, Reflected)
+        assert [type(event) for event in outcome].count(DeadlinePassed) == 1
+        assert len(mind.reflections) == 1
+
+
 class Reluctant:
     """Takes a vote in at the second try."""
 
