@@ -22,9 +22,11 @@ from reflexion.words import error_text, split_identifiers, words_of
 REACH = "(guild = :guild OR scope = 'global')"
 INDEX = 3
 """Raised whenever words are cut or kept differently than before."""
-RANKED = 400
-RANKING_WORDS = 12
+RANKED = 250
+RANKING_WORDS = 8
 """The rarest of a task; the others say next to nothing once these are known."""
+COUNTED = 800
+"""A word of more lessons than this is common, however many they are."""
 _WEIGHTS = (2.0, 1.0, 1.0)
 """Of trigger, action and error signature."""
 _HERE = f"{REACH} AND (scope != 'thread' OR thread = :thread)"
@@ -158,4 +160,5 @@ def _query(db: Connection, words: Sequence[str]) -> str:
 
 
 def _count(db: Connection, quoted: str) -> int:
-    return int(str(db.execute("SELECT count(*) FROM lesson_words WHERE lesson_words MATCH ?", (quoted,)).get))
+    held = "SELECT 1 FROM lesson_words WHERE lesson_words MATCH ? LIMIT ?"
+    return int(str(db.execute(f"SELECT count(*) FROM ({held})", (quoted, COUNTED)).get))
