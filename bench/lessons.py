@@ -66,9 +66,9 @@ def figures() -> Iterator[Figure]:
 
 def _measured(row: str, policies: Sequence[Product]) -> Iterator[Figure]:
     """What the held-back ones say of the lessons that were shown, and how many they are."""
-    showings = [each for policy in policies for each in policy.showings]
-    held = sum(each.arm == "held_back" for each in showings)
-    yield Figure(f"lessons_{row}_held_back", held / len(showings), "of what would be shown", note="at random")
+    held = sum(each.arm == "held_back" for policy in policies for each in policy.showings)
+    chosen = sum(policy.chosen for policy in policies)
+    yield Figure(f"lessons_{row}_held_back", held / (held + chosen), "of what would be shown", note="at random")
     told = [uplift for policy in policies if (uplift := overall_uplift(policy.showings)) is not None]
     yield Figure(
         f"lessons_{row}_uplift", mean(each.difference for each in told), "of verdicts",

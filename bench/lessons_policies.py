@@ -157,6 +157,8 @@ class Product:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.showings: list[Showing] = []
+        self.chosen = 0
+        """So many showings were this policy's choice; the others are of lessons of other families."""
         self._lives: dict[int, Life] = {}
         self._useful: dict[int, float] = {}
         self._status: dict[int, LessonStatus] = {}
@@ -184,6 +186,7 @@ class Product:
     def saw(self, seen: Seen) -> Sequence[Made]:
         """One showing for each lesson that fitted, and what becomes of those."""
         at, baseline = _BEGAN + seen.task * _A_TASK, self._baseline(seen.family)
+        self.chosen += seen.own
         before: list[Life] = []
         for place, each in enumerate(seen.shown):
             self._meet(each, seen.task)

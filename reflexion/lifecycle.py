@@ -45,18 +45,18 @@ class Parameters:
     """A lesson that harms takes this share of the chance away."""
     typical: float = 0.3
     """The chance by which a loss is reckoned where no task is at hand."""
-    burden: float = 0.014
+    burden: float = 0.05
     """What a lesson costs that changes nothing: attention."""
     beside: float = 0.5
     """Weight of a showing in which others stood before it."""
     most_evidence: float = 8.0
     """The logarithms of a life go no further than this."""
-    proven: float = 0.85
-    harmless: float = 0.03
+    proven: float = 0.75
+    harmless: float = 0.04
     """Surely enough that it helps, and that it does not harm, to be active and to be shown beside others."""
     doubtful: float = 0.4
     """An active lesson that is less likely to help than this is on probation again."""
-    hopeless: float = 0.15
+    hopeless: float = 0.2
     """Less likely to help than this: retired."""
     least_to_retire: int = 3
     """Showings before anything is retired, however bad it looks."""
@@ -67,7 +67,7 @@ class Parameters:
     """Retrieval withholds what lies under it."""
     least_shown: int = 5
     """Showings with one model before that model alone goes without it, and before an active one is in doubt."""
-    held_back_when_proven: float = 0.5
+    held_back_when_proven: float = 0.3
     """The share of the hold-out that is left for a lesson that surely helps."""
     expire_days: int = 90
 
