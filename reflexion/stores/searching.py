@@ -17,7 +17,7 @@ from agentic.stores.sqlite.connection import Connection, Value
 from reflexion.amending import may_be_shown
 from reflexion.embedding import likenesses, revision_of
 from reflexion.lessons import Lesson
-from reflexion.words import error_text, split_identifiers, words_of
+from reflexion.words import error_text, split_identifiers, stem, weight, words_of
 
 REACH = "(guild = :guild OR scope = 'global')"
 INDEX = 3
@@ -25,6 +25,8 @@ INDEX = 3
 RANKED = 250
 RANKING_WORDS = 8
 """The rarest of a task; the others say next to nothing once these are known."""
+COUNTED_WORDS = 12
+"""Of a longer task those are counted first that not every task has."""
 COUNTED = 800
 """A word of more lessons than this is common, however many they are."""
 _WEIGHTS = (2.0, 1.0, 1.0)
@@ -146,7 +148,8 @@ def _version(db: Connection) -> int:
 def _query(db: Connection, words: Sequence[str]) -> str:
     """Lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
     plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
-    counted = {f'"{word}"': _count(db, f'"{word}"') for word in plain if word}
+    telling = sorted((word for word in plain if word), key=lambda word: -weight(stem(word)))[:COUNTED_WORDS]
+    counted = {f'"{word}"': _count(db, f'"{word}"') for word in telling}
     known = sorted((word for word, count in counted.items() if count), key=lambda word: counted[word])[:RANKING_WORDS]
     found, rare = 0, list[str]()
     for word in known:
