@@ -126,6 +126,14 @@ def test_a_lesson_after_one_that_helps_gets_no_credit_for_that_one() -> None:
     assert usefulness(life(3, 3)) > usefulness(second) + 0.05
 
 
+def test_what_a_lesson_shares_with_others_before_it_counts_less() -> None:
+    alone, after = (life_of([shown(ok=True, place=place)]) for place in (0, 1))
+    assert (*after.helps, after.harms) == pytest.approx(
+        [PARAMETERS.beside * told for told in (*alone.helps, alone.harms)]
+    )
+    assert 0 < after.helps[0] < alone.helps[0]
+
+
 def test_a_second_lesson_that_spoils_what_the_first_one_does_is_found_out() -> None:
     spoils = life_of([shown(ok=False, expected=0.7, unaided=0.2, place=1)] * 8)
     assert belief(spoils).harms > belief(Life()).harms
