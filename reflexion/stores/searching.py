@@ -148,9 +148,14 @@ def _version(db: Connection) -> int:
 def _query(db: Connection, words: Sequence[str]) -> str:
     """Lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
     plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
-    telling = sorted((word for word in plain if word), key=lambda word: -weight(stem(word)))[:COUNTED_WORDS]
-    counted = {f'"{word}"': _count(db, f'"{word}"') for word in telling}
-    known = sorted((word for word, count in counted.items() if count), key=lambda word: counted[word])[:RANKING_WORDS]
+    counted: dict[str, int] = {}
+    for word in sorted((word for word in plain if word), key=lambda word: -weight(stem(word))):
+        count = _count(db, f'"{word}"')
+        if count:  # a word that no lesson has costs next to nothing
+            counted[f'"{word}"'] = count
+        if len(counted) == COUNTED_WORDS:
+            break
+    known = sorted(counted, key=lambda word: counted[word])[:RANKING_WORDS]
     found, rare = 0, list[str]()
     for word in known:
         found += counted[word]
