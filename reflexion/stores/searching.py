@@ -25,7 +25,7 @@ INDEX = 3
 RANKED = 250
 RANKING_WORDS = 8
 """The rarest of a task; the others say next to nothing once these are known."""
-COUNTED_WORDS = 12
+COUNTED_WORDS = 10
 """Of a longer task those are counted first that not every task has."""
 COUNTED = 800
 """A word of more lessons than this is common, however many they are."""
