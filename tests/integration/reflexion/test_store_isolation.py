@@ -81,7 +81,9 @@ async def look(store: LessonStore) -> None:
         for each in lessons:
             if each.scope.kind != "global":
                 assert all(execution.startswith(f"x-{guild}-") for execution in each.executions)
-                own = await store.showings(guild, each.id)
+                told = await store.showings(guild, each.id)
+                since = each.counted_from  # a person brought it back: what was before counts no longer
+                own = [showing for showing in told if since is None or showing.at >= since]
                 assert each.life.shown == len(own) - sum(showing.arm != "shown" for showing in own)
                 ids = {other.id for other in lessons}
                 assert set(each.contradicts) <= ids
