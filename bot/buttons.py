@@ -15,31 +15,42 @@ from discord import ButtonStyle, ui
 
 from agentic.core.asking import STOP
 from agentic.core.events import Option, OutboxItem, Part
-from bot.controls import Choice, Control, Halt, Offer, Pick, Redo, Undo, Vote
-from bot.inputs import Press
+from bot.controls import Again, Choice, Control, Halt, Offer, OfLesson, Pick, Redo, Undo, Vote, Why
+from bot.inputs import Press, Wish
 from bot.render import length, one_line
 
 LABEL, LISTED, HINT = 80, 100, 150
 """Characters Discord takes of a button's label, of a list's entry, of a list's placeholder."""
 BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
 """The fifth row is for the button that stops the task."""
+WISHES: tuple[Wish, ...] = ("approve", "edit", "retire")
+OWN_WORDS = "In my own words…"
 Answers = Mapping[str, str]
 """What was answered so far: labels by the part's id; by '' where a question has no parts."""
 
 
-def buttons_of(item: OutboxItem, answers: Answers | None = None, *, undo: bool = False) -> ui.View | None:
+def buttons_of(
+    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False
+) -> ui.View | None:
     """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop.
 
-    ``undo``: what the execution of an answer changed can be put back.
+    ``undo``: what the execution of an answer changed can be put back; ``again``: a further attempt at its task is offered.
     """
     match item.sort:
         case "answer":
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
             made += [Undo.make(item.execution, item.key)] if undo else []
+            made += [Again.make(item.execution, item.key)] if again else []
+        case "receipt" if item.again:
+            made = [Again.make(item.again, item.key)]
         case "receipt" if item.redo:
             made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":
             made = [Offer.make("merge", item.question, item.key), Offer.make("reject", item.question, item.key)]
+        case "regret":
+            made = _reasons(item, (answers or {}).get("", ""))
+        case "lesson":
+            made = [OfLesson.make(wish, item.question, item.key) for wish in WISHES]
         case "question":
             made = _options_of(item, answers or {})
             if all(option.id != STOP for option in item.options):  # "Stop here" is there already
@@ -83,6 +94,15 @@ def _view(controls: list[Control]) -> ui.View:
     for control in controls:
         view.add_item(control)
     return view
+
+
+def _reasons(item: OutboxItem, chosen: str) -> list[Control]:
+    """What is wrong most often, and words of one's own."""
+    made: list[Control] = [
+        Why.make(str(number), option.label, item.key, chosen=option.label == chosen)
+        for number, option in enumerate(item.options)
+    ]
+    return [*made, Why.make("own", OWN_WORDS, item.key)]
 
 
 def _rowed(item: OutboxItem) -> bool:

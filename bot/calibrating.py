@@ -46,10 +46,10 @@ class Calibrating:
         return evaluated
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
         """Take in a vote, learn from it, and keep how it came out now."""
-        evaluated = await self._learner.feedback(execution, person, vote, target)
+        evaluated = await self._learner.feedback(execution, person, vote, target, why)
         await self.came_out(execution)
         return evaluated
 

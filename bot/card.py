@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from agentic.core.events import Claim
 from bot.differences import Difference, change_line, inline_diff
+from bot.lesson_lines import used_lines
 from bot.progress import Progress
-from bot.render import inline, one_line, plain
+from bot.render import inline, plain
 from bot.wording import ENDS, names
 
 WITHOUT_FINISH = "This answer was given without calling finish."
@@ -19,16 +20,16 @@ UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """What the core notes of an answer that claims nothing; for people it is said differently."""
 NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
 DIFF_FILE = "changes.diff"
-LEARNED = "-# learned: "
 FILES_SHOWN = 8
 CLAIMS_SHOWN = 8
-LESSONS_SHOWN = 3
 UNCLEAR_SHOWN = 3
 _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
 
 
-def card(text: str, progress: Progress | None, differences: Sequence[Difference] = ()) -> str:
-    """The final answer with its sections; talk is the answer alone."""
+def card(
+    text: str, progress: Progress | None, differences: Sequence[Difference] = (), attempts: Sequence[str] = ()
+) -> str:
+    """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
     if progress is None or progress.finished is None or progress.plain:
         return text
     parts = [text.strip() or "*(It ended without an answer.)*"]
@@ -36,7 +37,7 @@ def card(text: str, progress: Progress | None, differences: Sequence[Difference]
         parts.insert(0, ENDS[progress.finished.reason])
     parts += _changes(differences)
     parts += _claims(progress.finished.claims)
-    parts += ["\n".join(lines)] if (lines := _small(progress)) else []
+    parts += ["\n".join(lines)] if (lines := [*_small(progress), *attempts]) else []
     return "\n\n".join(parts)
 
 
@@ -44,15 +45,6 @@ def undoable(progress: Progress) -> bool:
     """Whether the changes can be put back by a click."""
     did = progress.changed or progress.offered
     return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
-
-
-def learned(content: str, lesson: str) -> str | None:
-    """A card that stands in Discord, with what was learned afterwards above its footer; None where it is there."""
-    if LEARNED in content:
-        return None
-    *before, foot = content.split("\n")
-    line = f"{LEARNED}{plain(lesson, 160)}"
-    return "\n".join([*before, line, foot] if foot.startswith("-# ") else [*before, foot, line])
 
 
 def _changes(differences: Sequence[Difference]) -> list[str]:
@@ -100,7 +92,4 @@ def _small(progress: Progress) -> list[str]:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
     if progress.cut_off:
         lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
-    if progress.lessons:
-        shown = " · ".join(plain(one_line(lesson.text, 80), 100) for lesson in progress.lessons[:LESSONS_SHOWN])
-        lines.append(f"-# used: {shown}")
-    return lines
+    return [*lines, *used_lines(progress.lessons, progress.withheld)]

@@ -1,4 +1,4 @@
-"""`threadwright setup | run | task | doctor | replay | calibration | costs | backup | export | import`.
+"""`threadwright setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings.
@@ -95,11 +95,21 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.commandline.calibration import calibration
 
         return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
+    if wanted.command == "lessons":
+        return _lessons(wanted, settings)
     from bot.commandline.replay import newest, replay
 
     if not wanted.execution:
         return newest(settings, deciding_again=wanted.verify, request=wanted.request)
     return replay(settings, wanted.execution, deciding_again=wanted.verify, request=wanted.request)
+
+
+def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    from bot.commandline.lessons import Order, lessons
+
+    file: Path | None = wanted.out if wanted.act == "report" else getattr(wanted, "file", None)
+    everywhere = wanted.act == "import" and wanted.everywhere
+    return lessons(settings, Order(wanted.act, wanted.guild, file, everywhere=everywhere))
 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
@@ -156,7 +166,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "setup | run | task | doctor | replay | calibration | costs | backup | export | import"
+    names = "setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] {names} …",
@@ -164,7 +174,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
-    from bot.commandline.flags import add_calibration, add_costs, add_keeping, add_setup
+    from bot.commandline.flags import add_calibration, add_costs, add_keeping, add_lessons, add_setup
 
     add_setup(commands)
     commands.add_parser(
@@ -197,6 +207,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_calibration(commands)
     add_costs(commands)
+    add_lessons(commands)
     add_keeping(commands)
     return whole
 

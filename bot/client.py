@@ -11,6 +11,7 @@ import discord
 from discord.ext import commands
 
 from agentic.ports import Store
+from bot.approving_lessons import ApprovingLessons
 from bot.backfill import CatchingUp
 from bot.backstage import Backstage
 from bot.board import Board
@@ -35,8 +36,8 @@ from bot.tending import Tending
 from bot.watermarks import Lanes, Watermarks
 
 COGS = (
-    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.edits", "bot.cogs.places",
-    "bot.cogs.commands",
+    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.lessons", "bot.cogs.regrets", "bot.cogs.edits",
+    "bot.cogs.places",    "bot.cogs.commands",
 )  # fmt: skip
 
 COMMANDS_KNOWN = 1_000
@@ -71,8 +72,13 @@ class ThreadwrightBot(commands.Bot):
         self.desk = Desk(self, self.sender, feed.discretion)
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = Board(store, self.desk, feed, self.preferences)
+        self.approving = ApprovingLessons(self)
         self.outbox = Outbox(
-            store, self.desk, feed, self.board, Composer(store, feed, fetch_file, backstage.fetch_before)
+            store,
+            self.desk,
+            feed,
+            self.board,
+            Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self.approving.rendered),
         )
         self.reach, self.records = Reach(self), Records(store)
         self.backstage = backstage
@@ -93,6 +99,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
         self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
+        self._begin("lessons", self.approving.run())
         self._begin("commands", self.registration.run())
         self._begin("sweeping", self.sweeping.run())
         if self.backstage.offers is not None:

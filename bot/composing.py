@@ -13,6 +13,7 @@ from agentic.errors import AgenticError
 from agentic.ports import Store
 from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
 from bot.asking import Standing
+from bot.attempts import tried_in
 from bot.card import DIFF_FILE, card, undoable
 from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
@@ -31,7 +32,15 @@ FETCH_SECONDS = 20.0
 Chosen = Callable[[str], Awaitable[Verbosity]]
 """thread -> how much its progress is to tell."""
 
+Telling = Callable[[OutboxItem], Awaitable[Rendered]]
+"""The message about a lesson, as it is to be shown now."""
+
 log = logging.getLogger(__name__)
+
+
+async def as_it_was(item: OutboxItem) -> Rendered:
+    """Where no lessons are kept."""
+    return Rendered((item.text,))
 
 
 async def normally(thread: str) -> Verbosity:
@@ -44,8 +53,9 @@ class Composer:
 
     def __init__(
         self, store: Store, feed: Feed, fetch_file: FetchFile, fetch_before: FetchBefore = nothing_kept,
-        chosen: Chosen = normally,
+        chosen: Chosen = normally, lesson: Telling = as_it_was,
     ) -> None:  # fmt: skip
+        self._lesson = lesson
         self._store, self._feed, self._fetch_file, self._chosen = store, feed, fetch_file, chosen
         self._changes = Changes(fetch_before, fetch_file)
 
@@ -59,6 +69,8 @@ class Composer:
                 return await question_of(self._store, item, Standing())
             case "offer":
                 return await offer_of(self._store, item)
+            case "lesson":
+                return await self._lesson(item)
             case "progress":
                 verbosity = await self._chosen(item.thread)
                 return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))
@@ -82,12 +94,14 @@ class Composer:
         unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
         diff = () if inline_diff(differences) else _diff(whole_diff(unseen))
         foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
-        whole = card(item.text, progress, differences)
+        tried = await tried_in(self._store, item.execution)
+        whole = card(item.text, progress, differences, tried.lines)
         rendered = render(whole, footer=foot, name=ANSWER_FILE)
         if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened
-            short = render(card(beginning(item.text), progress, differences), footer=foot, name="card.md")
+            short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
-        return Rendered(rendered.parts, (*rendered.files, *diff, *files)[:10], undo=undoable(progress))
+        shown = (*rendered.files, *diff, *files)[:10]
+        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered)
 
     async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
         """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""

@@ -8,12 +8,13 @@ whether it had posted something (``bot/buttons.py``), and how a click is held ag
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import discord
 from discord import ButtonStyle, ui
 
-from bot.inputs import Press
+from bot.inputs import Press, Wish
 
 if TYPE_CHECKING:
     from discord import Client, Interaction
@@ -25,6 +26,8 @@ class Control(ui.DynamicItem[Any], template="tw:never"):
     """What all of ours have in common: they hand a ``Press`` on."""
 
     match: re.Match[str]
+    event: ClassVar[str] = "pressed"
+    """What hears of a press."""
 
     @classmethod
     async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
@@ -41,7 +44,7 @@ class Control(ui.DynamicItem[Any], template="tw:never"):
     async def callback(self, interaction: Interaction[Client]) -> None:
         """Hand it on."""
         values: tuple[str, ...] = tuple(getattr(self.item, "values", ()))
-        interaction.client.dispatch("pressed", interaction, self.read(self.match, values))
+        interaction.client.dispatch(self.event, interaction, self.read(self.match, values))
 
 
 class Choice(Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d+)\.)?(?P<number>\d+):(?P<key>{_NAME})"):
@@ -151,6 +154,23 @@ class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
         return cls(button)
 
 
+class Again(Control, template=rf"tw:again:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Run a task again from its beginning, under an answer or where somebody said what was wrong with it."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which execution's task."""
+        return Press(match["key"], again=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str) -> Self:
+        """The button of one execution."""
+        button: ui.Button[Any] = ui.Button(
+            label="Try again", emoji="🔄", style=ButtonStyle.secondary, custom_id=f"tw:again:{execution}:{key}"
+        )
+        return cls(button)
+
+
 class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_NAME}):(?P<key>{_NAME})"):
     """Merge an offered branch, or delete it."""
 
@@ -170,5 +190,50 @@ class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_
         return cls(button)
 
 
-CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Offer)
+_WISHES: Mapping[Wish, tuple[str, str, ButtonStyle]] = {
+    "approve": ("Approve", "✅", ButtonStyle.success),
+    "edit": ("Edit", "✏️", ButtonStyle.secondary),
+    "retire": ("Retire", "🗑️", ButtonStyle.secondary),
+}
+
+
+class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<lesson>{_NAME}):(?P<key>{_NAME})"):
+    """Decide on a lesson that waits for a person; heard as ``lesson_pressed``, since a form has to be the first answer."""
+
+    event = "lesson_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """What is wanted, of which lesson."""
+        wish: Wish = "approve" if match["wish"] == "approve" else "retire" if match["wish"] == "retire" else "edit"
+        return Press(match["key"], lesson=match["lesson"], wish=wish)
+
+    @classmethod
+    def make(cls, wish: Wish, lesson: str, key: str) -> Self:
+        """The button for one of the three."""
+        label, emoji, style = _WISHES[wish]
+        button: ui.Button[Any] = ui.Button(
+            label=label, emoji=emoji, style=style, custom_id=f"tw:lesson:{wish}:{lesson}:{key}"
+        )
+        return cls(button)
+
+
+class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
+    """What was wrong with a result; heard as ``regret_pressed``, since a form has to be the first answer."""
+
+    event = "regret_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which reason."""
+        return Press(match["key"], reason=match["reason"])
+
+    @classmethod
+    def make(cls, reason: str, label: str, key: str, *, chosen: bool = False) -> Self:
+        """The button of one reason."""
+        style = ButtonStyle.success if chosen else ButtonStyle.secondary
+        return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
+
+
+CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
 """All of them, for ``add_dynamic_items``."""

@@ -43,7 +43,10 @@ _HELP = (
         "`sessions` `logs` `cost` `confidence` `escalation` `memory` `role` `rules`",
     ),
     ("Commands: files", "`workspace list` `workspace get` `workspace clean`"),
-    ("Commands: what I learned", "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire`"),
+    (
+        "Commands: what I learned",
+        "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
+    ),
     ("Commands: settings", "`settings show` `settings set` `settings reset`"),
 )
 """Short, in groups; a test holds that every command stands here."""

@@ -22,6 +22,7 @@ from agentic.core.events import (
     Event,
     InboxItem,
     InputReceived,
+    Judged,
     OutboxItem,
     Reflected,
     Started,
@@ -251,7 +252,7 @@ class Forking:
         outcome = OutcomeStream(self.store, self.clock, name, self.build)
         end = found_.kept.saved.model_copy(update={"why": "end"})
         before = [e.event for e in await self.store.read_outcome(found_.kept.execution)]
-        await outcome.add(end, *(event for event in before if isinstance(event, Evaluated | Reflected)))
+        await outcome.add(end, *(event for event in before if isinstance(event, Judged | Evaluated | Reflected)))
 
     async def _next_task(self, item: InboxItem, row: SessionRow) -> None:
         if item.text:

@@ -17,6 +17,7 @@ from bot.refusals import (
     ANSWERED,
     APPROVE_THERE,
     BOT_CANNOT_WRITE,
+    BY_BUTTONS,
     IN_THE_THREAD,
     NO_ADVICE,
     NO_ANSWER,
@@ -38,6 +39,8 @@ def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
     if found is None:
         return Ignored("a sign without a meaning here")
+    if reacted.lesson and found[0] in JUDGEMENTS:
+        return _on_lesson(reacted)
     found = _about(found, reacted)
     if not reacted.added and found[0] != "feedback":
         return Ignored("taken back, and what it asked for stays")
@@ -53,6 +56,14 @@ def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
     return outcome
 
 
+def _on_lesson(reacted: Reacted) -> Outcome:
+    """A judgement of a message that asks about a lesson is no vote on the task that taught it."""
+    level = limited(reacted.speaker.level, writes=reacted.speaker.writes)
+    if not reacted.added or not may(level, "lessons"):
+        return Ignored("a judgement of a lesson, which its buttons decide")
+    return Told(BY_BUTTONS, f"lesson {reacted.lesson}")
+
+
 def _about(found: Meaning, reacted: Reacted) -> Meaning:
     """A vote on an offered branch merges or deletes it."""
     if found[0] != "feedback" or not reacted.offer:
@@ -65,8 +76,8 @@ def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
     item = _pressed(clicked)
     if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
         return Told(why)
-    if item.sort == "stop":
-        return commanded(("stop", ""), scene, clicked.speaker, item)
+    if item.sort in ("stop", "retry"):
+        return commanded((item.sort, ""), scene, clicked.speaker, item)
     if item.sort == "answer" and scene.question != clicked.question:
         return Told(ANSWERED)
     return item
@@ -88,6 +99,8 @@ def _named(clicked: Clicked) -> tuple[Sort, str, str]:
         return "undo", "", clicked.undo
     if clicked.redo:
         return "redo", "", clicked.redo
+    if clicked.again:
+        return "retry", "", clicked.target
     if clicked.offer:
         return clicked.verdict, "", clicked.offer
     if clicked.vote:

@@ -49,6 +49,14 @@ class Acted:
     label: str = ""
 
 
+def receipt_of(item: InboxItem, acted: Acted) -> OutboxItem:
+    """What is said of an act, once for each item."""
+    return OutboxItem(
+        key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=acted.text,
+        target=item.message, redo=acted.redo, redo_label=acted.label,
+    )  # fmt: skip
+
+
 class Acts(Protocol):
     """What people do to what an execution left behind: undo it, take it up again, merge its branch."""
 

@@ -14,6 +14,8 @@ from agentic.core.events import Asked, FileRef, InboxItem, Level, Person, Quoted
 from bot.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
+Wish = Literal["approve", "edit", "retire"]
+"""What an owner wants of a lesson."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Reacted:
     added: bool = True
     question: str = ""
     offer: str = ""
+    lesson: str = ""
+    """The lesson that its message asks about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class Clicked:
     halt: bool = False
     undo: str = ""
     redo: str = ""
+    again: str = ""
+    """The execution whose task is to be run again."""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
 
@@ -110,8 +116,13 @@ class Press:
     halt: bool = False
     undo: str = ""
     redo: str = ""
+    again: str = ""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
+    reason: str = ""
+    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
+    lesson: str = ""
+    wish: Wish = "edit"
 
     def at(self, number: int) -> Press:
         """The same question, another option."""

@@ -7,17 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
 
-from agentic.core.events import Evaluated, InboxItem, Person
+from agentic.core.events import Evaluated, InboxItem, OutboxItem, Person, Started, TrialDecided
+from agentic.core.identity import execution_id, trial_item
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
+from reflexion.decision import open_question
 from reflexion.errors import ReflexionError
 
 LEARN_SECONDS = 120.0
+AGAIN_SECONDS = (5.0, 30.0, 120.0)
+"""An opinion that could not be taken in is tried again after so long; then with the next start."""
+NOT_TAKEN = (
+    "⚠️ The {sign} of {name} could not be taken in yet ({why}). It is kept, and I try again by myself: nothing has to be "
+    "done."
+)
 RECENT = 50
 """So many of the newest executions are looked at for one that was never evaluated."""
+
+Tell = Callable[[OutboxItem], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +45,9 @@ class Feedback(Protocol):
     """Who learns from what people say of a result: ``reflexion.Reflexion``."""
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
-        """Record a vote on a finished execution and judge it again."""
+        """Record a vote on a finished execution, with what the person says was wrong, and judge it again."""
         ...
 
 
@@ -54,7 +65,7 @@ async def learn(learning: Learning, execution: str) -> None:
 
 
 async def catch_up(store: Store, learning: Learning) -> None:
-    """Evaluate what had ended, but was not evaluated, when the process did."""
+    """Do what should have followed the end of an execution, and did not, when the process ended."""
     try:
         rows = await store.executions()
     except AgenticError as error:
@@ -62,23 +73,36 @@ async def catch_up(store: Store, learning: Learning) -> None:
         return
     for row in rows[-RECENT:]:
         elsewhere = await store.fact(f"imported: {row.execution}")
-        if row.finished and not elsewhere and not await _evaluated(store, row):
+        if row.finished and not elsewhere and not await _settled(store, row):
             await learn(learning, row.execution)
 
 
-async def _evaluated(store: Store, row: ExecutionRow) -> bool:
+async def _settled(store: Store, row: ExecutionRow) -> bool:
+    """It is judged, nobody is being asked what was wrong, and what was to be tried again was begun."""
     try:
-        return any(isinstance(e.event, Evaluated) for e in await store.read_outcome(row.execution))
+        outcome = [each.event for each in await store.read_outcome(row.execution)]
+        if not any(isinstance(event, Evaluated) for event in outcome) or open_question(outcome):
+            return False
+        decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
+        if decided == "again":
+            return await store.execution(execution_id(row.thread, trial_item(row.execution))) is not None
+        return decided is not None or not await _tries_by_itself(store, row.execution)
     except AgenticError as error:
         log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
         return True
 
 
+async def _tries_by_itself(store: Store, execution: str) -> bool:
+    async for envelope in store.read(execution):
+        return isinstance(envelope.event, Started) and envelope.event.policy.trials == "auto"
+    return False
+
+
 class Opinions:
     """Votes on executions that have ended: kept in the inbox until they stand in the outcome stream."""
 
-    def __init__(self, store: Store, feedback: Feedback) -> None:
-        self._store, self._feedback = store, feedback
+    def __init__(self, store: Store, feedback: Feedback, tell: Tell) -> None:
+        self._store, self._feedback, self._tell = store, feedback, tell
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def take(self, item: InboxItem) -> bool:
@@ -99,11 +123,30 @@ class Opinions:
         return tuple(self._tasks.values())
 
     async def _learn(self, execution: str, item: InboxItem) -> None:
+        """Take it in, if need be in a while; whoever gave it is told that it has to wait."""
+        why = item.text.strip() if item.sort == "correction" else ""
+        for wait in (*AGAIN_SECONDS, None):
+            try:
+                await self._feedback.feedback(execution, item.author, _vote(item), item.target, why)
+                await self._store.discard([item.id])
+                return
+            except (AgenticError, ReflexionError) as error:
+                log.warning("feedback %s on execution %s is not taken in yet: %s", item.id, execution, error)
+                await self._told(item, str(error))
+            except Exception as bug:
+                log.exception("a fault of ours: feedback %s on execution %s is not taken in yet", item.id, execution)
+                await self._told(item, f"a fault in Threadwright itself, {type(bug).__name__}")
+            if wait is not None:
+                await asyncio.sleep(wait)
+
+    async def _told(self, item: InboxItem, why: str) -> None:
+        """Say once that it waits; where that cannot be kept now either, with the next try."""
+        words = NOT_TAKEN.format(sign="❌" if item.sort == "correction" else "vote", name=item.author.name, why=why)
+        key = f"{item.id}.not-taken"
         try:
-            await self._feedback.feedback(execution, item.author, _vote(item), item.target)
-            await self._store.discard([item.id])
-        except Exception:
-            log.exception("feedback %s on execution %s was not taken in", item.id, execution)
+            await self._tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=words))
+        except AgenticError as error:
+            log.warning("and it cannot be told in thread %s now: %s", item.thread, error)
 
     async def _newest(self, thread: str) -> str:
         rows = [row for row in await self._store.executions(thread) if row.finished]

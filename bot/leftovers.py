@@ -17,6 +17,7 @@ HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does t
 _ACTS: dict[Sort, str] = {
     "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
     "rewind": "going on from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
+    "trial": "a further attempt at the task before",
 }  # fmt: skip
 UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its result runs it again."
 _WORDS = {"edited": EDITED_LATE, "answer": CLOSED, "escalate": UNNEEDED}

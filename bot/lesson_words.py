@@ -1,48 +1,169 @@
-"""Lessons as people read them; pure.  Their words come from the world: shown, never obeyed."""
+"""Lessons as people read them; pure.  Their words come from the world: shown, never obeyed, and never a link or a ping."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bot.render import fenced, inline, plain
-from reflexion.lessons import Lesson, LessonStatus
+from bot.tellings import stamp
+from reflexion.lessons import Change, Lesson, LessonStatus
+from reflexion.redaction import redact
+from reflexion.screening import objections
 
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
-_ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
-_SIGNS: dict[LessonStatus, str] = {
+NONE_SO = "None is {status}."
+ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
+"""What waits for a person first."""
+SIGNS: Mapping[LessonStatus, str] = {
     "quarantined": "⚠ waits for approval", "active": "● active", "probation": "◐ on probation",
     "candidate": "○ candidate", "retired": "✕ retired",
 }  # fmt: skip
+MEANING: Mapping[LessonStatus, str] = {
+    "quarantined": "no task is told of it until an owner approves it",
+    "active": "tasks that it fits are told of it",
+    "probation": "tasks that it fits are told of it, and it is measured whether that helps",
+    "candidate": "only remembered; it counts once the same failure is seen again",
+    "retired": "no task is told of it any more",
+}
+USES_SHOWN = 8
+WIDTH = 72
+"""Characters of a line in a block."""
+CHANGES_SHOWN = 8
 
 
-def listed(lessons: Sequence[Lesson]) -> str:
-    """By status, what waits for a person first."""
-    lines: list[str] = []
-    for status in _ORDER:
-        group = [lesson for lesson in lessons if lesson.status == status]
-        if group:
-            lines.append(f"**{_SIGNS[status]}** ({len(group)})")
-            lines += [f"`{lesson.id}` {said(lesson, 120)}" for lesson in group]
-    return "\n".join(lines) or NONE
+@dataclass(frozen=True, slots=True)
+class Used:
+    """One execution that a lesson fitted, as whoever asks may see it: ``words`` say when, and how it went."""
+
+    thread: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a lesson beside itself: what it does to tasks, in words, and where it was used, newest first.
+
+    ``hidden`` counts the uses in threads that whoever asks cannot see.
+    """
+
+    effect: str = ""
+    uses: tuple[Used, ...] = ()
+    hidden: int = 0
+
+
+def safe(text: str, limit: int = 400) -> str:
+    """A lesson's words on one line: as code where they hold a command or an address, so that nothing can be followed."""
+    text = redact(text)
+    return inline(text, limit) if "://" in text or objections(text) else plain(text, limit)
 
 
 def said(lesson: Lesson, limit: int = 400) -> str:
     """When and what."""
-    return f"{plain(lesson.trigger, limit)} → {plain(lesson.action, limit)}"
+    return f"{safe(lesson.trigger, limit)} → {safe(lesson.action, limit)}"
 
 
-def shown(lesson: Lesson, *, whole: bool) -> str:
+def quoted(lesson: Lesson, limit: int = 600) -> str:
+    """The same as two blocks, for whoever decides on it."""
+    return f"**When**\n{fenced(_bounded(lesson.trigger, limit))}\n**Do**\n{fenced(_bounded(lesson.action, limit))}"
+
+
+def listed(
+    lessons: Sequence[Lesson],
+    effects: Mapping[str, str],
+    overall: str = "",
+    *,
+    of: LessonStatus | None = None,
+    page: int = 1,
+    size: int = 10,
+) -> str:
+    """A page of them by status, how many there are of each, and what they do together (``overall``).
+
+    ``effects`` say by id what one does to tasks.
+    """
+    wanted = [lesson for status in ORDER if of in (None, status) for lesson in lessons if lesson.status == status]
+    if not wanted:
+        return NONE_SO.format(status=_status(of)) if of and lessons else NONE
+    shown = wanted[(page - 1) * size : page * size]
+    if not shown:
+        return "There are no more."
+    lines = [_counts(lessons), *([f"-# {overall}"] if overall and page == 1 else [])]
+    for status in ORDER:
+        group = [lesson for lesson in shown if lesson.status == status]
+        if group:
+            lines.append(f"**{SIGNS[status]}** – {MEANING[status]}")
+            lines += [_listed(lesson, effects.get(lesson.id, "")) for lesson in group]
+    if len(wanted) > page * size:
+        lines.append(f"-# There are more: `page:{page + 1}`.")
+    return "\n".join(lines)
+
+
+def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
     """All that is known of it; the quoted output it rests on only for those who may change it (``whole``)."""
     where = {"thread": f"<#{lesson.scope.thread}>", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
     lines = [
-        f"{_SIGNS[lesson.status]} · {lesson.kind} · for {where}" + (f" · {plain(lesson.note)}" if lesson.note else ""),
-        f"**When** {plain(lesson.trigger, 600)}",
-        f"**Do** {plain(lesson.action, 600)}",
-        f"Shown {lesson.shown} times, {lesson.shown_ok} went well; held back {lesson.held_back} times, "
-        f"{lesson.held_back_ok} went well. Seen in {len(lesson.executions)} executions.",
+        f"{SIGNS[lesson.status]}: {MEANING[lesson.status]}",
+        *([f"-# {safe(lesson.note)}"] if lesson.note else []),
+        f"**When** {safe(lesson.trigger, 600)}",
+        f"**Do** {safe(lesson.action, 600)}",
+        f"-# A {lesson.kind} for {where}, made {stamp(lesson.created)}"
+        + (f" from a failure of {plain(lesson.model, 60)}" if lesson.model else "")
+        + f"; seen in {times(len(lesson.executions), 'task')}",
     ]
     if lesson.error_signature:
-        lines.append(f"Error: {inline(lesson.error_signature, 150)}")
+        lines.append(f"Error: {inline(redact(lesson.error_signature), 150)}")
+    lines += ["**Does it help?**", known.effect] if known.effect else []
+    lines += _used(known)
+    lines += _changed(lesson.history)
     if whole and lesson.evidence:
-        lines += ["It rests on this output:", fenced("\n".join(lesson.evidence))]
+        lines += ["It rests on this output:", fenced(redact("\n".join(lesson.evidence)))]
     return "\n".join(lines)
+
+
+def _listed(lesson: Lesson, effect: str) -> str:
+    return f"`{lesson.id}` {said(lesson, 110)}" + (f"\n-# {effect}" if effect else "")
+
+
+def _counts(lessons: Sequence[Lesson]) -> str:
+    counted = ((sum(lesson.status == status for lesson in lessons), _status(status)) for status in ORDER)
+    return "-# " + " · ".join(f"{count} {name}" for count, name in counted if count)
+
+
+def _status(status: LessonStatus | None) -> str:
+    return {"quarantined": "waiting", "probation": "on probation"}.get(status or "", status or "there")
+
+
+def _used(known: Known) -> list[str]:
+    if not known.uses and not known.hidden:
+        return []
+    lines = ["**Used in**", *(f"<#{use.thread}> {use.words}" for use in known.uses[:USES_SHOWN])]
+    more = max(len(known.uses) - USES_SHOWN, 0)
+    lines += [f"-# … and {times(more, 'earlier task')}"] if more else []
+    return [*lines, *([f"-# {times(known.hidden, 'task')} in threads that you cannot see"] if known.hidden else [])]
+
+
+def _changed(history: Iterable[Change]) -> list[str]:
+    changes = tuple(history)[-CHANGES_SHOWN:]
+    lines = [f"{stamp(each.at)} {change_line(each)}" for each in reversed(changes)]
+    return ["**What was done to it**", *lines] if lines else []
+
+
+def change_line(change: Change) -> str:
+    """What was done, and by whom where a person did it; the status that came of it."""
+    became = f" → {_status(change.status)}" if change.status else ""
+    return f"{safe(change.what, 300)}{became}"
+
+
+def times(count: int, what: str) -> str:
+    """A number with its noun."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _bounded(text: str, limit: int) -> str:
+    """With line breaks at blanks: a code block is as wide as its longest line."""
+    text = redact(text)
+    whole = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "\n".join(
+        textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False) for line in whole.splitlines()
+    )

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agentic.core.events import Tier
 from agentic.models.prices import Prices
-from agentic.models.tiers import TierChoice, tiers_from
-from bot.settings import Mistake, Settings, SettingsMistaken
+from agentic.models.tiers import TierChoice, doubts_about, tiers_from
+from bot.settings import Mistake, Settings, SettingsMistaken, variable
+from reflexion.judge import Candidate
+
+JUDGING_TIERS = (2, 3, 1, 4)
+"""A judge costs about what a turn costs, so the tier in which most turns are is looked at first."""
 
 
 def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> TierChoice:
     """The tiers; raises ``SettingsMistaken`` where a model that was named cannot be asked at all."""
     chosen = tiers_from(settings.tiers, env, prices)
-    fatal = tuple(Mistake(one.setting, one.said, one.instead) for one in chosen.problems if one.fatal)
+    judge = settings.judge_model
+    doubts = doubts_about(variable("judge_model"), judge, env, prices) if judge and settings.judge != "off" else ()
+    fatal = tuple(Mistake(one.setting, one.said, one.instead) for one in (*chosen.problems, *doubts) if one.fatal)
     if fatal:
         raise SettingsMistaken(fatal)
     return chosen
+
+
+def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[Candidate, ...]:
+    """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at.
+
+    Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
+    """
+    if not lasting:
+        return ()
+    if settings.judge_model:
+        return (Candidate(settings.judge_model, named=True),)
+    models = {tier.number: tier.models for tier in tiers}
+    return tuple(Candidate(model, tier) for tier in JUDGING_TIERS for model in models.get(tier, ()))
 
 
 def prices_from(settings: Settings) -> Prices:

@@ -215,6 +215,7 @@ class Outbox:
                 item=item if index == last else None,
                 reply_to=_answered(item) if index == 0 else "",
                 undo=rendered.undo,
+                again=rendered.again,
             )
             messages.append(await self._post(item, index, post))
         return messages

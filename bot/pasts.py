@@ -11,6 +11,7 @@ from agentic.core.events import (
     CheckpointSaved,
     CommitCreated,
     Envelope,
+    FeedbackGiven,
     Finished,
     Person,
     Started,
@@ -51,6 +52,8 @@ class Past:
     """What was decided about them."""
     restored: WorkspaceRestored | None = None
     """How files of it were put back last."""
+    reasons: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """What people said was wrong with it afterwards: name and words, by person."""
     acts: dict[str, WorkspaceRestored] = field(default_factory=dict[str, WorkspaceRestored])
     """All the times, by the inbox item that asked for it."""
 
@@ -78,6 +81,8 @@ class Past:
             case WorkspaceRestored() if self.finished:
                 self.restored = self.acts[envelope.cause] = event
                 self.after = event.after
+            case FeedbackGiven() if event.why or event.vote != "down":
+                self.reasons |= {event.by.id: (event.by.name, event.why)}
             case Finished():
                 self.finished = True
             case _:
@@ -130,6 +135,7 @@ def told_later(past: Past) -> tuple[str, ...]:
         elif past.restored.way == "rewind":
             did = f"had its files put back to where they were after its turn {past.restored.turn}, to go on from there"
         told.append(f"{who} {did}.{lost}")
+    told += [f"{name} said what was wrong with it: {why}" for name, why in past.reasons.values() if why]
     for offer, (created, _) in past.offers.items():
         verdict = past.verdicts.get(offer)
         if isinstance(verdict, BranchMerged):

@@ -87,6 +87,8 @@ class Post:
     reply_to: str = ""
     undo: bool = False
     """Its buttons include one that puts back what was changed."""
+    again: bool = False
+    """They include one that tries the task again."""
 
 
 class Desk:
@@ -117,7 +119,7 @@ class Desk:
     async def _create(self, post: Post) -> str:
         reach("discord.post.before")
         channel = self._channel(post.channel)
-        view = (buttons_of(post.item, undo=post.undo) if post.item is not None else None) or MISSING
+        view = (buttons_of(post.item, undo=post.undo, again=post.again) if post.item is not None else None) or MISSING
         content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
         if post.reply_to:

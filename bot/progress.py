@@ -40,6 +40,7 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WithheldLesson,
     WorkspaceFound,
     WorkspaceRestored,
 )
@@ -130,6 +131,7 @@ class Progress:
     """The workspace as it was before the first change."""
     checkpoint_problem: str = ""
     lessons: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
     finished: Finished | None = None
 
     @property
@@ -294,7 +296,7 @@ class Progress:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
         self.started, self.tier = self.latest, event.policy.starting_tier
         self.skipped = tuple(file for file in event.files if file.skipped)
-        self.lessons = event.lessons
+        self.lessons, self.withheld = event.lessons, event.withheld
 
     def _ended(self, event: Finished) -> Finished:
         if self.stop_given is not None and self.latest is not None:

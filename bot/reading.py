@@ -127,6 +127,13 @@ class Reader:
             log.info("who %s is cannot be asked: %s", person, error)
             return None
 
+    async def presser(self, interaction: discord.Interaction) -> Speaker:
+        """Who pressed a button or filled in a form, with the rights that Discord says they have in this place now."""
+        if interaction.guild_id is None:
+            return await self.in_person(interaction.user)
+        here = interaction.permissions.send_messages_in_threads
+        return self.speaker(interaction.user, interaction.guild, writes=here)
+
     async def in_person(self, user: discord.abc.User) -> Speaker:
         """Who it is in a direct message: their highest level in the servers they share with the bot."""
         guilds = self._client.guilds

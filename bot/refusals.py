@@ -17,6 +17,7 @@ NOT_OF_HERE = "This button does not belong to what runs in this thread, so nothi
 BOT_CANNOT_WRITE = "I may not write in this thread, so I do nothing there. An administrator can grant me the right to."
 APPROVE_THERE = "A step waits for an approval. That is given at its own message: press “Allow once” or “Deny” there."
 NO_ADVICE = "I recommend no answer to this question. Please write yours."
+BY_BUTTONS = "A sign does not decide on a lesson. Press Approve, Edit or Retire under it."
 NO_ANSWER = "👍 and 👎 do not answer a question. Press one of its buttons, or write your answer."
 
 LEVELS: Mapping[Level, str] = {
@@ -31,6 +32,7 @@ _ACTS: Mapping[Act, str] = {
     "undo": "That is someone else's task. Its author or an operator can undo it.",
     "approve": "Only {level} may allow or deny this. 🛑 stops the task.",
     "budget": "Only {level} may give it more of this. Ask one, or press “Stop here”; 🛑 stops the task too.",
+    "lessons": "Only {level} decides which lessons count. Ask one to look at this message.",
     "merge": "Only {level} may merge or delete a branch. Ask one to look at it.",
 }
 ALREADY: Mapping[tuple[Sort, ThreadState], str] = {

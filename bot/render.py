@@ -106,6 +106,8 @@ class Rendered:
     files: tuple[Attached, ...] = ()
     undo: bool = False
     """A button that puts back what was changed belongs under the last of them."""
+    again: bool = False
+    """So does one that tries the task again."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:

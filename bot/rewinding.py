@@ -1,5 +1,8 @@
 """Going on from an earlier position, in the same thread: a task again from its beginning or from a turn, or from a checkpoint.
 
+A task can also be tried again by the machine (``bot/trying.py``): that is a retry from the beginning that nobody asked
+for, so it begins only where nothing was said meanwhile, and has the money that earlier attempts left.
+
 Each begins a new execution, whose id follows from what the person did, so that after a crash it is the same one; the old
 one stays as it is.  Of a retry from the beginning the log is new; else it begins with a copy of the old one up to the
 position (``bot/positions.py``), so that the transcript and what was spent come along.  The files are put back first, as an
@@ -19,11 +22,13 @@ from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.failing import standing_timers
 from agentic.core.identity import execution_id
+from agentic.core.peopled import MACHINE
 from agentic.core.visible import visible
 from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
 from bot import positions
+from bot.attempts import attempts_at
 from bot.checkpoints import Kept, checkpoints_of, found
-from bot.ground import Acted
+from bot.ground import Acted, receipt_of
 from bot.pasts import Past, pasts_after
 from bot.positions import Cut
 from bot.refusals import refused as why_not
@@ -49,6 +54,8 @@ FILES_ONLY = (
     "The checkpoint {named} holds files from between two tasks, so there is no task to go on with. **Do it again** under "
     "the receipt of the undo puts them back, and `/fork` opens a thread with them."
 )
+OVERTAKEN = "Something new was said here, so I do not try the task before again by myself. 🔄 under its answer does."
+TRIED = "{check} still fails, so I try again with what I learned (attempt {attempt} of {most}). 🛑 stops it."
 STILL_OPEN = "That task has not ended. 🛑 ends it; then it can be gone on with from a checkpoint."
 WAS_DONE = "That task was done, so there is nothing to go on with. Write what you want next, or `/retry` it."
 USED_UP = (
@@ -87,6 +94,16 @@ class Rewinding:
             raise NotDone(NO_POSITION.format(turn=wanted, why=f" ({past.problem})" if past.problem else ""))
         return await self._go_on(item, lease, log, cut, past, later, trial=True)
 
+    async def trial(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
+        """The machine tries a task again whose check failed; ``item.text`` is that check."""
+        past, later = await self._past(item)
+        if (done := await self._done(item)) is not None:
+            return done
+        waiting = [one for one in await self.store.pending(item.thread) if one.author.id != MACHINE.id]
+        if later or past.undone or any(one.sort not in ("feedback", "correction", "fork") for one in waiting):
+            raise NotDone(OVERTAKEN)
+        return await self._from_beginning(item, row, lease, past, later)
+
     async def rewind(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
         """Go on with an execution that ended, from the checkpoint that the item names."""
         kept = found(await checkpoints_of(self.store, self.restoring.snapshots, item.thread), item.target)
@@ -107,7 +124,7 @@ class Rewinding:
             raise NotDone(NOTHING_YET)
         past = pasts[0]
         own = past.requester is None or past.requester.id == item.author.id
-        if not may(item.author.level, "steer", own=own):
+        if item.sort != "trial" and not may(item.author.level, "steer", own=own):
             raise NotDone(why_not("steer", needed("steer", own=own)))
         return past, pasts[1:]
 
@@ -130,7 +147,7 @@ class Rewinding:
         log = [envelope async for envelope in self.store.read(name)]
         started = next(e.event for e in log if isinstance(e.event, Started))
         restored = next(e.event for e in log if isinstance(e.event, WorkspaceRestored))
-        return Acted(told(started, restored, wanted=item.text, extended=bool(_extensions(log))))
+        return Acted(told(started, restored, item, extended=bool(_extensions(log))))
 
     async def _from_beginning(
         self, item: InboxItem, row: SessionRow, lease: Lease, past: Past, later: list[Past]
@@ -141,13 +158,19 @@ class Rewinding:
         before = await self._started_of(past)
         again = item.model_copy(update={"text": before.task, "files": (), "quoted": (), "target": ""})
         started = await self.begin(again, row, self.workshop.toolbox(item.thread))
+        attempts = await attempts_at(self.store, item.thread, past.execution)
+        if item.sort == "trial":
+            left = min(started.policy.max_usd, attempts.left_usd)
+            started = started.model_copy(update={"policy": started.policy.model_copy(update={"max_usd": left})})
         update = {
-            "trial_of": past.execution, "files": before.files, "requester": before.requester, "rules": RULES_VERSION,
+            "trial_of": attempts.first, "attempt": attempts.most + 1, "files": before.files,
+            "requester": before.requester, "rules": RULES_VERSION,
             "quoted": tuple(dict.fromkeys((*before.quoted, *started.quoted))), "inbox": item.id,
         }  # fmt: skip
         started = started.model_copy(update=update)
-        await self._write(item, lease, [], [started, restored])
-        return Acted(told(started, restored, wanted=""))
+        text = told(started, restored, item)
+        await self._write(item, lease, [], [started, restored], text)
+        return Acted(text)
 
     async def _started_of(self, past: Past) -> Started:
         async for envelope in self.store.read(past.execution):
@@ -161,17 +184,17 @@ class Rewinding:
     ) -> Acted:  # fmt: skip
         first = log[0].event
         assert isinstance(first, Started)
-        update = {
-            "forked_from": (past.execution, cut.through),
-            "trial_of": past.execution if trial else "",
-            "inbox": item.id,
-        }
+        update: dict[str, object] = {"forked_from": (past.execution, cut.through), "inbox": item.id}
+        if trial:
+            attempts = await attempts_at(self.store, item.thread, past.execution)
+            update |= {"trial_of": attempts.first, "attempt": attempts.most + 1}
         started = first.model_copy(update=update)
         copy = positions.copied(log, cut, started, execution_id(item.thread, item.id), lease.fence)
         more = extension(copy, cut, item, self.clock.now())
         restored = await self._restored(item, past, later, cut, exact=True)
-        await self._write(item, lease, copy, [restored, *more])
-        return Acted(told(started, restored, wanted=item.text if trial else "", extended=bool(more)))
+        text = told(started, restored, item, extended=bool(more))
+        await self._write(item, lease, copy, [restored, *more], text)
+        return Acted(text)
 
     async def _restored(
         self, item: InboxItem, past: Past, later: list[Past], cut: Cut, *, exact: bool
@@ -188,16 +211,19 @@ class Rewinding:
         lost = "; ".join(filter(None, (*cut.not_kept, event.lost)))
         return event.model_copy(update={"lost": lost, "way": "rewind", "turn": cut.turn})
 
-    async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event]) -> None:
-        """The new execution's log so far, with its progress message, in one transaction."""
+    async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event], text: str) -> None:
+        """The new execution's log so far, with the receipt and its progress message, in one transaction.
+
+        Whatever crashes afterwards, what was done is said before anything comes of it.
+        """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
-        await self.store.append(name, 0, lease, log, visible(Execution(), log[0]))
+        await self.store.append(name, 0, lease, log, [receipt_of(item, Acted(text)), *visible(Execution(), log[0])])
 
 
 def _family(past: Past, later: list[Past]) -> list[Past]:
-    """Later executions that went on with this one or tried it again, or did so with one of these."""
-    names, found_ = {past.execution}, list[Past]()
+    """Later executions that went on with this one or tried its task again, or did so with one of these."""
+    names, found_ = {past.execution, past.origin} - {""}, list[Past]()
     for one in later:
         if one.origin in names:
             names.add(one.execution)
@@ -264,10 +290,14 @@ def _extensions(log: list[Envelope]) -> list[PolicyChanged]:
     return [e.event for e in log[since : since + 1] if isinstance(e.event, PolicyChanged)]
 
 
-def told(started: Started, restored: WorkspaceRestored, *, wanted: str, extended: bool = False) -> str:
+def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, extended: bool = False) -> str:
     """The receipt: from where it goes on, what was put back, what is not as it was then."""
     parts: list[str] = []
-    if started.forked_from is None:
+    wanted = item.text if item.sort == "retry" else ""
+    if item.sort == "trial":
+        check = inline(item.text, 80) if item.text else "Its check"
+        parts.append(TRIED.format(check=check, attempt=started.attempt, most=started.policy.trials_most))
+    elif started.forked_from is None:
         parts.append("Running that task again from its beginning.")
     elif wanted:
         turn = restored.turn + 1

@@ -10,14 +10,14 @@ import asyncio
 import contextlib
 import logging
 
-from agentic.core.events import InboxItem, OutboxItem, Sort, Started
+from agentic.core.events import InboxItem, Sort, Started
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, LeaseLost, SandboxLost
 from agentic.failpoints import reach
 from agentic.ports import Lease, Toolbox
-from bot.ground import Acted
+from bot.ground import Acted, receipt_of
 from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
@@ -30,9 +30,9 @@ from bot.troubles import in_plain_words
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
-ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "merge", "reject", "clean")
+ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean")
 """What people do to what an execution left behind, between two executions."""
-AGAIN: tuple[Sort, ...] = ("retry", "rewind")
+AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """What begins a further execution; what was learned from the one before is known to it."""
 NOT_DONE = "That could not be done: {error}"
 FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
@@ -154,15 +154,11 @@ class _Serving:
         reach("act.before")
         acted = await self._acted(item)
         reach("act.after")
-        receipt = OutboxItem(
-            key=f"{item.id}.done", thread=session.thread, execution="", sort="receipt", text=acted.text,
-            target=item.message, redo=acted.redo, redo_label=acted.label,
-        )  # fmt: skip
         # Who reads the receipt may do the next thing at once.
         pending = await ground.store.pending(session.thread)
         session.acting = False
         session.waits = any(one.id != item.id and (starts(one) or one.sort in ACTS) for one in pending)
-        await ground.tell(receipt)
+        await ground.tell(receipt_of(item, acted))
         reach("act.told")
         await ground.store.discard([item.id])
 

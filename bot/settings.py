@@ -9,23 +9,29 @@ Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the l
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, cast, get_args
+from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Le
 from dotenv import dotenv_values
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from agentic import failpoints
 from agentic.core.events import Level
 from agentic.models.prices import ModelFacts, price_from
+from bot.mistaken import PREFIX, Mistake, SettingsMistaken, unknown_names, variable, wrong_values
 
-PREFIX = "THREADWRIGHT_"
+__all__ = [
+    "PREFIX",
+    "PROVIDER_VARIABLES",
+    "Mistake",
+    "Settings",
+    "SettingsMistaken",
+    "honour_provider_variables",
+    "read_settings",
+    "variable",
+]
+
 ENV_FILE = ".env"
 
 
@@ -44,26 +50,6 @@ PROVIDER_VARIABLES = (
     "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
 )  # fmt: skip
 """Variables of model providers that are honoured, from the environment or from ``.env``."""
-
-
-class SettingsMistaken(Exception):
-    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
-
-    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
-        super().__init__("\n".join(str(mistake) for mistake in mistakes))
-        self.mistakes = mistakes
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One wrong setting."""
-
-    name: str
-    problem: str
-    instead: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.problem}. {self.instead}"
 
 
 class Settings(BaseSettings):
@@ -120,8 +106,35 @@ class Settings(BaseSettings):
         description="After a stronger model got past what was hard, and nothing failed for 3 turns, the cheaper one goes on; "
         "once in a task.",
     )
+    trials: Literal["auto", "offer", "never"] = Field(
+        default="offer",
+        description="A task whose check failed: 'auto' tries it again by itself with what was learned, up to 3 attempts in "
+        "all and within the money of one task; 'offer' puts 🔄 under its answer; 'never' does neither.",
+    )
     complex_starts_higher: bool = Field(
         default=False, description="A task that looks complex begins a tier above the starting one."
+    )
+    judge: Literal["auto", "always", "off"] = Field(
+        default="auto",
+        description="Whether a model of another family is asked three times what it thinks of a task's work: 'auto' on a "
+        "sample until 50 judged tasks are known to be right or wrong, then by what it proved to be worth; 'always' on each.",
+    )
+    judge_model: str = Field(
+        default="",
+        description="The model that judges; it is not asked about work of its own family. Empty: the first of another "
+        "family in tiers 2, 3, 1 and 4.",
+    )
+    lessons_held_back: float = Field(
+        default=0.1,
+        ge=0.0,
+        le=0.5,
+        description="The share of the times a lesson fits a task at which it is left out by chance: what becomes of those "
+        "tasks is what its use is measured against. With 0 nothing is measured so.",
+    )
+    embeddings: Literal["auto", "off"] = Field(
+        default="auto",
+        description="Lessons are found by meaning as well as by words where the extra for it is installed (`make "
+        "embeddings`): 'off' leaves it alone.",
     )
     schema_models: Names = Field(
         default=(),
@@ -237,6 +250,13 @@ class Settings(BaseSettings):
             raise ValueError("each is a server's id, a number of about 18 digits; developer mode lets you copy it")
         return value
 
+    @field_validator("judge_model")
+    @classmethod
+    def _one_model(cls, value: str) -> str:
+        if "," in value:
+            raise ValueError("it is the name of one model")
+        return value.strip()
+
     @field_validator("prices")
     @classmethod
     def _priced(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -275,18 +295,14 @@ class Settings(BaseSettings):
         return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
 
 
-def variable(field: str) -> str:
-    """The environment variable of a field."""
-    return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
-
-
 def read_settings() -> Settings:
     """Read the environment and ``.env``; raises ``SettingsMistaken`` with every mistake at once."""
-    mistakes = tuple(_unknown_names({*_told(), *os.environ}))
+    fields = Settings.model_fields
+    mistakes = tuple(unknown_names({*_told(), *os.environ}, fields))
     try:
         settings = Settings()
     except ValidationError as error:
-        raise SettingsMistaken(mistakes + tuple(_wrong_values(error))) from None
+        raise SettingsMistaken(mistakes + tuple(wrong_values(error, fields))) from None
     if mistakes:
         raise SettingsMistaken(mistakes)
     return settings
@@ -302,47 +318,3 @@ def honour_provider_variables() -> None:
 def _told() -> dict[str, str | None]:
     file = Path(ENV_FILE)
     return dotenv_values(file) if file.is_file() else {}
-
-
-def _unknown_names(names: Iterable[str]) -> Iterator[Mistake]:
-    known = [variable(field) for field in Settings.model_fields]
-    for name in sorted(names):
-        if name.startswith(PREFIX) and name not in (*known, failpoints.VARIABLE):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            instead = f"Write {near[0]} instead" if near else "Take it out; .env.example lists every setting"
-            yield Mistake(name, "there is no such setting", instead)
-
-
-def _wrong_values(error: ValidationError) -> Iterator[Mistake]:
-    for wrong in error.errors(include_url=False):
-        field = str(wrong["loc"][0])
-        name = field if field == "DISCORD_TOKEN" else variable(field)
-        ours = wrong["type"] == "value_error"
-        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{wrong['input']!r} cannot be used"
-        yield Mistake(name, problem, _instead(field))
-
-
-def _instead(field: str) -> str:
-    """What may be written, read from the field's own type and bounds."""
-    info = Settings.model_fields.get(field)
-    if info is None:
-        return "Write the token as the developer portal shows it"
-    choices = get_args(info.annotation)
-    if choices and all(isinstance(choice, str) for choice in choices):
-        return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))
-    kind = {int: "a whole number", float: "a number"}.get(cast("type", info.annotation))
-    if kind:
-        return f"Write {kind}{_bounds(info.metadata)}, such as {info.default}"
-    return "See .env.example for what may stand there"
-
-
-def _bounds(metadata: list[object]) -> str:
-    words: list[str] = []
-    for limit in metadata:
-        if isinstance(limit, Ge):
-            words.append(f"at least {limit.ge}")
-        elif isinstance(limit, Gt):
-            words.append(f"more than {limit.gt}")
-        elif isinstance(limit, Le):
-            words.append(f"at most {limit.le}")
-    return " " + " and ".join(words) if words else ""

@@ -25,6 +25,8 @@ class Shown:
     target: str = ""
     question: str = ""
     offer: str = ""
+    lesson: str = ""
+    """A lesson that its message asks about."""
 
 
 class Showing:
@@ -70,7 +72,8 @@ class Showing:
             return None
         asks = row.item.question if row.item.sort == "question" else ""
         offers = row.item.question if row.item.sort == "offer" else ""
-        return Shown(thread, await self._target(row), asks, offers)
+        lesson = row.item.question if row.item.sort == "lesson" else ""
+        return Shown(thread, await self._target(row), asks, offers, lesson)
 
     async def _target(self, row: OutboxRow) -> str:
         item = row.item

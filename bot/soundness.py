@@ -33,7 +33,7 @@ def troubles(home: Path, *, thoroughly: bool) -> list[Trouble]:
     if (home / DATABASE).is_file():
         found += _of_the_store(home / DATABASE, thoroughly)
     for name, meaning in OTHERS.items():
-        if (home / name).is_file() and (what := _pages(home / name, thoroughly)):
+        if (home / name).exists() and (what := _pages(home / name, thoroughly) or _lessons(home / name, thoroughly)):
             found.append(Trouble(name, what, f"{meaning}; {RESTORE}", stops=False))
     return found
 
@@ -53,9 +53,20 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
     return [Trouble(path.name, _listed([each.what for each in damage]), good, stops=False)]
 
 
+def _lessons(path: Path, thoroughly: bool) -> str:
+    from reflexion.stores.checking import unreadable
+
+    try:
+        return unreadable(path) if thoroughly and path.name == LESSONS else ""
+    except StoreError as error:
+        return str(error)
+
+
 def _pages(path: Path, thoroughly: bool) -> str:
     from agentic.stores.sqlite import checking
 
+    if not path.is_file():
+        return "it is not a file"
     try:
         return _listed([each.what for each in checking.pages(path, thoroughly=thoroughly)])
     except StoreError as error:

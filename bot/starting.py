@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from agentic.core.calibrator import Calibrator
 from agentic.core.events import (
-    ChosenLesson,
     EarlierResult,
     FileRef,
     Finished,
@@ -22,6 +21,7 @@ from agentic.core.events import (
     ToolFinished,
     ToolRef,
 )
+from agentic.core.identity import execution_id
 from agentic.errors import StoreCorrupt
 from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
@@ -32,6 +32,7 @@ from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
+from reflexion.retrieval import Choice
 
 log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")
@@ -46,7 +47,7 @@ Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
 class Lessons(Protocol):
     """What was learned before: ``reflexion.Reflexion``."""
 
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """Reflections of the thread first, then lessons that fit."""
         ...
 
@@ -86,6 +87,13 @@ class Beginning:
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place() if self.place else ""
+        choice = await self.lessons.lessons_for(
+            item.thread,
+            session.guild,
+            item.text,
+            execution=execution_id(item.thread, item.id),
+            model=_first(self.policy),
+        )
         return Started(
             thread=item.thread,
             task=item.text,
@@ -105,7 +113,8 @@ class Beginning:
             files=files,
             earlier=await self._earlier(item.thread),
             quoted=(*recent, *item.quoted),
-            lessons=await self.lessons.lessons_for(item.thread, session.guild, item.text),
+            lessons=choice.chosen,
+            withheld=choice.withheld,
             sandbox=place,
             environment=self.surroundings(place) if self.surroundings else (),
             instructions=self.instructions,
@@ -146,6 +155,11 @@ class Beginning:
         return None
 
 
+def _first(policy: Policy) -> str:
+    """The model that is asked first."""
+    return next((model for tier in policy.tiers if tier.number == policy.starting_tier for model in tier.models), "")
+
+
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
     """What a person is told of files that were not taken; None where all were."""
     lines = [f"- {file.name}: {file.skipped}" for file in files if file.skipped]
@@ -160,8 +174,13 @@ def caps_from(settings: Settings) -> DailyCaps:
     return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
 
 
-def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None) -> Policy:
-    """The policy that new executions get: settings where there are some, else the policy's own numbers."""
+def policy_from(
+    settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True
+) -> Policy:
+    """The policy that new executions get: settings where there are some, else the policy's own numbers.
+
+    ``tries``: what fails may be tried again here.
+    """
     numbers = [tier.number for tier in tiers if tier.models]
     start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
     known = prices or Prices()
@@ -184,6 +203,8 @@ def policy_from(settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, 
         come_down=settings.come_down,
         complex_starts_higher=settings.complex_starts_higher,
         failure_escalates=settings.failure_escalates,
+        trials=settings.trials if tries else "never",
+        hold_back=settings.lessons_held_back,
     )
 
 

@@ -40,7 +40,7 @@ class Threads:
 
     def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
         self._ground = ground
-        self._opinions = Opinions(ground.store, feedback)
+        self._opinions = Opinions(ground.store, feedback, ground.tell)
         self._forks = Forks(ground.forking, self._adopt)
         self._arrivals = Arrivals(ground, self._opinions, receive, self._forks)
         self._sessions = roster.sessions

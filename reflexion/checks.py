@@ -12,6 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agentic.core.deeds import Ran
+from agentic.core.proving import is_test_run
+
 Verdict = Literal["pass", "fail", "none"]
 
 _RUNNER = re.compile(
@@ -48,6 +51,10 @@ class CheckRun:
     verdict: Verdict
     passed: int | None = None
     failed: int | None = None
+    tests: bool = False
+    """It ran tests, and was not a type check or a build alone."""
+    stale: bool = False
+    """What it may have been about changed afterwards."""
 
 
 def named_checks(task: str) -> tuple[str, ...]:
@@ -73,13 +80,14 @@ def read_check(
     if not ran or not _is_check(command, words, counts, named):
         return None
     passed, failed = counts if counts is not None else (None, None)
-    return CheckRun(command, turn, _verdict(words, steps[1::2], exit_code, counts, named), passed, failed)
+    verdict = _verdict(words, steps[1::2], exit_code, counts, named)
+    tests = is_test_run(Ran(command, exit_code, tests=(passed or 0, failed or 0, 0) if counts is not None else None))
+    return CheckRun(command, turn, verdict, passed, failed, tests)
 
 
-def last_verdict(runs: tuple[CheckRun, ...]) -> Verdict:
-    """The last run that could say anything counts."""
-    spoken: list[Verdict] = [run.verdict for run in runs if run.verdict != "none"]
-    return spoken[-1] if spoken else "none"
+def is_runner(command: str) -> bool:
+    """Whether the first step of a command line is known to check something."""
+    return bool(_RUNNER.match(_PREFIX.sub("", _BETWEEN.split(command.strip())[0].strip())))
 
 
 def _is_check(command: str, words: list[str], counts: tuple[int, int] | None, named: tuple[str, ...]) -> bool:

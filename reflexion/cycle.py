@@ -10,24 +10,33 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
 
-from agentic.core.events import ChosenLesson, Envelope, Evaluated, FeedbackGiven, Person, Policy, Reflected
+from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy, Reflected
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
-from reflexion.decision import Reflect, decide_reflection
-from reflexion.errors import ExecutionOpen, LessonStoreError
-from reflexion.evaluator import CLEAR_SUCCESS, evaluate
+from reflexion.asking import question_of
+from reflexion.decision import AskWhy, Reflect, decide_reflection
+from reflexion.dictated import dictated, orders_in, taken_over
+from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
+from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
-from reflexion.lessons import Insight, Reflection, propose_lesson, reflection_id
+from reflexion.finding import Finder
+from reflexion.judge import Judge
+from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
+from reflexion.lifecycle import Life, Showing
 from reflexion.outcome import OutcomeStream
-from reflexion.ports import LessonStore
-from reflexion.redaction import redact
+from reflexion.ports import Embedder, LessonStore
+from reflexion.proving import is_further, proved, told_first
+from reflexion.recording import UNAIDED, arms_of, showing_of, similar, verdict_of
+from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
-from reflexion.retrieval import CANDIDATES, choose
+from reflexion.retrieval import Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
-from reflexion.words import words_of
+
+SWEEP_EVERY = timedelta(hours=1)
 
 log = logging.getLogger("threadwright.reflexion")
 
@@ -54,28 +63,48 @@ class Reflexion:
         model_name: str = "",
         policy: Policy | None = None,
         build: str = "",
+        asks: bool = False,
         caps: DailyCaps = NO_CAPS,
+        judge: Judge | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store = store
         self._lessons = lessons
+        self._finder = Finder(lessons, embedder)
         self._clock = clock
         self._policy = policy or Policy()
         self._build = build
+        self._asks = asks
+        """Somebody can be asked what was wrong with a result."""
+        self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._swept: datetime | None = None
         self.trouble = ""
         """Why the lesson store could not be used last time; '' while all is well."""
 
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
-        """What the next execution of this thread is told; empty, and ``trouble`` set, where it cannot be read."""
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
+        """What the next execution of this thread is told; nothing, and ``trouble`` set, where it cannot be read.
+
+        ``execution`` decides by chance, but always alike, what is held back; ``model`` is the one that is to work with it.
+        """
         try:
+            await self._sweep(self._clock.now())
             reflections = await self._lessons.reflections(guild, thread, self._policy.reflections_kept)
-            lessons = await self._lessons.search(guild, thread, words_of(task), CANDIDATES)
+            candidates = await self._finder.find(guild, thread, task)
         except LessonStoreError as error:
             self._note_trouble(error)
-            return ()
+            return Choice()
         self.trouble = ""
-        return choose(reflections, lessons, task, lesson_tokens=self._policy.lesson_tokens)
+        share = self._policy.hold_back
+        return choose(
+            [each for each in reflections if not each.held],
+            candidates,
+            lesson_tokens=self._policy.lesson_tokens,
+            execution=execution,
+            model=model,
+            hold_back=share,
+        )
 
     async def after(self, execution: str) -> Evaluated:
         """Score a finished execution and learn from it; what is already recorded is not recorded again.
@@ -86,33 +115,64 @@ class Reflexion:
             return await self._judge(execution)
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
-        """Record a vote on a finished execution and judge it again; the last vote of each person counts."""
+        """Record a vote on a finished execution and judge it again; the last vote of each person counts.
+
+        ``why``: what they say was wrong, a correction.
+        """
         async with self._lock(execution):
             stream = self._stream(execution)
-            given = FeedbackGiven(by=person, vote=vote, target=target)
+            given = FeedbackGiven(by=person, vote=vote, target=target, why=told_of(why))
             votes = [
                 each.event
                 for each in await stream.read()
                 if isinstance(each.event, FeedbackGiven) and each.event.by.id == person.id
             ]
-            if not votes or (votes[-1].vote, votes[-1].target) != (vote, target):
+            if not votes or votes[-1].model_copy(update={"by": person}) != given:
                 await stream.add(given)
             return await self._judge(execution)
 
     async def _judge(self, execution: str) -> Evaluated:
         case = await self._case(execution)
-        evaluated = evaluate(case.trajectory)
+        judged, weight = await self._read(case)
+        evaluated = evaluate(case.trajectory, judged, weight)
         before = [each.event for each in case.outcome if isinstance(each.event, Evaluated)]
         if not before or before[-1] != evaluated:
             await case.stream.add(evaluated)
-        if not before:
-            await self._tally(case.trajectory, evaluated)
-        decision = decide_reflection(case.trajectory, case.outcome)
+        await self._record(case.trajectory, evaluated, judged)
+        decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
         if isinstance(decision, Reflect):
             await case.stream.add(await self._reflect(case, decision.cause, evaluated))
+            await self._keep_up()
+        elif isinstance(decision, AskWhy):
+            await case.stream.add(question_of(execution, self._clock.now()))
+        elif case.trajectory.corrections:
+            await self._hear(case.trajectory)
         return evaluated
+
+    async def _keep_up(self) -> None:
+        """Let what was just learned be found by its meaning too."""
+        try:
+            await self._finder.keep_up()
+        except LessonStoreError as error:
+            self._note_trouble(error)
+
+    async def _hear(self, trajectory: Trajectory) -> None:
+        """What a person says after the reflection was written stands in it too."""
+        guild = await self._guild(trajectory.thread)
+        try:
+            await self._lessons.hear(guild, reflection_id(trajectory.execution), said_of(trajectory))
+        except LessonStoreError as error:
+            self._note_trouble(error)
+
+    async def _read(self, case: _Case) -> tuple[Judged | None, float]:
+        """What a judge thinks of it, where one is asked, and how much that counts."""
+        judge = self._judge_of_work
+        if judge is None:
+            return None, 0.0
+        judged = await judge.judge(case.trajectory, case.stream)
+        return judged, await judge.weight(judged, case.trajectory.execution)
 
     async def _case(self, execution: str) -> _Case:
         stream = self._stream(execution)
@@ -127,12 +187,13 @@ class Reflexion:
         guild = await self._guild(trajectory.thread)
         try:
             # Asked before the model is paid: a reflection that cannot be kept is not worth its price.
-            await self._lessons.reflections(guild, trajectory.thread, 1)
-            written = await self._reflector.reflect(trajectory, cause, case.stream)
+            known = await self._lessons.reflections(guild, trajectory.thread, self._policy.reflections_kept)
+            written = await self._reflector.reflect(trajectory, cause, case.stream, earlier_attempts(trajectory, known))
             if written.insight is None:
                 return Reflected(reflection="", problem=written.problem)
             reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
-            await self._keep(reflection, verified=evaluated.verifier != "none")
+            # What failed again in spite of what it was told is no second sign that this was right.
+            await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
         except LessonStoreError as error:
             self._note_trouble(error)
             return Reflected(reflection="", problem=f"lessons could not be kept: {error}")
@@ -147,23 +208,65 @@ class Reflexion:
     def _reflection(
         self, trajectory: Trajectory, guild: str, cause: str, insight: Insight, model: str, evaluated: Evaluated
     ) -> Reflection:
+        evidence = tuple(line for line in evidence_of(trajectory) if not orders_in(line))
         return Reflection(
             id=reflection_id(trajectory.execution), thread=trajectory.thread, guild=guild,
-            execution=trajectory.execution, task=redact(trajectory.task)[:500], cause=cause, insight=insight,
-            evidence=evidence_of(trajectory), error_signature=error_signature(trajectory), model=model,
-            score=evaluated.score, created=self._clock.now(),
+            execution=trajectory.execution, task=task_of(trajectory), cause=cause, insight=insight,
+            evidence=evidence, error_signature=error_signature(trajectory), model=model,
+            score=evaluated.score, held=taken_over(insight, trajectory), dictated=dictated(insight, trajectory),
+            said=said_of(trajectory), created=self._clock.now(),
         )  # fmt: skip
 
-    async def _tally(self, trajectory: Trajectory, evaluated: Evaluated) -> None:
-        """Once an execution, and only where something outside of the agent said how it went."""
-        shown = [lesson.id for lesson in trajectory.lessons if lesson.kind != "reflection"]
-        if not shown or (evaluated.verifier == "none" and not trajectory.votes):
-            return
-        guild = await self._guild(trajectory.thread)
+    async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> None:
+        """What it says of the lessons that fitted it, where something outside of the agent said how it went."""
+        guild, now = await self._guild(trajectory.thread), self._clock.now()
+        verdict = verdict_of(trajectory, evaluated, judged, guild, now)
         try:
-            await self._lessons.tally(guild, shown, ok=evaluated.score >= CLEAR_SUCCESS)
+            moved = await self._lessons.record(verdict, await self._showings(trajectory, verdict))
+            await self._prove(trajectory, verdict)
+            await self._sweep(now)
         except LessonStoreError as error:
             self._note_trouble(error)
+            return
+        self.trouble = ""
+        for lesson in moved:
+            log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+
+    async def _prove(self, trajectory: Trajectory, verdict: Verdict) -> None:
+        """A further attempt that went well speaks for the lesson of what it was told."""
+        if not is_further(trajectory) or not verdict.ok:
+            return
+        known = await self._lessons.reflections(verdict.guild, trajectory.thread, self._policy.reflections_kept)
+        told = told_first(trajectory, known)
+        now = proved(told, verdict, await self._lessons.lessons(verdict.guild), verdict.at) if told else None
+        if now is None:
+            return
+        try:
+            await self._lessons.amend(now)
+            log.info("lesson %s is %s: %s", now.id, now.status, now.note)
+        except LessonRefused as error:
+            log.info("lesson %s stays as it is: %s", now.id, error)
+
+    async def _showings(self, trajectory: Trajectory, verdict: Verdict) -> list[Showing]:
+        arms = arms_of(trajectory)
+        if verdict.ok is None or not arms:
+            return []
+        unaided = await self._lessons.unaided(verdict.guild, UNAIDED)
+        showings: list[Showing] = []
+        before: list[Life] = []  # in the order of the prompt
+        for id, arm in arms.items():
+            baseline = similar(verdict, await self._lessons.showings(verdict.guild, id), unaided)
+            showings.append(showing_of(verdict, id, arm, baseline, before))
+            lesson = await self._lessons.lesson(verdict.guild, id)
+            before += [lesson.life] if lesson is not None and arm == "shown" else []
+        return showings
+
+    async def _sweep(self, now: datetime) -> None:
+        """At most once an hour, what was hardly ever shown expires."""
+        if self._swept is None or now - self._swept >= SWEEP_EVERY:
+            for lesson in await self._lessons.sweep(now):
+                log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+            self._swept = now
 
     async def _guild(self, thread: str) -> str:
         session = await self._store.session(thread)

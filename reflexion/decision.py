@@ -1,7 +1,8 @@
 """Whether an execution is worth a reflection: a pure function over its trajectory and its outcome stream.
 
 A reflection is written after a failure, a 👎 or a correction, once an execution.  It costs money, so it keeps to what
-the execution may still spend, and it never follows a stop: a person who stops wants nothing more to run.
+the execution may still spend, and it never follows a stop: a person who stops wants nothing more to run.  Of a 👎 alone
+nobody could say what was wrong, so the person is asked first, once; what they say is a correction (docs/decisions/0027).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentic.core.events import Envelope, ModelRequested, Reflected
+from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Reflected
 from reflexion.evaluator import approval
 from reflexion.trajectory import Trajectory
 
+VOTED_DOWN = "a person voted it down"
 ATTEMPTS = 2
 """Reflections that could not be used before it is given up."""
 REQUESTS = 4
@@ -33,15 +35,25 @@ class Leave:
     reason: str
 
 
-def decide_reflection(trajectory: Trajectory, outcome: Iterable[Envelope]) -> Reflect | Leave:
-    """The first rule that answers wins."""
+@dataclass(frozen=True, slots=True)
+class AskWhy:
+    """A person is to be asked what was wrong."""
+
+
+def decide_reflection(
+    trajectory: Trajectory, outcome: Iterable[Envelope], *, asks: bool = False
+) -> Reflect | AskWhy | Leave:
+    """The first rule that answers wins; ``asks``: somebody can be asked."""
     events = [envelope.event for envelope in outcome]
     reflections = [event for event in events if isinstance(event, Reflected)]
     requests = [event for event in events if isinstance(event, ModelRequested) and event.purpose == "reflection"]
-    cause = _cause(trajectory)
+    cause, asked = failure_of(trajectory), any(isinstance(event, Asked) for event in events)
+    if asks and not asked and trajectory.finished and is_voted_down(trajectory) and not trajectory.corrections:
+        return AskWhy()
     rules = (
         (not trajectory.finished, "it has not finished"),
         (any(event.reflection for event in reflections), "it has a reflection"),
+        (cause == VOTED_DOWN and bool(open_question(events)), "a person is asked what was wrong"),
         (len(reflections) >= ATTEMPTS or len(requests) >= REQUESTS, "it was tried often enough"),
         (not cause, "nothing failed"),
         (trajectory.empty, "there is nothing to learn from"),
@@ -50,16 +62,43 @@ def decide_reflection(trajectory: Trajectory, outcome: Iterable[Envelope]) -> Re
     return next((Leave(reason) for holds, reason in rules if holds), Reflect(cause))
 
 
-def _cause(trajectory: Trajectory) -> str:
+def open_question(events: Iterable[Event]) -> str:
+    """The id of the question what was wrong, as long as its answer is waited for; '' where it is not."""
+    question = ""
+    for event in events:
+        if isinstance(event, Asked):
+            question = event.question
+        elif (isinstance(event, DeadlinePassed) and event.ref == question) or (
+            isinstance(event, FeedbackGiven) and event.why
+        ):
+            question = ""
+    return question
+
+
+def is_voted_down(trajectory: Trajectory) -> bool:
+    """Most of the votes are 👎, the requester's weighing more."""
     approved = approval(trajectory)
+    return approved is not None and approved < 0.5
+
+
+def is_called_off(trajectory: Trajectory) -> bool:
+    """A person wanted it to end, not to be done better."""
+    return trajectory.reason in ("stopped", "cancelled")
+
+
+def is_outage(trajectory: Trajectory) -> bool:
+    """The provider failed, not the attempt: that teaches nothing about the task, and the same provider would be asked."""
+    return trajectory.provider_failed and trajectory.reason == "failed"
+
+
+def failure_of(trajectory: Trajectory) -> str:
+    """What was wrong with it, '' where nothing was."""
     if trajectory.corrections:
         return "a person said that it was wrong"
-    if approved is not None and approved < 0.5:
-        return "a person voted it down"
-    if trajectory.reason in ("stopped", "cancelled"):
+    if is_voted_down(trajectory):
+        return VOTED_DOWN
+    if is_called_off(trajectory) or is_outage(trajectory):
         return ""
-    if trajectory.provider_failed and trajectory.reason == "failed":
-        return ""  # an outage teaches nothing about the task, and the same provider would be asked
     if trajectory.verifier == "fail":
         return "its last check failed"
     if trajectory.reason != "done":

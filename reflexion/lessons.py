@@ -9,21 +9,28 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import model_validator
 
 from agentic.core.events import Frozen
 from agentic.core.identity import digest
+from reflexion.lifecycle import LessonStatus, Life
+from reflexion.redaction import redact
 from reflexion.screening import objections
+
+__all__ = [
+    "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
+    "Trust", "Verdict", "lesson_id", "propose_lesson", "reflection_id", "screened",
+]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
 ScopeKind = Literal["thread", "guild", "global"]
-LessonStatus = Literal["candidate", "probation", "active", "retired", "quarantined"]
 Trust = Literal["model", "person", "operator"]
 
 SHOWN: tuple[LessonStatus, ...] = ("probation", "active")
 """Lessons in one of these may stand in a prompt."""
+APPROVAL = "a person has to approve it before it is shown."
 
 
 class Insight(Frozen):
@@ -50,6 +57,12 @@ class Reflection(Frozen):
     error_signature: str = ""
     model: str = ""
     score: int = 0
+    said: tuple[str, ...] = ()
+    """What people said was wrong, in their words: corrections, also those that came after it was written."""
+    held: str = ""
+    """The order out of what the agent read that it repeats: told to no attempt, only to people."""
+    dictated: str = ""
+    """The standing order of a person that it repeats."""
     created: datetime
 
 
@@ -59,6 +72,45 @@ class Scope(Frozen):
     kind: ScopeKind
     guild: str = ""
     thread: str = ""
+
+
+class Change(Frozen):
+    """Something that was done to a lesson: amended, merged, promoted, retired; ``by`` is '' where nobody did it."""
+
+    at: datetime
+    by: str = ""
+    what: str
+    status: LessonStatus | None = None
+    """The status it has from then on, where that changed."""
+
+
+class Verdict(Frozen):
+    """How one execution went, as far as something outside of the agent says: what lessons and judges are measured by."""
+
+    execution: str
+    guild: str
+    thread: str
+    model: str = ""
+    role: str = ""
+    ok: bool | None = None
+    """None where nothing verified it and nobody voted."""
+    score: int = 0
+    verifier: Literal["pass", "fail", "none"] = "none"
+    judge: float | None = None
+    """The judge's share, 0-1; it has no part in ``ok``."""
+    judge_model: str = ""
+    """Whose share that is."""
+    right: bool | None = None
+    """What people said of it, else what its last check said: the label that judges are measured by."""
+    lessons_shown: int = 0
+    at: datetime
+
+
+class LifeWith(Frozen):
+    """How a lesson fared with one model."""
+
+    model: str
+    life: Life
 
 
 class Lesson(Frozen):
@@ -77,13 +129,38 @@ class Lesson(Frozen):
     status: LessonStatus = "candidate"
     note: str = ""
     """Why it has this status, for the person who looks at it."""
-    shown: int = Field(default=0, ge=0)
-    shown_ok: int = Field(default=0, ge=0)
-    held_back: int = Field(default=0, ge=0)
-    held_back_ok: int = Field(default=0, ge=0)
+    life: Life = Life()
+    """How it fared, over all models."""
+    inherited: Life = Life()
+    """The part of its life that was counted before it came into this store, for which no showing is kept."""
+    by_model: tuple[LifeWith, ...] = ()
+    """The same for each model that worked with it or without it."""
     model: str = ""
+    """The model whose failure it was made from."""
     supersedes: str = ""
+    contradicts: tuple[str, ...] = ()
+    """Lessons that say the opposite; none of them is shown while that stands."""
+    history: tuple[Change, ...] = ()
+    """The last things that were done to it, oldest first."""
+    revision: int = 0
+    """Grows with each change of its words or its status; what is counted of it changes none."""
+    expired: bool = False
+    """It was retired because it was hardly ever shown: the same failure brings it back."""
+    renewed: datetime | None = None
+    """When its failure was last seen, or a person last approved it; it expires counted from then."""
+    counted_from: datetime | None = None
+    """Showings before that are no part of its life: a person brought it back although they spoke against it."""
     created: datetime
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_a_life(cls, data: Any) -> Any:
+        """Counters stood beside the words before a lesson had a life."""
+        known = cast("dict[str, Any]", data)
+        if not isinstance(data, dict) or "shown" not in known or "life" in known:
+            return known
+        counted = {name: known.get(name, 0) for name in ("shown", "shown_ok", "held_back", "held_back_ok")}
+        return {**known, "life": counted, "inherited": counted}
 
 
 def lesson_id(scope: Scope, signature: str) -> str:
@@ -97,16 +174,25 @@ def reflection_id(execution: str) -> str:
 
 
 def propose_lesson(reflection: Reflection) -> Lesson | None:
-    """The candidate a reflection gives its guild; None without an error to recognise it by."""
+    """The candidate a reflection gives its guild; None without an error to recognise it by.
+
+    Direct messages belong to no guild: what is learned in one stays in it.
+    """
     if not reflection.error_signature:
         return None
     scope = Scope(kind="guild", guild=reflection.guild)
+    if not reflection.guild:
+        scope = Scope(kind="thread", thread=reflection.thread)
     insight = reflection.insight
     lesson = Lesson(
         id=lesson_id(scope, reflection.error_signature), scope=scope, kind="pitfall", trigger=insight.what_failed,
         action=insight.strategy_change, error_signature=reflection.error_signature, evidence=reflection.evidence,
         executions=(reflection.execution,), model=reflection.model, created=reflection.created,
     )  # fmt: skip
+    if order := reflection.held or reflection.dictated:
+        where = "in what the agent read" if reflection.held else "in the thread"
+        note = f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”): {APPROVAL}"
+        return lesson.model_copy(update={"status": "quarantined", "note": note})
     return screened(lesson)
 
 
@@ -115,37 +201,5 @@ def screened(lesson: Lesson) -> Lesson:
     found = objections(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
     if not found:
         return lesson
-    note = f"It holds {' and '.join(found)}: a person has to approve it before it is shown."
+    note = f"It holds {' and '.join(found)}: {APPROVAL}"
     return lesson.model_copy(update={"status": "quarantined", "note": note})
-
-
-def merged(known: Lesson, seen: Lesson, *, verified: bool) -> Lesson:
-    """A known lesson after the same failure was seen again.
-
-    The words that stand stay as they are.  A candidate goes on probation when another execution, whose outcome was
-    verified, met the same failure; one that a person retired or that is quarantined stays so.
-    """
-    again = [execution for execution in seen.executions if execution not in known.executions]
-    if not again:
-        return known
-    update: dict[str, object] = {"executions": (*known.executions, *again)}
-    if known.status == "candidate" and seen.status == "quarantined":
-        update |= {"status": "quarantined", "note": seen.note}
-    elif known.status == "candidate" and verified:
-        update |= {"status": "probation", "note": f"Seen in {len(known.executions) + len(again)} executions."}
-    return known.model_copy(update=update)
-
-
-def tallied(lesson: Lesson, *, ok: bool) -> Lesson:
-    """A lesson after an execution it was shown to."""
-    return lesson.model_copy(update={"shown": lesson.shown + 1, "shown_ok": lesson.shown_ok + int(ok)})
-
-
-def usefulness(lesson: Lesson) -> float:
-    """How much better executions fare with the lesson than without it, −1 to 1; 0 while nothing is known.
-
-    Both shares are posterior means under a uniform prior, so a few showings move it little.
-    """
-    with_it = (lesson.shown_ok + 1) / (lesson.shown + 2)
-    without = (lesson.held_back_ok + 1) / (lesson.held_back + 2)
-    return with_it - without

@@ -15,6 +15,8 @@ from reflexion.redaction import redact
 FIELD_CHARACTERS = 500
 _NOTHING = frozenset(("na", "none", "null", "nil", "unknown", "nothing", "tbd", "todo", "undefined", "string", ""))
 _TEMPLATE = re.compile(r"^(?:\{.*\}|<.*>|\[.*\])$", re.DOTALL)
+_QUOTED = re.compile(r"`([^`]{12,})`|\"([^\"]{12,})\"|“([^”]{12,})”")
+_LEFT_OUT = re.compile(r"…|\.\.\.|\[redacted\]")
 _LETTERS = re.compile(r"[^a-z]")
 
 
@@ -48,6 +50,25 @@ def parse_insight(text: str) -> Insight:
         problems = (f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in error.errors())
         raise ReflectionUnusable("; ".join(problems)) from error
     return Insight(**answered.model_dump())
+
+
+def resting_on(insight: Insight, record: str) -> Insight:
+    """The insight, if what it quotes of the failure stands in the record; raises ``ReflectionUnusable``.
+
+    A quotation is a text between quotation marks or backticks that is long enough to be no name.  What the next attempt is
+    to do may quote what nobody has run yet.
+    """
+    there = _flat(record)
+    for field in ("what_failed", "root_cause"):
+        for quoted in _QUOTED.findall(getattr(insight, field)):
+            parts = [_flat(part) for part in _LEFT_OUT.split(next(filter(None, quoted)))]
+            if not all(part in there for part in parts):
+                raise ReflectionUnusable(f"{field} quotes {parts[0][:80]!r}, which the record does not hold")
+    return insight
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".,;")
 
 
 def _first_object(text: str) -> object:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Protocol
 
-from reflexion.lessons import Lesson, Reflection
+from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lifecycle import Showing
+
+
+class Embedder(Protocol):
+    """A model of meaning: texts that mean the same get vectors that point the same way."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is; vectors of two models are never compared."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """A vector for each text, of unit length, in signed bytes; raises ``EmbeddingUnavailable``."""
+        ...
 
 
 class LessonStore(Protocol):
@@ -22,28 +37,82 @@ class LessonStore(Protocol):
         """The last ones of a thread, newest first."""
         ...
 
-    async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
-        """Add a lesson, or merge it into the one of the same id in one transaction; returns what stands now."""
+    async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
+        """Let a reflection hold what people said was wrong, in place of what it held; one that is not kept is left."""
         ...
 
-    async def amend(self, lesson: Lesson) -> None:
-        """Replace one lesson by its id, or add it."""
+    async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
+        """Add a lesson, or merge it into the one that says the same, in one transaction; returns what stands now.
+
+        ``verified``: something outside of the agent said how the execution went that it comes from.
+        """
+        ...
+
+    async def amend(self, lesson: Lesson) -> Lesson:
+        """Replace one lesson by its changed copy, or add it; returns what stands now.
+
+        What was counted of it meanwhile is kept, and lessons that say the opposite follow.  Raises ``LessonOutdated``
+        where the copy is of an older revision, ``LessonOutOfScope`` where it would reach further than it may.
+        """
         ...
 
     async def lesson(self, guild: str, id: str) -> Lesson | None:
         """One lesson within the guild's reach: its own or a global one."""
         ...
 
-    async def lessons(self, guild: str) -> tuple[Lesson, ...]:
-        """All lessons within the guild's reach, newest first."""
+    async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
+        """All lessons within the guild's reach, newest first; of all guilds for None, which is the operator's alone."""
         ...
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown in this thread and hold one of the words, best match first."""
         ...
 
-    async def tally(self, guild: str, ids: Sequence[str], *, ok: bool) -> None:
-        """Count one showing of each of these lessons, and whether the execution went well."""
+    async def embedded(self, guild: str, thread: str, model: str) -> bool:
+        """Whether any lesson that may be shown in this thread has a vector of this model."""
+        ...
+
+    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons of all guilds that may be shown and have no vector of this model, the newest first."""
+        ...
+
+    async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Keep (lesson, revision of its text, vector); one whose text has changed meanwhile is left without."""
+        ...
+
+    async def nearest(
+        self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
+    ) -> tuple[tuple[Lesson, float], ...]:
+        """Lessons that may be shown in this thread with their likeness, up to 1, best first.
+
+        They are the ``limit`` nearest to the vector, and those with the ids ``also`` wherever they are.
+        """
+        ...
+
+    async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+        """Keep how an execution went, and what that says of lessons, in one transaction.
+
+        Each execution counts once: what is recorded of it again takes the place of what was (but for when that was,
+        and what was expected then), the lives of its lessons are told anew from all their showings, and each gets the
+        status that its life gives it.  Lessons out of the guild's reach are left alone.  Returns those whose status
+        changed; where nothing verified the execution, none is trusted more than before.
+        """
+        ...
+
+    async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
+        """Let what was hardly ever shown expire; returns what did."""
+        ...
+
+    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
+        """In this guild, of one lesson or of all, in the order in which they were recorded; None: in all guilds."""
+        ...
+
+    async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
+        """Of one guild, or of all for None, in the order in which they were first recorded."""
+        ...
+
+    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
+        """The last verdicts of a guild that say how a task went without any lesson, newest first."""
         ...
 
     async def close(self) -> None:

@@ -1,28 +1,27 @@
 """Asks a model what an attempt got wrong, and takes only an answer that says something.
 
 Each request stands in the outcome stream before it is sent and its answer after, with tokens and dollars.  A text
-that is no reflection is sent back once with what is wrong with it; after that it is a stored problem, never an empty
-reflection.
+that is no reflection, or that quotes what the record does not hold, is sent back once with what is wrong with it; after
+that it is a stored problem, never an empty reflection.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from agentic.core.events import Envelope, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
-from agentic.core.identity import request_id
-from agentic.errors import ModelError
+from agentic.core.events import TextBlock, Usage
 from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
 from agentic.purse import Purse
 from reflexion.errors import ReflectionUnusable
 from reflexion.lessons import Insight
 from reflexion.outcome import OutcomeStream
-from reflexion.parsing import parse_insight
+from reflexion.parsing import parse_insight, resting_on
+from reflexion.paying import NO_ROOM, Paid
 from reflexion.trajectory import Trajectory
-from reflexion.transcript import transcript
+from reflexion.transcript import record_of, transcript
 
 TRIES = 2
 MAX_TOKENS = 1_200
@@ -56,12 +55,18 @@ class Reflector:
         self._name = model_name
         self._system = reflection_instructions()
 
-    async def reflect(self, trajectory: Trajectory, cause: str, stream: OutcomeStream) -> Written:
-        """Ask, at most twice; a provider's failure is a problem in the result, not an error."""
+    async def reflect(
+        self, trajectory: Trajectory, cause: str, stream: OutcomeStream, earlier: Sequence[Insight] = ()
+    ) -> Written:
+        """Ask, at most twice; a provider's failure is a problem in the result, not an error.
+
+        ``earlier``: what was learned from earlier attempts at the same task, so that the same is not advised again.
+        """
         name = self._name or trajectory.model
         if not name:
             return Written(None, "no model is configured to write it", "", Usage(), 0.0)
-        messages = [Message(role="user", text=transcript(trajectory, cause))]
+        messages = [Message(role="user", text=transcript(trajectory, cause, earlier))]
+        record = record_of(trajectory)
         spent, usd, problem = Usage(), 0.0, ""
         for attempt in range(1, TRIES + 1):
             answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
@@ -70,7 +75,7 @@ class Reflector:
             spent, usd = _sum(spent, answer.usage), usd + answer.usd
             text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
             try:
-                return Written(parse_insight(text), "", answer.served_by or name, spent, usd)
+                return Written(resting_on(parse_insight(text), record), "", answer.served_by or name, spent, usd)
             except ReflectionUnusable as error:
                 problem = str(error) if answer.stop != "length" else f"the answer was cut off; {error}"
                 messages += [Message(role="assistant", text=text or "(nothing)"), _again(problem)]
@@ -79,57 +84,14 @@ class Reflector:
     async def _ask(
         self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
     ) -> Answer | str:
-        request = await self._announce(name, messages, attempt, trajectory, stream)
-        if request is None:
-            return "the budget of the day has no room for it"
-        prompt = Prompt(system=self._system, tools=(), messages=messages)
-        try:
-            answer = await self._model.answer(name, prompt, max_tokens=MAX_TOKENS, timeout=SECONDS)
-        except ModelError as error:
-            failed = ModelFailed(
-                request=request, failure=error.failure, message=error.message, retry_after=error.retry_after
-            )
-            await stream.add(failed)
-            await self._purse.settle(_purpose(trajectory), failed)
-            return f"the model could not be asked ({error.failure}): {error.message}"
-        answered = _answered(request, answer)
-        await stream.add(answered)
-        await self._purse.settle(_purpose(trajectory), answered)
-        return answer
-
-    async def _announce(
-        self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
-    ) -> str | None:
-        """Set its price aside and say that it is asked; None where a cap that executions share has no room."""
-        position = len(await stream.read()) + 1
-        request = request_id(_purpose(trajectory), position)
+        paid = Paid(self._model, self._purse, self._clock, trajectory, stream)
         tokens_in = (len(self._system) + sum(len(message.text) for message in messages)) // 4
-        asked = ModelRequested(
-            request=request, turn=trajectory.turns_used, purpose="reflection", attempt=attempt, tier=trajectory.tier,
-            model=name, reserved_usd=self._model.price(name, tokens_in, MAX_TOKENS) or 0.0,
-        )  # fmt: skip
-        await self._purse.clear_up(_purpose(trajectory), _each(await stream.read()))
-        if await self._purse.refusal(trajectory, _purpose(trajectory), asked, self._clock.now()) is not None:
-            return None
-        await stream.add(asked)
-        return request
-
-
-async def _each(envelopes: list[Envelope]) -> AsyncIterator[Envelope]:
-    for envelope in envelopes:
-        yield envelope
-
-
-def _purpose(trajectory: Trajectory) -> str:
-    """What its requests belong to, for their ids and for what is set aside for them."""
-    return f"{trajectory.execution}.outcome"
-
-
-def _answered(request: str, answer: Answer) -> ModelAnswered:
-    return ModelAnswered(
-        request=request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,
-        served_by=answer.served_by,
-    )  # fmt: skip
+        price = self._model.price(name, tokens_in, MAX_TOKENS) or 0.0
+        requests = await paid.announce("reflection", name, price, (attempt,))
+        if not requests:
+            return NO_ROOM
+        prompt = Prompt(system=self._system, tools=(), messages=messages)
+        return await paid.ask(requests[0], prompt, max_tokens=MAX_TOKENS, seconds=SECONDS)
 
 
 def _again(problem: str) -> Message:

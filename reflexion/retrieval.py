@@ -1,111 +1,136 @@
 """Which reflections and lessons stand in the next prompt, and why each.
 
 Few and narrow: the last 3 reflections of the thread within 400 tokens, newest first, then at most 3 lessons within
-300 tokens.  A lesson has to share words with the task; none is better than a wrong one.  The order of lessons is
-scope (thread before guild before all), then the rank of the full-text search, then how useful they have been.
+300 tokens.  A lesson has to fit the task (``ranking``), and not much worse than the best one does; none is better than a
+wrong one.  The order is scope (thread before guild before all), then the place that the searches gave it together with
+how useful it has been.  About one time in ten chance withholds a lesson that would be shown: what becomes of those
+executions is what its use is measured against.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from agentic.core.events import ChosenLesson
-from reflexion.lessons import SHOWN, Lesson, Reflection, ScopeKind, usefulness
-from reflexion.words import stem, words_of
+from agentic.core.events import ChosenLesson, WithheldLesson
+from agentic.core.identity import digest
+from reflexion.amending import may_be_shown
+from reflexion.contradictions import agreeing
+from reflexion.lessons import Lesson, Reflection, ScopeKind
+from reflexion.lifecycle import PARAMETERS, Life, share_held_back, together, usefulness
+from reflexion.ranking import Candidate
+from reflexion.reflections import BYTES_A_TOKEN, choose_reflections
 
-REFLECTION_TOKENS = 400
 LESSONS = 3
 LESSON_TOKENS = 300
-CANDIDATES = 24
-"""Matches that are looked at before the best are taken."""
-LEAST_USEFULNESS = -0.15
-LEAST_SHARED_WORDS = 2
-LEAST_SHARE_OF_TRIGGER = 0.34
-BYTES_A_TOKEN = 4
+NEAR_THE_BEST = 0.7
+"""A lesson that fits less than this share of how the best one fits is not meant for this task."""
+USEFULNESS_COUNTS = 2.0
+"""Against the place in the search: a proven lesson stands before a new one that was found a few places before it."""
+HELD_BACK = "held back at random, to see how such tasks go without it"
 _NEAREST: dict[ScopeKind, int] = {"thread": 0, "guild": 1, "global": 2}
+_WHERE: dict[ScopeKind, str] = {"thread": "this thread", "guild": "this server", "global": "all servers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What stands in the prompt, reflections first, and which lessons fitted and do not."""
+
+    chosen: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
 
 
 def choose(
-    reflections: Sequence[Reflection], lessons: Sequence[Lesson], task: str, *, lesson_tokens: int = LESSON_TOKENS
-) -> tuple[ChosenLesson, ...]:
-    """What is shown, reflections first; ``reflections`` the thread's last, newest first, ``lessons`` best match first."""
-    return (*choose_reflections(reflections), *choose_lessons(lessons, task, lesson_tokens))
+    reflections: Sequence[Reflection],
+    candidates: Sequence[Candidate],
+    *,
+    lesson_tokens: int = LESSON_TOKENS,
+    execution: str = "",
+    model: str = "",
+    hold_back: float = 0.0,
+) -> Choice:
+    """What is shown: ``reflections`` the thread's last, newest first; ``candidates`` what was found for the task.
+
+    ``execution`` decides by chance, but always alike, which lessons are held back; ``model`` is to work with the others.
+    """
+    lessons = choose_lessons(candidates, lesson_tokens, execution=execution, model=model, hold_back=hold_back)
+    return Choice((*choose_reflections(reflections), *lessons.chosen), lessons.withheld)
 
 
-def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson, ...]:
-    """All of them within the budget; what one leaves over goes to the next."""
-    room, chosen = REFLECTION_TOKENS * BYTES_A_TOKEN, list[ChosenLesson]()
-    for at, reflection in enumerate(reflections):
-        text = reflection_text(reflection, room // (len(reflections) - at))
-        room -= len(text.encode())
-        why = f"attempt {reflection.execution} in this thread scored {reflection.score}: {reflection.cause}"
-        chosen.append(ChosenLesson(id=reflection.id, kind="reflection", text=text, why=why))
-    return tuple(chosen)
-
-
-def reflection_text(reflection: Reflection, room: int) -> str:
-    """A reflection within ``room`` bytes: what to do, then what was seen word for word, then why."""
-    insight = reflection.insight
-    # Marked as a quotation: these are words of the world, which no one here vouches for.
-    evidence = "\n".join(f"> {line}" for line in _lines_within(reflection.evidence, room * 2 // 5))
-    parts = [f"Next time: {insight.strategy_change}", f"Key: {insight.key_insight}", f"Cause: {insight.root_cause}"]
-    seen = f"\nSeen (quoted output):\n{evidence}" if evidence else ""
-    left = room - len(seen.encode())
-    kept: list[str] = []
-    for at, part in enumerate(parts):
-        # What is left is shared, so that a long first part does not push the others out.
-        kept.append(cut(part, left // (len(parts) - at) - 1))
-        left -= len(kept[-1].encode()) + 1
-    return "\n".join(kept) + seen
-
-
-def choose_lessons(lessons: Sequence[Lesson], task: str, tokens: int = LESSON_TOKENS) -> tuple[ChosenLesson, ...]:
-    """At most three that fit the task, may be shown, and have not proved worse than nothing."""
-    asked = {stem(word) for word in words_of(task)}
-    fitting = [(at, lesson, _shared(asked, lesson)) for at, lesson in enumerate(lessons)]
-    fitting = [each for each in fitting if _may_stand(each[1], each[2])]
-    fitting.sort(key=lambda each: (_NEAREST[each[1].scope.kind], each[0], -usefulness(each[1])))
-    room, chosen = tokens * BYTES_A_TOKEN, list[ChosenLesson]()
-    for _, lesson, shared in fitting:
+def choose_lessons(
+    candidates: Sequence[Candidate],
+    tokens: int = LESSON_TOKENS,
+    *,
+    execution: str = "",
+    model: str = "",
+    hold_back: float = 0.0,
+) -> Choice:
+    """At most three that fit the task and have not proved worse than nothing; what else fits is withheld, with why."""
+    fitting = _fitting(candidates, model)
+    room, lives = tokens * BYTES_A_TOKEN, list[Life]()
+    chosen, withheld = list[ChosenLesson](), list[WithheldLesson]()
+    for place, candidate in enumerate(fitting, 1):
+        lesson = candidate.lesson
         text = f"{lesson.trigger} → {lesson.action}"
-        if len(chosen) == LESSONS or len(text.encode()) > room:
-            continue
-        room -= len(text.encode())
-        chosen.append(ChosenLesson(id=lesson.id, kind=lesson.kind, text=text, why=_why(lesson, shared)))
-    return tuple(chosen)
+        crowded = _no_place(lives, lesson.life, len(text.encode()) <= room)
+        if crowded:
+            withheld.append(WithheldLesson(id=lesson.id, arm="crowded", why=f"{crowded}; {candidate.found}"))
+        elif _held_back(execution, lesson, hold_back):
+            withheld.append(WithheldLesson(id=lesson.id, arm="held_back", why=f"{HELD_BACK}; {candidate.found}"))
+        else:
+            room -= len(text.encode())
+            lives.append(lesson.life)
+            why = _why(candidate, place, len(fitting))
+            chosen.append(ChosenLesson(id=lesson.id, kind=lesson.kind, text=text, why=why))
+    return Choice(tuple(chosen), tuple(withheld))
 
 
-def cut(text: str, room: int) -> str:
-    """The text within ``room`` bytes, with a sign where it was cut."""
-    whole = text.encode()
-    if len(whole) <= room:
-        return text
-    return whole[: max(room - 3, 0)].decode(errors="ignore") + "…"
+def _fitting(candidates: Sequence[Candidate], model: str) -> list[Candidate]:
+    """What may stand in the prompt: nearer scopes first, then by place in the search and usefulness together."""
+    agree = {lesson.id for lesson in agreeing([each.lesson for each in candidates])}
+    able = [each for each in candidates if each.fit >= 1 and each.lesson.id in agree and _may_stand(each.lesson, model)]
+    best = max((each.fit for each in able), default=0.0)
+    near = [each for each in able if each.fit >= NEAR_THE_BEST * best]
+    return sorted(near, key=lambda each: (_NEAREST[each.lesson.scope.kind], -_worth(each, model)))
 
 
-def _shared(asked: set[str], lesson: Lesson) -> tuple[str, ...]:
-    words = words_of(f"{lesson.trigger} {lesson.error_signature}")
-    return tuple(word for word in words if stem(word) in asked)
+def _worth(candidate: Candidate, model: str) -> float:
+    return candidate.score + USEFULNESS_COUNTS * _useful(candidate.lesson, model)
 
 
-def _may_stand(lesson: Lesson, shared: tuple[str, ...]) -> bool:
-    trigger = max(len(words_of(lesson.trigger)), 1)
-    narrow = len(shared) >= LEAST_SHARED_WORDS and len(shared) / trigger >= LEAST_SHARE_OF_TRIGGER
-    return lesson.status in SHOWN and narrow and usefulness(lesson) >= LEAST_USEFULNESS
+def _may_stand(lesson: Lesson, model: str) -> bool:
+    """Neither retired, quarantined nor contradicted, and worse than nothing neither in all nor with this model."""
+    here = _life_with(lesson, model)
+    harms_here = here is not None and here.shown >= PARAMETERS.least_shown
+    harms_here = harms_here and here is not None and usefulness(here) < PARAMETERS.least_usefulness
+    return may_be_shown(lesson) and not harms_here and _useful(lesson, model) >= PARAMETERS.least_usefulness
 
 
-def _why(lesson: Lesson, shared: tuple[str, ...]) -> str:
-    where = {"thread": "this thread", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
-    fared = f"went well {lesson.shown_ok} of {lesson.shown} times" if lesson.shown else "not shown before"
-    return f"{lesson.status} lesson of {where}; fits {', '.join(shared[:5])}; {fared}"
+def _useful(lesson: Lesson, model: str) -> float:
+    return usefulness(lesson.life, _life_with(lesson, model))
 
 
-def _lines_within(lines: Sequence[str], room: int) -> list[str]:
-    kept: list[str] = []
-    for line in lines:
-        line = cut(line, room - 3) if not kept else line
-        room -= len(line.encode()) + 3
-        if room < 0:
-            break
-        kept.append(line)
-    return kept
+def _life_with(lesson: Lesson, model: str) -> Life | None:
+    return next((each.life for each in lesson.by_model if model and each.model == model), None)
+
+
+def _no_place(before: Sequence[Life], life: Life, has_room: bool) -> str:
+    """Why a lesson that fits does not stand beside those before it; '' where it does."""
+    if len(before) == LESSONS:
+        return f"{LESSONS} fitted better"
+    if together([*before, life]) <= len(before):
+        return "it is not proven, and another stands in the prompt"
+    return "" if has_room else "too long for the room that was left"
+
+
+def _held_back(execution: str, lesson: Lesson, share: float) -> bool:
+    """Whether chance withholds it from this execution: a hash, so that asking again gives the same answer."""
+    drawn = int(digest("held back", execution, lesson.id, length=8), 16) / 16**8
+    return bool(execution) and drawn < share_held_back(lesson.life, share)
+
+
+def _why(candidate: Candidate, place: int, fitting: int) -> str:
+    lesson, life = candidate.lesson, candidate.lesson.life
+    fared = f"went well {life.shown_ok} of {life.shown} times" if life.shown else "not shown before"
+    match = f"match {place} of {fitting}, {candidate.fit:.1f} where 1 is needed"
+    return f"{lesson.status} lesson of {_WHERE[lesson.scope.kind]}; {candidate.found}; {match}; {fared}"

@@ -7,11 +7,10 @@ model or a tool wrote is carried along as text and never interpreted.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pydantic import JsonValue
-
+from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import (
     ChosenLesson,
     Claim,
@@ -27,6 +26,7 @@ from agentic.core.events import (
     ModelFailed,
     ModelRequested,
     Outcome,
+    Perceived,
     Person,
     Policy,
     PolicyChanged,
@@ -36,8 +36,14 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WithheldLesson,
+    WorkspaceRestored,
 )
-from reflexion.checks import CheckRun, last_verdict, named_checks, read_check
+from agentic.core.proving import changed_since
+from reflexion.arguments import asked_in, command_in, written_in
+from reflexion.checks import CheckRun, Verdict, named_checks, read_check
+from reflexion.repository import Seen, declared
+from reflexion.verifier import Verified, verified_by
 
 Vote = Literal["up", "down"]
 BROKEN: tuple[Outcome, ...] = ("failed", "refused", "unknown")
@@ -56,6 +62,10 @@ class Call:
     preview: str
     error: str
     changes: tuple[FileChange, ...] = ()
+    checks: bool = False
+    """It ran a check of the work: what it came to is the verifier's to say."""
+    wrote: str = ""
+    """What it was to write into a file, and in place of what."""
 
     @property
     def failed(self) -> bool:
@@ -85,13 +95,26 @@ class Trajectory:
     calls: tuple[Call, ...]
     changed: tuple[str, ...]
     """Files whose content differs from before the execution."""
+    changes_files: bool
+    """False where the task is known to be of a kind that changes none."""
     checks: tuple[CheckRun, ...]
+    verified: Verified
+    """The check that the task, the repository or the agent's own runs give, and what it said."""
     repetition_nudges: int
     breaches: int
     corrections: tuple[str, ...]
+    """What people said was wrong, while it ran and afterwards."""
+    withdrawn: bool
+    """A person took it back: undid it, cleaned up after it, or deleted the message with its task."""
     votes: tuple[tuple[str, Vote], ...]
     """The last vote of each person, by id."""
     lessons: tuple[ChosenLesson, ...]
+    withheld: tuple[WithheldLesson, ...]
+    """Lessons that fitted and were not shown."""
+    trial_of: str
+    """The first attempt at its task, '' where it is that itself."""
+    attempt: int
+    """Which attempt at its task it is."""
     provider_failed: bool
     """The last thing that happened before the end was a provider's failure."""
     finished: bool
@@ -100,9 +123,9 @@ class Trajectory:
     claims: tuple[Claim, ...]
 
     @property
-    def verifier(self) -> Literal["pass", "fail", "none"]:
-        """What the last check said."""
-        return last_verdict(self.checks)
+    def verifier(self) -> Verdict:
+        """What the last run of the check said."""
+        return self.verified.verdict
 
     @property
     def failures(self) -> tuple[Call, ...]:
@@ -139,6 +162,7 @@ class _Reading:
     complexity: Complexity = "medium"
     role: str = ""
     talk: bool = False
+    changes_files: bool = True
     turn: int = 1
     turns_used: int = 0
     added_turns: int = 0
@@ -151,11 +175,16 @@ class _Reading:
     requests: dict[str, ModelRequested] = field(default_factory=dict)
     intents: dict[str, tuple[int, ToolStarted]] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
-    checks: list[CheckRun] = field(default_factory=list)
+    commands: list[tuple[int, Ran]] = field(default_factory=list)
+    changes: list[FileChange] = field(default_factory=list)
+    perceived: list[str] = field(default_factory=list)
     files: dict[str, tuple[str, str]] = field(default_factory=dict)
     nudges: int = 0
     breaches: int = 0
     corrections: list[str] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+    """What each person said was wrong after the end, as they said it last."""
+    withdrawn: bool = False
     votes: dict[str, Vote] = field(default_factory=dict)
     provider_failed: bool = False
     finished: Finished | None = None
@@ -167,7 +196,9 @@ class _Reading:
         match event:
             case Triaged():
                 self.talk, self.complexity = event.talk, event.complexity
-                self.role = event.role or self.role
+                self.role, self.changes_files = event.role or self.role, event.changes_files
+            case Perceived():
+                self.perceived.extend(event.changes)
             case PolicyChanged():
                 self.added_turns += event.add_turns
                 self.added_usd += event.add_usd
@@ -186,6 +217,8 @@ class _Reading:
                 self.breaches += event.rule.startswith("safety")
             case InputReceived() | FeedbackGiven():
                 self._person(event)
+            case WorkspaceRestored():
+                self.withdrawn = event.way in ("undo", "clean") or (self.withdrawn and event.way != "redo")
             case Finished():
                 self.finished = event
             case _:
@@ -210,35 +243,47 @@ class _Reading:
 
     def _result(self, event: ToolFinished) -> None:
         turn, intent = self.intents.get(event.call, (self.turn, None))
-        asked, tool, said = "", "", event.preview
+        asked, tool, wrote, said = "", "", "", event.preview
+        self.changes.extend(event.changes)
         if intent is not None:
-            asked, tool = _asked(intent.arguments), intent.tool
+            asked, tool = asked_in(intent.arguments), intent.tool
             # What the agent expected stands after the output; only the output is evidence.
             said = said.split(f"\nExpected: {intent.expectation}\n")[0] if intent.expectation else said
-            self._check(turn, intent, event)
-        self.calls.append(Call(turn, tool, asked, event.outcome, event.exit_code, said, event.error, event.changes))
+            wrote = written_in(intent.arguments)
+            if command := command_in(intent.arguments):
+                ran = Ran(command, event.exit_code, tests=_counts(event), changes=len(self.changes))
+                self.commands.append((len(self.calls), ran))
+        code, changes = event.exit_code, event.changes
+        self.calls.append(Call(turn, tool, asked, event.outcome, code, said, event.error, changes, wrote=wrote))
         for change in event.changes:
             before = self.files.get(change.path, (change.sha_before, ""))[0]
             self.files[change.path] = (before, change.sha_after)
 
-    def _check(self, turn: int, intent: ToolStarted, event: ToolFinished) -> None:
-        counts = None
-        if event.tests_passed is not None or event.tests_failed is not None:
-            counts = (event.tests_passed or 0, event.tests_failed or 0)
-        ran = event.outcome in ("ok", "failed")
-        command = _command(intent.arguments)
-        named = named_checks(self.started.task)
-        check = read_check(command, turn, event.exit_code, counts, ran, named) if command else None
-        if check is not None:
-            self.checks.append(check)
+    def _checks(self, named: tuple[str, ...]) -> dict[int, CheckRun]:
+        """The checks that ran, each with the place of its call."""
+        found: dict[int, CheckRun] = {}
+        deeds = Deeds(changes=tuple(self.changes))
+        for at, ran in self.commands:
+            call, counts = self.calls[at], ran.tests[:2] if ran.tests is not None else None
+            happened = call.outcome in ("ok", "failed")
+            check = read_check(ran.command, call.turn, ran.exit_code, counts, happened, named)
+            if check is not None:
+                found[at] = replace(check, stale=bool(changed_since(deeds, ran)))
+        return found
 
     def _person(self, event: InputReceived | FeedbackGiven) -> None:
         if isinstance(event, FeedbackGiven):
             self._vote(event.by.id, event.vote)
+            if event.vote != "down":
+                self.reasons.pop(event.by.id, None)
+            elif event.why:
+                self.reasons[event.by.id] = event.why
         elif event.sort == "feedback":
             self._vote(event.author.id, event.text if event.text in ("up", "down", "none") else event.target)
         elif event.sort == "correction":
             self.corrections.append(event.text.strip() or "That was wrong.")
+        elif event.sort == "deleted":
+            self.withdrawn = True
 
     def _vote(self, person: str, vote: str) -> None:
         if vote == "up" or vote == "down":
@@ -248,17 +293,27 @@ class _Reading:
 
     def done(self) -> Trajectory:
         started, finished = self.started, self.finished
+        wanted = declared(
+            [Seen(call.tool, call.asked, call.preview, call.changes) for call in self.calls], self.perceived
+        )
+        of_files = (command for each in wanted for command in each.commands)
+        found = self._checks((*named_checks(started.task), *of_files))
+        checks = tuple(found.values())
         return Trajectory(
             execution=self.execution, thread=started.thread, task=started.task, requester=started.requester,
             role=self.role, talk=self.talk, model=self.model, tier=self.tier or started.policy.starting_tier,
             turns_used=self.turns_used, turns_max=_turns(started.policy, self.complexity) + self.added_turns,
             usd=self.usd, usd_max=started.policy.max_usd + self.added_usd,
             tokens=self.tokens, tokens_max=started.policy.max_tokens + self.added_tokens,
-            calls=tuple(self.calls),
+            calls=tuple(replace(call, checks=at in found) for at, call in enumerate(self.calls)),
             changed=tuple(path for path, (before, after) in self.files.items() if before != after),
-            checks=tuple(self.checks), repetition_nudges=self.nudges, breaches=self.breaches,
-            corrections=tuple(self.corrections), votes=tuple(self.votes.items()),
-            lessons=started.lessons, provider_failed=self.provider_failed,
+            changes_files=self.changes_files, checks=checks,
+            verified=verified_by(started.task, wanted, checks),
+            repetition_nudges=self.nudges, breaches=self.breaches,
+            corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
+            votes=tuple(self.votes.items()),
+            lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of, attempt=started.attempt,
+            provider_failed=self.provider_failed,
             finished=finished is not None, reason=finished.reason if finished else None,
             answer=finished.answer if finished else "", claims=finished.claims if finished else (),
         )  # fmt: skip
@@ -269,18 +324,8 @@ def _turns(policy: Policy, complexity: Complexity) -> int:
     return of[complexity]
 
 
-def _command(arguments: dict[str, JsonValue]) -> str:
-    """The command line of a call, '' of one that runs none; a fallback runs where the command fails."""
-    command, fallback = arguments.get("command"), arguments.get("fallback")
-    if not isinstance(command, str):
-        return ""
-    return f"{command} || {fallback}" if isinstance(fallback, str) and fallback else command
-
-
-def _asked(arguments: dict[str, JsonValue]) -> str:
-    """The command, code or path of a call; else its arguments in order."""
-    for name in ("command", "code", "path", "pattern", "question", "text"):
-        value = arguments.get(name)
-        if isinstance(value, str):
-            return value
-    return ", ".join(f"{name}={value}" for name, value in arguments.items())
+def _counts(event: ToolFinished) -> tuple[int, int, int] | None:
+    """Tests that passed, failed and were skipped, where the tool read them."""
+    if event.tests_passed is None and event.tests_failed is None:
+        return None
+    return event.tests_passed or 0, event.tests_failed or 0, event.tests_skipped or 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+from reflexion.lessons import Insight
 from reflexion.redaction import redact
 from reflexion.trajectory import Call, Trajectory
 
@@ -16,11 +18,29 @@ FAILED_CHARACTERS = 900
 OK_CHARACTERS = 200
 
 
-def transcript(trajectory: Trajectory, cause: str) -> str:
-    """What the reflector reads; nothing inside can end the marks, which carry a number made from the text."""
-    record = redact("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory))))
+def transcript(trajectory: Trajectory, cause: str, earlier: Sequence[Insight] = ()) -> str:
+    """What the reflector reads; nothing inside can end the marks, which carry a number made from the text.
+
+    ``earlier``: what was learned from earlier attempts at the same task, oldest first.
+    """
+    record = record_of(trajectory)
     mark = hashlib.sha256(record.encode()).hexdigest()[:12]
-    return f"Reviewed because {cause}.\n\n<<<record {mark}>>>\n{record}\n<<<end of record {mark}>>>"
+    before = redact("\n\n".join(_learned(number, insight) for number, insight in enumerate(earlier, 1)))
+    if before:
+        before = f"\n\n<<<earlier attempts {mark}>>>\n{before}\n<<<end of earlier attempts {mark}>>>"
+    return f"Reviewed because {cause}.\n\n<<<record {mark}>>>\n{record}\n<<<end of record {mark}>>>{before}"
+
+
+def record_of(trajectory: Trajectory) -> str:
+    """All that the record holds, without secrets: whoever quotes it has to find the words here."""
+    return redact("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory))))
+
+
+def _learned(number: int, insight: Insight) -> str:
+    return (
+        f"AFTER ATTEMPT {number}\nwhat failed: {insight.what_failed}\nadvice: {insight.strategy_change}\n"
+        f"insight: {insight.key_insight}"
+    )
 
 
 def _head(trajectory: Trajectory) -> list[str]:

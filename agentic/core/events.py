@@ -30,6 +30,9 @@ class Started(Frozen):
     parent: str = ""
     forked_from: tuple[str, int] | None = None
     trial_of: str = ""
+    """The first attempt at the task that this is a further one at."""
+    attempt: int = 1
+    """Which attempt at its task it is."""
     role: str = ""
     complexity: Complexity = "medium"
     policy: Policy = Policy()
@@ -38,6 +41,8 @@ class Started(Frozen):
     earlier: tuple[EarlierResult, ...] = ()
     quoted: tuple[QuotedMessage, ...] = ()
     lessons: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
+    """Lessons that fitted as well and are not shown; what becomes of such executions says what a lesson does."""
     workspace: str = ""
     sandbox: str = ""
     inbox: str = ""
@@ -204,16 +209,47 @@ class FeedbackGiven(Frozen):
     by: Person
     vote: Literal["up", "down", "none"]
     target: str = ""
+    why: str = ""
+    """What was wrong, in the words of whoever voted: a correction."""
+
+
+class RubricItem(Frozen):
+    """One yes/no question of the judge's, with what it cites of the transcript for its answer."""
+
+    question: str
+    yes: bool
+    evidence: str = ""
+
+
+class Judged(Frozen):
+    """What a judge of another model family thinks of the trajectory: the median of several readings, or why there is none."""
+
+    kind: Literal["judged"] = "judged"
+    requests: tuple[str, ...] = ()
+    model: str = ""
+    shares: tuple[float, ...] = ()
+    """Share of rubric items answered yes, 0-1, by reading."""
+    share: float | None = None
+    """Their median; None where no reading could be used, and ``problem`` says why."""
+    items: tuple[RubricItem, ...] = ()
+    """Of the median reading."""
+    problem: str = ""
 
 
 class Evaluated(Frozen):
-    """The objective score 0-100 with the parts it was made of."""
+    """The score 0-100 with the parts it was made of."""
 
     kind: Literal["evaluated"] = "evaluated"
     score: int
     parts: dict[str, float]
     caps: tuple[str, ...] = ()
     verifier: Literal["pass", "fail", "none"] = "none"
+    check: str = ""
+    """The check whose last run the verifier's verdict is; '' where there was none."""
+    judge_weight: float = 0.0
+    """λ, 0-1: how far judge and labels agreed until then; 0 until enough executions are labelled."""
+    flags: tuple[str, ...] = ()
+    """What a reader should know of the score: that a judge was to be asked and could not be, say."""
 
 
 class Reflected(Frozen):
@@ -223,6 +259,15 @@ class Reflected(Frozen):
     problem: str = ""
 
 
+class TrialDecided(Frozen):
+    """Whether the task of an execution that ended is tried again; ``attempt`` is the number of the one that would follow."""
+
+    kind: Literal["trial_decided"] = "trial_decided"
+    way: Literal["again", "offer", "leave"]
+    attempt: int = 0
+    why: str = ""
+
+
 Event = Annotated[
     Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
     | Triaged | Perceived | ModelRequested
@@ -230,7 +275,7 @@ Event = Annotated[
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
     | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
-    | FeedbackGiven | Evaluated | Reflected,
+    | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -251,7 +296,9 @@ class Envelope(Frozen):
     schema_version: int = SCHEMA
 
 
-OutboxSort = Literal["answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork"]
+OutboxSort = Literal[
+    "answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson", "regret"
+]
 
 
 class OutboxItem(Frozen):
@@ -273,9 +320,11 @@ class OutboxItem(Frozen):
     """What sort of question it is."""
     expires: datetime | None = None
     question: str = ""
-    """The question's id, or an offer's."""
+    """The question's id, or an offer's, or a lesson's."""
     redo: str = ""
     """The execution whose undo it tells of, and which can be taken back."""
+    again: str = ""
+    """The execution whose task its button 🔄 runs again."""
     redo_label: str = ""
     """The words of that button, where they are not the usual ones."""
     target: str = ""

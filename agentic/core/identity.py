@@ -15,6 +15,11 @@ def execution_id(thread: str, inbox: str) -> str:
     return "x" + digest("execution", thread, inbox, length=15)
 
 
+def trial_item(execution: str) -> str:
+    """The inbox item that begins the trial after an attempt."""
+    return f"trial.{execution}"
+
+
 def request_id(execution: str, seq: int) -> str:
     """The model request that stands at ``seq`` in the log: 8 characters."""
     return digest("request", execution, seq, length=8)

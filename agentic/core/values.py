@@ -11,7 +11,7 @@ __all__ = [
     "ConfidenceParts", "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen",
     "Level", "Moment", "Option", "Outcome", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage",
     "Reason", "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo",
-    "ToolRef", "Usage",
+    "ToolRef", "Usage", "WithheldLesson",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
@@ -27,7 +27,7 @@ Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cance
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
     "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject", "redo", "rewind",
-    "clean",
+    "clean", "trial",
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
@@ -161,6 +161,12 @@ class Policy(Frozen):
     """Where the rules are unsure what a task is, a cheap model is asked."""
     lesson_tokens: int = 300
     reflections_kept: int = 3
+    trials: Literal["auto", "offer", "never"] = "offer"
+    """Whether a task that failed is tried again by itself, where something can verify it; else 🔄 is offered."""
+    trials_most: int = 3
+    """Attempts at one task in all, the first included."""
+    hold_back: float = 0.1
+    """The share of showings of a lesson that are left out at random, so that what it does is measured."""
 
 
 class EarlierResult(Frozen):
@@ -181,6 +187,14 @@ class ChosenLesson(Frozen):
     id: str
     kind: Literal["reflection", "strategy", "pitfall", "fact"]
     text: str
+    why: str = ""
+
+
+class WithheldLesson(Frozen):
+    """A lesson that fitted and was not shown: held back at random to measure it, or crowded out by better ones."""
+
+    id: str
+    arm: Literal["held_back", "crowded"]
     why: str = ""
 
 

@@ -151,10 +151,11 @@ def _problems(tiers: tuple[Tier, ...], env: Mapping[str, str], prices: Prices) -
         yield Problem(f"{SETTING}2", "no tier with tools is set, so tasks have no model", f"Set {SETTING}2", fatal=True)
     for tier in tiers:
         for model in tier.models:
-            yield from _of_model(f"{SETTING}{tier.number}", model, env, prices)
+            yield from doubts_about(f"{SETTING}{tier.number}", model, env, prices)
 
 
-def _of_model(setting: str, model: str, env: Mapping[str, str], prices: Prices) -> Iterator[Problem]:
+def doubts_about(setting: str, model: str, env: Mapping[str, str], prices: Prices) -> Iterator[Problem]:
+    """What is doubtful about a model that a setting names."""
     provider = provider_of(model)
     if any(letter.isspace() for letter in model):
         yield Problem(setting, f"{model!r} holds a blank", "Separate names with commas", fatal=True)

@@ -74,7 +74,7 @@ class Questions(commands.Cog):
     @commands.Cog.listener()
     async def on_pressed(self, interaction: discord.Interaction, press: Press) -> None:
         """Acknowledge, then deliver what was pressed once; whoever may not is told privately."""
-        await _quietly(interaction.response.defer())
+        await quietly(interaction.response.defer())
         hand = (interaction.message and interaction.message.id, interaction.user.id)
         if self._recent.last(hand) == press:
             return
@@ -84,18 +84,18 @@ class Questions(commands.Cog):
         except AgenticError as error:
             words, done = not_kept(str(interaction.id), error), False
         if (
-            not done or press.undo or press.redo or press.offer
+            not done or press.undo or press.redo or press.again or press.offer
         ):  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
         if words:
-            await _quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
+            await quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
 
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""
         row = await self.bot.store.outbox_row(press.key)
         if row is None or not await self._belongs(interaction, press, row):
             return NOT_OF_HERE, False
-        clicked = self._clicked(interaction, press, row.item, await self._speaker(interaction))
+        clicked = self._clicked(interaction, press, row.item, await self.bot.reader.presser(interaction))
         outcome = await self._meant(interaction, clicked, row.item)
         if isinstance(outcome, Told):
             return await self._too_late(outcome, row.item), False
@@ -161,15 +161,9 @@ class Questions(commands.Cog):
             return told.text
         return told.text if standing.way == "open" else decided_words(item, standing)
 
-    async def _speaker(self, interaction: discord.Interaction) -> Speaker:
-        """Who it is, with the rights that Discord says they have in this place now."""
-        if interaction.guild_id is None:
-            return await self.bot.reader.in_person(interaction.user)
-        here = interaction.permissions.send_messages_in_threads
-        return self.bot.reader.speaker(interaction.user, interaction.guild, writes=here)
-
     def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker) -> Clicked:
-        about = f"{press.redo or item.execution}/result" if press.vote or press.undo or press.redo else ""
+        judged = press.vote or press.undo or press.redo or press.again
+        about = f"{press.redo or press.again or item.execution}/result" if judged else ""
         return Clicked(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
@@ -184,6 +178,7 @@ class Questions(commands.Cog):
             halt=press.halt,
             undo=press.undo,
             redo=press.redo,
+            again=press.again,
             offer=press.offer,
             verdict=press.verdict,
         )
@@ -193,6 +188,8 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     """Whether an item's message offers what was pressed."""
     if press.vote or press.undo:
         return item.sort == "answer" and press.undo in ("", item.execution)
+    if press.again:
+        return press.again == (item.execution if item.sort == "answer" else item.again)
     if press.redo:
         return item.sort == "receipt" and press.redo == item.redo
     if press.offer:
@@ -207,7 +204,7 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     return press.question == item.question and 0 <= press.number < len(options)
 
 
-async def _quietly(act: Awaitable[object]) -> None:
+async def quietly(act: Awaitable[object]) -> None:
     """An acknowledgement that comes too late or twice (10062, 40060) changes nothing of what was delivered."""
     try:
         await act

@@ -99,7 +99,7 @@ class Reactions(commands.Cog):
         reacted = Reacted(
             id=f"r{message}.{speaker.id}.{int(at.timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
             emoji=emoji.name, at=at, speaker=speaker, custom_id=str(emoji.id or ""), target=shown.target, added=added,
-            question=shown.question, offer=shown.offer,
+            question=shown.question, offer=shown.offer, lesson=shown.lesson,
         )  # fmt: skip
         if not added:
             vote, target = await standing_vote(self.bot.store, shown.thread, shown.target, message, speaker.id)

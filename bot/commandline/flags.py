@@ -60,6 +60,34 @@ def add_costs(commands: Commands) -> None:
     costs.add_argument("--json", action="store_true", help="print it as JSON")
 
 
+def add_lessons(commands: Commands) -> None:
+    """The grammar of `lessons`."""
+    lessons = commands.add_parser(
+        "lessons", help="what was learned: a report of what it is worth, a list, and lessons from one server to another"
+    )
+    acts = lessons.add_subparsers(dest="act", required=True, metavar="report | list | export | import")
+    report = acts.add_parser(
+        "report", help="write a page: uplift, the lessons' lives, the judge, what waits for approval"
+    )
+    report.add_argument("--out", type=Path, metavar="FILE", help="the page (default: threadwright-lessons.html here)")
+    listed = acts.add_parser(
+        "list", help="a line for each lesson: its status, and how tasks went with it and without it"
+    )
+    export = acts.add_parser("export", help="write the lessons as lines of JSON")
+    export.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a new file (default: output)")
+    for one in (report, listed, export):
+        one.add_argument("--guild", default="", metavar="ID", help="only of one server (default: all)")
+    bring = acts.add_parser(
+        "import",
+        help="bring in what `lessons export` wrote: on probation, looked at anew, measured from nothing",
+        description="Lessons never go from one server to another by themselves: this is how whoever runs the bot does it.",
+    )
+    bring.add_argument("file", type=Path, metavar="FILE", help="what `lessons export` wrote")
+    where = bring.add_mutually_exclusive_group(required=True)
+    where.add_argument("--guild", default="", metavar="ID", help="the server that gets them")
+    where.add_argument("--everywhere", action="store_true", help="lessons for all servers")
+
+
 def _days(value: str) -> float:
     try:
         days = float(value)

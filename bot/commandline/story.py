@@ -34,6 +34,7 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
     Triaged,
+    TrialDecided,
     TurnEnded,
     WorkspaceRestored,
 )
@@ -86,14 +87,23 @@ def _judged(event: Event) -> str:
             return "another process went on with it" + (f": {event.reason}" if event.reason else "")
         case Finished() as event:
             return f"{event.reason}: {_short(event.answer)}"
-        case Evaluated() as event:
-            return f"scored {event.score} of 100, verifier {event.verifier}"
-        case FeedbackGiven() as event:
-            return f"{event.by.name} voted {event.vote}"
-        case Reflected() as event:
-            return f"reflection {event.reflection or event.problem}"
+        case Evaluated() | FeedbackGiven() | Reflected() | TrialDecided():
+            return _afterwards(event)
         case _:
             return _kept(event)
+
+
+def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> str:
+    """What comes after the end."""
+    match event:
+        case Evaluated():
+            return f"scored {event.score} of 100, verifier {event.verifier}"
+        case FeedbackGiven():
+            return f"{event.by.name} voted {event.vote}" + (f": {_short(event.why)}" if event.why else "")
+        case Reflected():
+            return f"reflection {event.reflection or event.problem}"
+        case TrialDecided():
+            return f"a further attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
 def _kept(event: Event) -> str:

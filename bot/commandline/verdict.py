@@ -18,11 +18,13 @@ from agentic.core.events import (
     BudgetRefused,
     CheckpointSaved,
     CommitCreated,
+    DeadlinePassed,
     Envelope,
     Evaluated,
     FeedbackGiven,
     Finished,
     Gated,
+    Judged,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -30,6 +32,7 @@ from agentic.core.events import (
     Reflected,
     Started,
     ToolStarted,
+    TrialDecided,
     TurnEnded,
     WorkspaceRestored,
 )
@@ -47,10 +50,10 @@ from bot.commandline.pairing import (
 _Step = tuple[Execution, Envelope]
 """The state before an event, and the event."""
 _AFTERWARDS = (
-    FeedbackGiven, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
-    ModelRequested, ModelAnswered, ModelFailed, BudgetRefused,
+    FeedbackGiven, Judged, Evaluated, Reflected, WorkspaceRestored, BranchMerged, BranchRejected, CheckpointSaved,
+    ModelRequested, ModelAnswered, ModelFailed, BudgetRefused, Asked, DeadlinePassed, TrialDecided,
 )  # fmt: skip
-_OF_AN_END = (Evaluated, Reflected)
+_OF_AN_END = (Judged, Evaluated, Reflected, TrialDecided)
 
 
 def broken_promises(log: Sequence[Envelope], outcome: Sequence[Envelope] = ()) -> tuple[str, ...]:

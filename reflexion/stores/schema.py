@@ -10,6 +10,9 @@ from __future__ import annotations
 from agentic.stores.sqlite.connection import Connection
 from reflexion.errors import LessonStoreTooNew
 
+UNAIDED = "json_extract(body, '$.lessons_shown') = 0 AND json_extract(body, '$.ok') IS NOT NULL"
+"""Verdicts that say how tasks go without lessons; written as the index has it, or the index is not used."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE reflection (
@@ -24,6 +27,25 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX lesson_in_reach ON lesson (guild, scope, created);
     CREATE VIRTUAL TABLE lesson_words USING fts5(words, tokenize = 'porter unicode61');
     """,
+    """
+    CREATE TABLE verdict (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, execution TEXT NOT NULL UNIQUE, guild TEXT NOT NULL, body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX verdict_of_guild ON verdict (guild, number);
+    CREATE TABLE showing (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, lesson TEXT NOT NULL, execution TEXT NOT NULL, guild TEXT NOT NULL,
+        body TEXT NOT NULL, UNIQUE (lesson, execution)
+    ) STRICT;
+    CREATE INDEX showing_of_execution ON showing (execution);
+    CREATE INDEX showing_of_guild ON showing (guild, number);
+    """,
+    f"""
+    CREATE INDEX lesson_of_signature ON lesson (signature);
+    CREATE VIRTUAL TABLE lesson_text USING fts5(words, tokenize = 'porter unicode61');
+    INSERT INTO lesson_text (rowid, words)
+        SELECT number, json_extract(body, '$.trigger') || ' ' || json_extract(body, '$.action') FROM lesson;
+    CREATE INDEX verdict_unaided ON verdict (guild, number) WHERE {UNAIDED};
+    """,
 )
 
 
@@ -31,16 +53,21 @@ def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) ->
     """Bring a file to the newest schema in one transaction; refuses one that is newer still."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = int(str(connection.execute("PRAGMA user_version").get))
-        if version > len(migrations):
-            raise LessonStoreTooNew(
-                f"the lessons were written by a newer version of Threadwright (schema {version}, this one knows"
-                f" {len(migrations)}): update Threadwright, or move the file away to begin without lessons"
-            )
-        for statements in migrations[version:]:
+        for statements in migrations[version_of(connection, migrations) :]:
             connection.execute(statements)
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def version_of(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) -> int:
+    """How many migrations a file has seen; raises ``LessonStoreTooNew`` where those are more than this version knows."""
+    version = int(str(connection.execute("PRAGMA user_version").get))
+    if version > len(migrations):
+        raise LessonStoreTooNew(
+            f"the lessons were written by a newer version of Threadwright (schema {version}, this one knows"
+            f" {len(migrations)}): update Threadwright, or move the file away to begin without lessons"
+        )
+    return version

@@ -8,9 +8,10 @@ broken one costs its lessons, not the bot.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,19 +19,20 @@ import apsw
 from pydantic import ValidationError
 
 from agentic.failpoints import reach
-from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
+from agentic.stores.sqlite.connection import Connection, connect
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.lessons import SHOWN, Lesson, Reflection, merged, tallied
-from reflexion.stores.schema import migrate
-from reflexion.words import split_identifiers, words_of
+from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lifecycle import Showing
+from reflexion.stores import keeping, searching
+from reflexion.stores.keeping import read
+from reflexion.stores.schema import UNAIDED, migrate
+from reflexion.stores.searching import REACH
 
 T = TypeVar("T")
-Row = TypeVar("Row", Lesson, Reflection)
 SECONDS = 5.0
 """A call that takes longer is given up."""
 _BUSY_MILLISECONDS = 2_000
-_REACH = "(guild = :guild OR scope = 'global')"
-_PLAIN = re.compile(r"[^\w]+")
+_BROKEN = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError)
 
 
 class SQLiteLessonStore:
@@ -40,6 +42,7 @@ class SQLiteLessonStore:
         self._path = Path(path)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lessons")
         self._connection: Connection | None = None
+        self._closed = False
 
     async def keep_reflection(self, reflection: Reflection) -> None:
         """Keep it; one that is known under this id is left as it is."""
@@ -47,63 +50,88 @@ class SQLiteLessonStore:
         insert = "INSERT INTO reflection (id, guild, thread, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         await self._do(lambda db: list(db.execute(insert, row)))
 
+    async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
+        """Let a reflection hold what people said was wrong."""
+        row = (json.dumps([*said]), reflection, guild)
+        update = "UPDATE reflection SET body = json_set(body, '$.said', json(?)) WHERE id = ? AND guild = ?"
+        await self._do(lambda db: list(db.execute(update, row)))
+
     async def reflections(self, guild: str, thread: str, limit: int) -> tuple[Reflection, ...]:
         """The last ones of a thread, newest first."""
         select = "SELECT body FROM reflection WHERE guild = ? AND thread = ? ORDER BY number DESC LIMIT ?"
-        return await self._do(lambda db: _read(Reflection, db.execute(select, (guild, thread, limit))))
+        return await self._do(lambda db: read(Reflection, db.execute(select, (guild, thread, limit))))
 
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
-        """Add a lesson, or merge it into the one of the same id, in one transaction."""
+        """Add a lesson, or merge it into the one that says the same, in one transaction."""
+        return await self._write(lambda db: keeping.propose(db, lesson, verified=verified))
 
-        def work(db: Connection) -> Lesson:
-            known = _lesson(db, lesson.id)
-            now = lesson if known is None else merged(known, lesson, verified=verified)
-            _save(db, now)
-            return now
-
-        return await self._write(work)
-
-    async def amend(self, lesson: Lesson) -> None:
-        """Replace one lesson by its id, or add it."""
-        await self._write(lambda db: _save(db, lesson))
+    async def amend(self, lesson: Lesson) -> Lesson:
+        """Replace one lesson by its changed copy, or add it."""
+        return await self._write(lambda db: keeping.amend(db, lesson))
 
     async def lesson(self, guild: str, id: str) -> Lesson | None:
         """One lesson within the guild's reach."""
-        select = f"SELECT body FROM lesson WHERE id = :id AND {_REACH}"
-        found = await self._do(lambda db: _read(Lesson, db.execute(select, {"id": id, "guild": guild})))
+        select = f"SELECT body FROM lesson WHERE id = :id AND {REACH}"
+        found = await self._do(lambda db: read(Lesson, db.execute(select, {"id": id, "guild": guild})))
         return found[0] if found else None
 
-    async def lessons(self, guild: str) -> tuple[Lesson, ...]:
+    async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
         """All lessons within the guild's reach, newest first."""
-        select = f"SELECT body FROM lesson WHERE {_REACH} ORDER BY created DESC, number DESC"
-        return await self._do(lambda db: _read(Lesson, db.execute(select, {"guild": guild})))
+        select = f"SELECT body FROM lesson WHERE :guild IS NULL OR {REACH} ORDER BY created DESC, number DESC"
+        return await self._do(lambda db: read(Lesson, db.execute(select, {"guild": guild})))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
-        query = _query(words)
-        if not query:
-            return ()
-        select = (
-            "SELECT body FROM lesson_words JOIN lesson ON lesson.number = lesson_words.rowid"
-            f" WHERE lesson_words MATCH :query AND {_REACH} AND (scope != 'thread' OR thread = :thread)"
-            f" AND status IN ({', '.join(repr(status) for status in SHOWN)}) ORDER BY lesson_words.rank LIMIT :limit"
-        )
-        asked: dict[str, Value] = {"query": query, "guild": guild, "thread": thread, "limit": limit}
-        return await self._do(lambda db: _read(Lesson, db.execute(select, asked)))
+        return await self._do(lambda db: read(Lesson, searching.matching(db, guild, thread, words, limit)))
 
-    async def tally(self, guild: str, ids: Sequence[str], *, ok: bool) -> None:
-        """Count one showing of each, in one transaction."""
+    async def embedded(self, guild: str, thread: str, model: str) -> bool:
+        """Whether any lesson that may be shown here has a vector."""
+        return await self._do(lambda db: searching.embedded(db, guild, thread, model))
 
-        def work(db: Connection) -> None:
-            for id in ids:
-                lesson = _lesson(db, id)
-                if lesson is not None and (lesson.scope.kind == "global" or lesson.scope.guild == guild):
-                    _save(db, tallied(lesson, ok=ok))
+    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons that may be shown and have no vector of this model, the newest first."""
+        return await self._do(lambda db: read(Lesson, searching.unembedded(db, model, limit)))
 
-        await self._write(work)
+    async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Keep (lesson, revision of its text, vector), in one transaction."""
+        await self._write(lambda db: searching.keep_vectors(db, model, vectors))
+
+    async def nearest(
+        self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
+    ) -> tuple[tuple[Lesson, float], ...]:
+        """The lessons nearest to a vector, and those of ``also``, with their likeness, best first."""
+        return await self._do(lambda db: searching.nearest(db, guild, thread, model, vector, limit, also))
+
+    async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+        """Keep how an execution went and what that says of lessons, in one transaction."""
+        return await self._write(lambda db: keeping.record(db, verdict, showings))
+
+    async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
+        """Let time do what it does to lessons, in one transaction."""
+        return await self._write(lambda db: keeping.sweep(db, now))
+
+    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
+        """Of one lesson, or of all, in the order in which they were recorded."""
+        asked = [name for name, value in (("guild", guild), ("lesson", lesson or None)) if value is not None]
+        where = " AND ".join(f"{name} = :{name}" for name in asked) or "TRUE"
+        select = f"SELECT body FROM showing WHERE {where} ORDER BY number"
+        return await self._do(lambda db: read(Showing, db.execute(select, {"guild": guild, "lesson": lesson})))
+
+    async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
+        """Of one guild or of all, in the order in which they were first recorded."""
+        select = "SELECT body FROM verdict WHERE :guild IS NULL OR guild = :guild ORDER BY number"
+        return await self._do(lambda db: read(Verdict, db.execute(select, {"guild": guild})))
+
+    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
+        """The last verdicts of a guild that are known and rest on no lesson, newest first."""
+        select = f"SELECT body FROM verdict WHERE guild = ? AND {UNAIDED} ORDER BY number DESC LIMIT ?"
+        return await self._do(lambda db: read(Verdict, db.execute(select, (guild, limit))))
 
     async def close(self) -> None:
-        """Close the file; the last one to close it leaves no log file behind."""
+        """Close the file, once; the last one to close it leaves no log file behind."""
+        if self._closed:
+            return
+        self._closed = True
         await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
         self._thread.shutdown(wait=False)
 
@@ -126,7 +154,11 @@ class SQLiteLessonStore:
         def run() -> T:
             if self._connection is None:
                 self._connection = _opened(self._path)
-            return work(self._connection)
+            try:
+                return work(self._connection)
+            except _BROKEN:
+                self._let_go()  # what is open is of a file that may be repaired meanwhile
+                raise
 
         try:
             async with asyncio.timeout(SECONDS):
@@ -150,38 +182,8 @@ def _opened(path: Path) -> Connection:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
         migrate(connection)
+        searching.prepare(connection)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _read(kind: type[Row], rows: Rows) -> tuple[Row, ...]:
-    return tuple(kind.model_validate_json(str(row[0])) for row in rows)
-
-
-def _lesson(db: Connection, id: str) -> Lesson | None:
-    found = _read(Lesson, db.execute("SELECT body FROM lesson WHERE id = ?", (id,)))
-    return found[0] if found else None
-
-
-def _save(db: Connection, lesson: Lesson) -> None:
-    scope = lesson.scope
-    row = (
-        lesson.id, scope.kind, scope.guild, scope.thread, lesson.error_signature, lesson.status,
-        lesson.created.isoformat(), lesson.model_dump_json(),
-    )  # fmt: skip
-    upsert = (
-        "INSERT INTO lesson (id, scope, guild, thread, signature, status, created, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body RETURNING number"
-    )
-    number = int(str(db.execute(upsert, row).get))
-    words = split_identifiers(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
-    db.execute("DELETE FROM lesson_words WHERE rowid = ?", (number,))
-    db.execute("INSERT INTO lesson_words (rowid, words) VALUES (?, ?)", (number, words))
-
-
-def _query(words: Sequence[str]) -> str:
-    """Any of the words, each quoted so that no sign of the query language is left in it."""
-    plain = (_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(plain) if word)

@@ -31,7 +31,9 @@ class Living:
 async def living(home: Path, endpoint: ScriptedEndpoint, **settings: str) -> AsyncGenerator[Living]:
     """Start it, open its page; killed at the end if the test has not ended it."""
     defaults = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"} | {
-        "THREADWRIGHT_DRAIN_SECONDS": "0.2"
+        "THREADWRIGHT_DRAIN_SECONDS": "0.2",
+        "THREADWRIGHT_LESSONS_HELD_BACK": "0",
+        "THREADWRIGHT_EMBEDDINGS": "off",
     }
     env = environment(home, endpoint.environment(), **{**defaults, **settings})
     home.mkdir(parents=True, exist_ok=True)

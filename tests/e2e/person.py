@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, cast
@@ -38,16 +39,27 @@ class Person:
         self._session = session
         self._url = url
 
-    async def mention(self, text: str) -> str:
-        """Mention the bot in the first channel; the id of the message, and so of its thread."""
+    async def mention(self, text: str, files: Mapping[str, str] | None = None) -> str:
+        """Mention the bot in the first channel, with files; the id of the message, and so of its thread."""
         state = cast("Row", await self._ask("GET", "/ui/state"))
         bot, channels = cast("Row", state["bot"]), cast("list[Row]", state["channels"])
-        return await self.say(str(channels[0]["id"]), f"<@{bot['id']}> {text}")
+        channel, said = str(channels[0]["id"]), f"<@{bot['id']}> {text}"
+        return await self.send(channel, said, files) if files else await self.say(channel, said)
 
     async def say(self, channel: str, text: str) -> str:
         """Post a message; its id."""
         made = cast("Row", await self._ask("POST", f"/ui/channels/{channel}/messages", {"content": text}))
         return str(made["id"])
+
+    async def send(self, channel: str, text: str, files: Mapping[str, str]) -> str:
+        """Post a message with files; its id."""
+        form = aiohttp.FormData()
+        form.add_field("payload_json", json.dumps({"content": text}), content_type="application/json")
+        for number, (name, content) in enumerate(files.items()):
+            form.add_field(f"files[{number}]", content.encode(), filename=name)
+        async with self._session.post(f"{self._url}/ui/channels/{channel}/messages", data=form) as response:
+            assert response.status == 200, f"{response.status} {await response.text()}"
+            return str((await response.json())["id"])
 
     async def react(self, message: str, emoji: str) -> None:
         """Give a reaction."""

@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from agentic.core import events as e
 from agentic.core import values
-from reflexion.lessons import Insight, Lesson, Reflection, Scope
+from reflexion.lessons import Change, Insight, Lesson, LifeWith, Reflection, Scope
+from reflexion.lifecycle import Life
 
 FOLDER = Path(__file__).parent
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -44,13 +45,14 @@ def started() -> e.Started:
     )  # fmt: skip
     return e.Started(
         thread="900", task="The tests of src/range.py fail. Fix the code.", requester=ANN, root="xroot0000000",
-        parent="xparent00000", forked_from=("xfork0000000", 12), trial_of="xtrial000000", role="python-coder",
+        parent="xparent00000", forked_from=("xfork0000000", 12), trial_of="xtrial000000", attempt=2, role="python-coder",
         complexity="complex", policy=policy,
         tools=(e.ToolRef(name="shell"), e.ToolRef(name="note", effect="keyed", permission="read", cognitive=True)),
         files=(FILE, e.FileRef(name="big.iso", size=9_000_000_000, skipped="too large")),
         earlier=(e.EarlierResult(execution="xearlier0000", task="Set it up.", reason="done", answer="Ready.", files=("a",)),),
         quoted=(e.QuotedMessage(author="ben", text="It broke yesterday."),),
         lessons=(e.ChosenLesson(id="r00000000001", kind="reflection", text="Run the tests first.", why="this thread"),),
+        withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
     )  # fmt: skip
 
@@ -183,9 +185,17 @@ def outcome() -> Iterable[e.Event]:
     yield e.WorkspaceRestored(manifest="manifest-1", lost="interpreters, /tmp", files=("src/range.py",), by=ANN)
     yield e.BranchMerged(offer="o00000000001", branch="threadwright/fix-range", commit="ef" * 20, by=ANN)
     yield e.BranchRejected(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, by=ANN)
-    yield e.FeedbackGiven(by=ANN, vote="down", target="x/result")
-    yield e.Evaluated(score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass")
+    yield e.FeedbackGiven(by=ANN, vote="down", target="x/result", why="The last day is missing.")
+    item = e.RubricItem(question="Does the answer rest on what was run?", yes=True, evidence="1 passed")
+    yield e.Judged(
+        requests=("req00009",), model="openai/large", shares=(0.5, 1.0, 1.0), share=1.0, items=(item,), problem=""
+    )
+    yield e.Evaluated(
+        score=40, parts={"verifier": 40.0, "user": 0.0}, caps=("voted_down",), verifier="pass", check="pytest -q",
+        judge_weight=0.4, flags=("judge",),
+    )  # fmt: skip
     yield e.Reflected(reflection="r00000000002", problem="")
+    yield e.TrialDecided(way="again", attempt=2, why="`pytest -q` still fails")
 
 
 def learned() -> tuple[Reflection, Lesson]:
@@ -197,13 +207,18 @@ def learned() -> tuple[Reflection, Lesson]:
     reflection = Reflection(
         id="r00000000002", thread="900", guild="g1", execution="xgolden00000", task="Fix.", cause="a 👎",
         insight=insight, evidence=("E  assert 3 == 4 ✗",), error_signature="shell: assert # == #", model="claude-x",
-        score=40, created=NOON,
+        score=40, said=("The last day is missing.",), created=NOON,
     )  # fmt: skip
+    life = Life(
+        shown=3, shown_ok=2, held_back=1, held_back_ok=1, crowded=2, crowded_ok=1, evidence=0.5, last_shown=LATER
+    )
     lesson = Lesson(
         id="l00000000001", scope=Scope(kind="thread", guild="g1", thread="900"), kind="pitfall", trigger="ranges",
         action="add one", error_signature="shell: assert # == #", evidence=("E  assert 3 == 4 ✗",),
-        executions=("xgolden00000", "x2"), author_trust="operator", status="probation", note="seen twice", shown=3,
-        shown_ok=2, held_back=1, held_back_ok=1, model="claude-x", supersedes="l00000000000", created=NOON,
+        executions=("xgolden00000", "x2"), author_trust="operator", status="probation", note="seen twice",
+        life=life, by_model=(LifeWith(model="claude-x", life=life),), model="claude-x", supersedes="l00000000000",
+        contradicts=("l00000000002",),
+        history=(Change(at=NOON, by="ann", what="amended"),), created=NOON,
     )  # fmt: skip
     return reflection, lesson
 

@@ -4,7 +4,7 @@ running     status, stop, pause;  steering  how these reach the thread
 returning   resume, retry, fork, checkpoints
 looking     sessions, cost, confidence, escalation, logs, memory, role, rules
 workspace   list, get, clean
-lessons     list, show, approve, edit, retire
+lessons     list, show, approve, edit, retire, export
 settings    show, set, reset
 guiding     help
 failures    what is said when one fails, in one place

@@ -57,6 +57,7 @@ EXAMPLES: Mapping[str, str] = {
     "help": "help command:workspace",
     "workspace list": "workspace list path:src",
     "workspace get": "workspace get path:report.csv",
+    "lessons list": "lessons list status:waiting page:2",
     "lessons show": "lessons show lesson:l0123456789a",
     "lessons approve": "lessons approve lesson:l0123456789a",
     "lessons retire": "lessons retire lesson:l0123456789a",

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol
 
+import discord
 from discord import app_commands
 from discord.ext import commands
 
 from bot import lesson_words
-from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand
-from bot.reach import OutOfReach, Stand, require
+from bot.lesson_decisions import said_anew
+from bot.lesson_effect import in_short, overall
+from bot.lesson_export import JSON, MARKDOWN, exported
+from bot.lesson_records import known_of
+from bot.reach import ELSEWHERE, OutOfReach, Stand, require
 from bot.render import one_line
 from bot.rights import may
-from reflexion.lessons import Lesson, screened
+from reflexion.amending import approved, retired
+from reflexion.lessons import Lesson, LessonStatus
+from reflexion.lifecycle import Showing
+from reflexion.redaction import redact
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -26,10 +36,26 @@ NO_SUCH = "There is no lesson {id} here. `lessons list` shows them."
 EVERYWHERE = "That lesson counts in all servers; only who runs me can change it, on my machine."
 MOST = 500
 DESCRIPTION = "What was learned in this server"
+SIZE = 8
+"""Lessons on one page."""
+Wanted = Literal["all", "waiting", "active", "probation", "candidate", "retired"]
+STATUSES: dict[Wanted, LessonStatus | None] = {
+    "all": None, "waiting": "quarantined", "active": "active", "probation": "probation", "candidate": "candidate",
+    "retired": "retired",
+}  # fmt: skip
+Page = commands.Range[int, 1, 1_000]
+
+
+class Change(Protocol):
+    """What a person does to a lesson."""
+
+    def __call__(self, lesson: Lesson, /, *, by: str, at: datetime) -> Lesson:
+        """The lesson afterwards."""
+        ...
 
 
 class Lessons(commands.Cog):
-    """Lists, shows, approves, amends and retires lessons of the guild."""
+    """Lists, shows, approves, amends, retires and exports lessons of the guild."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
@@ -42,38 +68,38 @@ class Lessons(commands.Cog):
         await self._list(ctx)
 
     @lessons.command(name="list", description=DESCRIPTION)
-    async def list_(self, ctx: Context) -> None:
+    @reads_much()
+    @app_commands.describe(
+        status="Only those of one status", page=f"{SIZE} stand on one, those that wait for you first"
+    )
+    async def list_(self, ctx: Context, status: Wanted = "all", page: Page = 1) -> None:
         """What was learned in this server."""
-        await self._list(ctx)
+        await self._list(ctx, status, page)
 
-    @lessons.command(description="One lesson: what it says, where it comes from, how it fared")
+    @lessons.command(description="One lesson: what it says, whether it helps, where it was used, what was done to it")
     @app_commands.describe(lesson=LESSON)
     async def show(self, ctx: Context, lesson: str) -> None:
-        """One lesson: what it says, where it comes from, how it fared."""
-        stand, _ = await self._store(ctx)
+        """One lesson: what it says, whether it helps, where it was used, what was done to it."""
+        stand, store = await self._store(ctx)
         found = await self._lesson(stand, lesson)
-        text = lesson_words.shown(found, whole=may(stand.speaker.level, "lessons"))
-        await answer_at_length(ctx, f"Lesson {found.id}", text, "lesson.md")
+        known = await known_of(self.bot, store, stand, found)
+        whole = may(stand.speaker.level, "lessons") and not stand.openly
+        await answer_at_length(ctx, f"Lesson {found.id}", lesson_words.shown(found, known, whole=whole), "lesson.md")
 
     @lessons.command(description="Let a lesson count from now on")
     @app_commands.describe(lesson=LESSON)
     async def approve(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count from now on."""
-        stand, store = await self._changing(ctx)
-        found = await self._changeable(stand, lesson)
-        note = f"Approved by {stand.speaker.name}."
-        await store.amend(found.model_copy(update={"status": "active", "author_trust": "operator", "note": note}))
-        await answer(ctx, f"Lesson `{found.id}` counts from now on: tasks that it fits are told of it.")
+        found = await self._changed(ctx, lesson, approved)
+        await answer(ctx, f"Lesson `{found.id}` counts from now on: {lesson_words.MEANING['active']}.")
 
     @lessons.command(description="Let a lesson count no longer")
     @app_commands.describe(lesson=LESSON)
     async def retire(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count no longer."""
-        stand, store = await self._changing(ctx)
-        found = await self._changeable(stand, lesson)
-        note = f"Retired by {stand.speaker.name}."
-        await store.amend(found.model_copy(update={"status": "retired", "note": note}))
-        await answer(ctx, f"Lesson `{found.id}` no longer counts. `lessons approve` brings it back.")
+        found = await self._changed(ctx, lesson, retired)
+        back = f"`/lessons approve lesson:{found.id}` brings it back."
+        await answer(ctx, f"Lesson `{found.id}` no longer counts: {lesson_words.MEANING['retired']}. {back}")
 
     @lessons.command(description="Say better what a lesson is about, or what to do")
     @app_commands.describe(lesson=LESSON, action="What to do", trigger="When that holds; without it, as it is")
@@ -82,18 +108,49 @@ class Lessons(commands.Cog):
         trigger: commands.Range[str, 0, MOST] = "",
     ) -> None:  # fmt: skip
         """Say better what a lesson is about, or what to do."""
-        stand, store = await self._changing(ctx)
-        found = await self._changeable(stand, lesson)
-        words = {"action": action, "trigger": trigger or found.trigger, "author_trust": "operator"}
-        amended = screened(found.model_copy(update={**words, "note": f"Amended by {stand.speaker.name}."}))
-        await store.amend(amended)
-        held = f" {amended.note} `lessons approve` does that." if amended.status == "quarantined" else ""
-        await answer(ctx, f"Lesson `{found.id}` now says: {lesson_words.said(amended)}{held}")
+        found = await self._changed(ctx, lesson, partial(said_anew, action=action, trigger=trigger))
+        held = f" {found.note} `/lessons approve lesson:{found.id}` does that." if found.status == "quarantined" else ""
+        await answer(ctx, f"Lesson `{found.id}` now says: {lesson_words.said(found)}{held}")
 
-    async def _list(self, ctx: Context) -> None:
+    @lessons.command(description="All lessons of this server as files, for programs and for people")
+    @reads_much()
+    async def export(self, ctx: Context) -> None:
+        """All lessons of this server as files, for programs and for people."""
+        stand, store = await self._store(ctx)
+        require(stand, "lessons")
+        if stand.openly:
+            raise OutOfReach(ELSEWHERE.format(command="lessons export"))
+        found = [each for each in await store.lessons(stand.guild_id) if await self._may_see(stand, each)]
+        if not found:
+            raise OutOfReach(lesson_words.NONE)
+        count = lesson_words.times(len(found), "lesson")
+        text = f"{count}: `{JSON}` has all that is kept of each, `{MARKDOWN}` is to be read."
+        await answer(ctx, text, files=exported(found, discord.utils.utcnow()))
+
+    async def _list(self, ctx: Context, status: Wanted = "all", page: int = 1) -> None:
         stand, store = await self._store(ctx)
         found = [each for each in await store.lessons(stand.guild_id) if await self._may_see(stand, each)]
-        await answer_at_length(ctx, "Lessons of this server", lesson_words.listed(found), "lessons.md")
+        wanted = STATUSES[status]
+        lived = await store.showings(stand.guild_id)
+        of_each: dict[str, list[Showing]] = {}
+        for showing in lived:
+            of_each.setdefault(showing.lesson, []).append(showing)
+        effects = {each.id: in_short(each.life, of_each.get(each.id, ())) for each in found}
+        text = lesson_words.listed(found, effects, overall(lived), of=wanted, page=page, size=SIZE)
+        await answer_at_length(ctx, "Lessons of this server", text, "lessons.md")
+
+    async def _changed(self, ctx: Context, id: str, change: Change) -> Lesson:
+        """Change a lesson in the name of whoever asks, who has to be an owner now."""
+        stand, _ = await self._store(ctx)
+        require(stand, "lessons")
+        found = await self._changeable(stand, id)
+        at = discord.utils.utcnow()
+        new = await self.bot.approving.change(
+            stand.guild_id, found.id, lambda known: change(known, by=stand.speaker.name, at=at)
+        )
+        if new is None:
+            raise OutOfReach(NO_SUCH.format(id=f"`{found.id}`"))
+        return new
 
     async def _store(self, ctx: Context) -> tuple[Stand, LessonStore]:
         await begin(ctx)
@@ -102,11 +159,6 @@ class Lessons(commands.Cog):
         )
         require(stand, "see")
         return stand, self._kept()
-
-    async def _changing(self, ctx: Context) -> tuple[Stand, LessonStore]:
-        stand, store = await self._store(ctx)
-        require(stand, "lessons")
-        return stand, store
 
     def _kept(self) -> LessonStore:
         if self.bot.backstage.lessons is None:
@@ -147,7 +199,7 @@ class Lessons(commands.Cog):
             found = [each for each in found if each.status != "active"]
         if command == "retire":
             found = [each for each in found if each.status != "retired"]
-        return [(f"{each.status}: {one_line(each.trigger, 70)}", each.id) for each in found]
+        return [(f"{lesson_words.SIGNS[each.status]}: {one_line(redact(each.trigger), 70)}", each.id) for each in found]
 
     for _command in (show, approve, retire, edit):
         _command.autocomplete("lesson")(proposed(_lessons))

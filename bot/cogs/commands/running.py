@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from bot.cogs.commands.answering import Context, Interaction
 
 
+WITHOUT_LESSONS = (
+    "They cannot be read or kept at the moment, so tasks run without what was learned before."
+    " Whoever runs me finds out why with `threadwright doctor`."
+)
+
+
 class Running(commands.Cog):
     """What a thread is doing, and how to hold or end it."""
 
@@ -31,7 +37,10 @@ class Running(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "status")
         known = thread or self.bot.conversation.knows(str(ctx.channel.id))
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
-        await answer(ctx, embed=status_embed(await self.bot.conversation.status(name)))
+        embed = status_embed(await self.bot.conversation.status(name))
+        if self.bot.backstage.lessons_trouble():
+            embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
+        await answer(ctx, embed=embed)
 
     @commands.hybrid_command(description="Stop what is running in a thread, at once")
     @app_commands.describe(thread=THREAD)

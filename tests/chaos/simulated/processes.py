@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Literal
 
 from agentic.core.events import (
-    ChosenLesson,
     Envelope,
     Evaluated,
     FeedbackGiven,
@@ -45,6 +44,7 @@ from bot.sending import Sender
 from bot.slots import Slots
 from bot.starting import Beginning
 from bot.threads import Threads
+from reflexion.retrieval import Choice
 from tests.chaos.simulated.benches import Benches, Tools
 from tests.chaos.simulated.client import Client
 from tests.chaos.simulated.hearing import Hearing
@@ -215,7 +215,7 @@ class _Learning:
         return evaluated
 
     async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = ""
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
         """A vote."""
         given = FeedbackGiven(by=person, vote=vote, target=target)
@@ -227,9 +227,9 @@ class _Learning:
 
 
 class _NoLessons:
-    async def lessons_for(self, thread: str, guild: str, task: str) -> tuple[ChosenLesson, ...]:
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """None."""
-        return ()
+        return Choice()
 
 
 async def _no_files(item: InboxItem) -> tuple[FileRef, ...]:

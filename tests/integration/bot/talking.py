@@ -183,8 +183,9 @@ class Scenery:
 
 @asynccontextmanager
 async def running_bot(
-    guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, **options: object
-) -> AsyncIterator[Scenery]:
+    guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, backstage: Backstage | None = None,
+    **options: object,
+) -> AsyncIterator[Scenery]:  # fmt: skip
     """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects."""
     store = store or MemoryStore()
     feed = Feed()
@@ -199,7 +200,7 @@ async def running_bot(
         return scenery.befores.get(path)
 
     settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
-    bot = create_bot(talk, store, feed, fetch, settings, Backstage(fetch_before=fetch_before))
+    bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
     await bot.login(guild.bot_token)

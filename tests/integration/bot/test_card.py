@@ -70,7 +70,10 @@ async def test_a_card_is_whole_though_the_answer_is_delivered_before_the_feed_sa
         card = await scenery.says(thread, "It is too loud.")
         assert card.content.startswith("❌ **Failed**")
         assert "**What I changed**" in card.content
-        assert card.custom_ids()[-1].startswith(f"tw:undo:{execution}:")
+        assert (
+            "-# 🔄 tries it again from its beginning, with what I learned from this (attempt 2 of 3)." in card.content
+        )
+        assert [name.split(":")[1] for name in card.custom_ids()] == ["vote", "vote", "undo", "again"]
 
 
 async def test_a_long_change_is_a_file_that_can_be_applied(guild: LocalGuild) -> None:
@@ -152,7 +155,7 @@ class Reflecting:
         await self._store.append_outcome(execution, [Envelope(execution=execution, seq=1, at=at, fence=0, event=event)])
         return Evaluated(score=20, parts={})
 
-    async def feedback(self, execution: str, person: Person, vote: str, target: str = "") -> Evaluated:
+    async def feedback(self, execution: str, person: Person, vote: str, target: str = "", why: str = "") -> Evaluated:
         return Evaluated(score=20, parts={})
 
 
@@ -167,11 +170,11 @@ async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: Lo
         await scenery.talk.finish(execution, "I could not do it.", reason="failed")
         card = await scenery.says(thread, "I could not do it.")
         await learning
-        await scenery.says(thread, "-# learned: Ranges exclude their end")
+        await scenery.says(thread, "-# 💡 learned: Ranges exclude their end")
         shown = next(m for m in scenery.of_bot(thread) if m.id == card.id)
-        assert shown.content.splitlines()[-2] == "-# learned: Ranges exclude their end"
+        assert shown.content.splitlines()[-2] == "-# 💡 learned: Ranges exclude their end"
         await announcing.feedback(execution, ANN, "down")
-        assert shown.content.count("learned") == 1
+        assert shown.content.count("learned: ") == 1
         assert len(scenery.of_bot(thread)) == 2
 
 

@@ -11,6 +11,7 @@ from agentic.core.actions import Finish
 from agentic.core.decide import decide
 from agentic.core.events import InboxItem, Level, Person, Policy, PolicyChanged, Started, WorkspaceRestored
 from agentic.core.evolving import fold
+from agentic.core.peopled import MACHINE
 from agentic.ports import Saved, SessionRow
 from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
@@ -74,6 +75,32 @@ async def test_what_was_put_back_half_way_is_finished_and_the_whole_state_before
     assert restored.kept == saved.manifest
     assert "Done again: 2 files" in await scene.act("redo", "x1")
     assert [(scene.files / name).read_text() for name in ("a.txt", "b.txt")] == ["new", "new"]
+
+
+async def test_a_trial_of_the_machine_is_numbered_and_yields_to_whoever_says_something_new(scene: Scene) -> None:
+    await scene.executed("x1", ("a.txt", "new"))
+    waits = InboxItem(id="55", thread="100", sort="task", author=ANN, at=datetime.now(UTC), text="leave it")
+    await scene.store.put(waits)
+    assert "Something new was said here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
+    assert await names(scene) == ["x1"]
+    await scene.store.discard([waits.id])
+    told = await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
+    assert told.startswith("Its check still fails, so I try again with what I learned (attempt 2 of 3). 🛑 stops it.")
+    assert (scene.files / "a.txt").read_text() == "old"
+    assert await scene.act("trial", "x1/result", MACHINE, id="trial.x1") == told, "after a crash it is the same one"
+    (_, second) = await names(scene)
+    (row,) = [one for one in await scene.store.undelivered("100") if one.item.key == "trial.x1.done"]
+    assert row.item.text == told, "said in the transaction that began it"
+    (started, *_) = [e.event async for e in scene.store.read(second)]
+    assert isinstance(started, Started)
+    assert (started.requester.id, started.trial_of, started.attempt) == (ANN.id, "x1", 2)
+
+
+async def test_what_a_person_undid_is_not_tried_again_by_the_machine(scene: Scene) -> None:
+    await scene.executed("x1", ("a.txt", "new"))
+    await scene.undo("x1")
+    assert "Something new was said here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
+    assert await names(scene) == ["x1"]
 
 
 @pytest.mark.parametrize(("level", "allowed"), [("executor", False), ("operator", True)])

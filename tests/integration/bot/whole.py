@@ -88,7 +88,8 @@ async def whole(
 ) -> AsyncGenerator[Whole]:  # fmt: skip
     """Start it; closed at the end as a process that is told to stop.  ``engine`` is the address of Docker's."""
     values: Mapping[str, object] = {
-        "home": home, "drain_seconds": 0.1, "tier_2": ("anthropic/claude-haiku-4-5",), "sandbox": "bubblewrap", **settings,
+        "home": home, "drain_seconds": 0.1, "tier_2": ("anthropic/claude-haiku-4-5",), "sandbox": "bubblewrap",
+        "lessons_held_back": 0, "embeddings": "off", **settings,
     }  # fmt: skip
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
     with mock.patch.dict(os.environ, variables):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,10 +15,12 @@ from agentic.models.scripted import Script, ScriptedModel
 from agentic.ports import SessionRow
 from agentic.stores.memory import MemoryStore
 from reflexion import Reflexion
+from reflexion.lessons import Verdict
+from reflexion.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
-from tests.unit.reflexion.logs import Log
+from tests.unit.reflexion.logs import EPOCH, Log
 
 INSIGHT = {
     "what_worked": "Reading the failing test first.",
@@ -83,3 +85,11 @@ async def lesson_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
     store = MemoryLessonStore() if request.param == "memory" else SQLiteLessonStore(tmp_path / "state" / "lessons.db")
     yield store
     await store.close()
+
+
+def went(
+    ids: Sequence[str], *, ok: bool, execution: str = "x1", guild: str = "g1", arm: Arm = "shown"
+) -> tuple[Verdict, tuple[Showing, ...]]:
+    """An execution as the store is told of it: how it went, and for which lessons that says something."""
+    verdict = Verdict(execution=execution, guild=guild, thread="900", ok=ok, lessons_shown=len(ids), at=EPOCH)
+    return verdict, tuple(Showing(lesson=id, execution=execution, guild=guild, arm=arm, ok=ok, at=EPOCH) for id in ids)

@@ -46,7 +46,7 @@ async def test_a_failure_is_scored_reflected_on_and_told_to_the_next_attempt(les
     at = house(reflecting(), lesson_store)
     evaluated = await at.reflexion.after(await at.keep(failed()))
     assert (evaluated.score, evaluated.caps) == (32, ("verifier_failed",))
-    chosen = await at.reflexion.lessons_for("900", "g1", TASK)
+    chosen = (await at.reflexion.lessons_for("900", "g1", TASK)).chosen
     assert [each.kind for each in chosen] == ["reflection"]
     for part in (INSIGHT["strategy_change"], INSIGHT["key_insight"], "E  ValueError: tok-q8w7e6 in row 3"):
         assert part in chosen[0].text
@@ -56,7 +56,7 @@ async def test_the_next_prompt_of_the_thread_holds_the_token_and_an_unrelated_on
     at = house(reflecting())
     await at.reflexion.after(await at.keep(failed()))
     for thread, guild, there in (("900", "g1", True), ("901", "g1", False), ("900", "g2", False)):
-        chosen = await at.reflexion.lessons_for(thread, guild, TASK)
+        chosen = (await at.reflexion.lessons_for(thread, guild, TASK)).chosen
         started = Log(task=TASK, thread=thread, lessons=chosen).events[0].event
         assert started.kind == "started"
         assert ("tok-q8w7e6" in system_text(started)) is there
@@ -108,7 +108,7 @@ async def test_the_last_three_reflections_of_a_thread_are_told(lesson_store: Les
     at = house(reflecting(), lesson_store)
     for number in range(5):
         await at.reflexion.after(await at.keep(failed(f"x{number}")))
-    chosen = await at.reflexion.lessons_for("900", "g1", "an unrelated matter")
+    chosen = (await at.reflexion.lessons_for("900", "g1", "an unrelated matter")).chosen
     assert [each.why.split()[1] for each in chosen] == ["x4", "x3", "x2"]
     assert sum(len(each.text.encode()) for each in chosen) <= 400 * 4
 
@@ -128,7 +128,7 @@ async def test_text_that_is_no_reflection_is_asked_for_once_more_with_what_is_wr
     again = at.model.asked[1].prompt.messages
     assert [message.role for message in again] == ["user", "assistant", "user"]
     assert "root_cause" in again[2].text
-    assert len(await at.reflexion.lessons_for("900", "g1", TASK)) == 1
+    assert len((await at.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
 
 
 async def test_what_cannot_be_used_twice_is_a_stored_problem_and_no_reflection() -> None:
@@ -139,7 +139,7 @@ async def test_what_cannot_be_used_twice_is_a_stored_problem_and_no_reflection()
     assert isinstance(last, Reflected)
     assert last.reflection == ""
     assert "no complete JSON object" in last.problem
-    assert await at.reflexion.lessons_for("900", "g1", TASK) == ()
+    assert (await at.reflexion.lessons_for("900", "g1", TASK)).chosen == ()
     for _ in range(3):
         await at.reflexion.after(execution)
     assert len(at.model.asked) == 4
@@ -163,7 +163,7 @@ async def test_secrets_are_neither_sent_nor_kept(tmp_path: Path) -> None:
     did = Did(f"deploy --key {secret}", 1, f"fatal: {secret} is not accepted")
     log = Log(task=f"{TASK} The key is {secret}").does(did).ends("failed", secret)
     await at.reflexion.after(await at.keep(log))
-    chosen = await at.reflexion.lessons_for("900", "g1", TASK)
+    chosen = (await at.reflexion.lessons_for("900", "g1", TASK)).chosen
     assert len(chosen) == 1
     assert secret not in chosen[0].text
     assert secret not in at.model.asked[0].prompt.messages[0].text
@@ -177,7 +177,7 @@ async def test_a_vote_against_is_recorded_lowers_the_score_and_brings_a_reflecti
     before = await at.reflexion.after(execution)
     after = await at.reflexion.feedback(execution, ANN, "down", "")
     assert (before.score >= 80, after.score) == (True, 40)
-    assert len(await at.reflexion.lessons_for("900", "g1", TASK)) == 1
+    assert len((await at.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
     restored = await at.reflexion.feedback(execution, ANN, "up", "")
     assert restored.score > before.score
     await at.reflexion.feedback(execution, ANN, "up", "")
@@ -189,15 +189,15 @@ async def test_a_vote_against_is_recorded_lowers_the_score_and_brings_a_reflecti
 async def test_the_same_failure_in_two_threads_becomes_a_lesson_for_the_guild(lesson_store: LessonStore) -> None:
     at = house(reflecting(), lesson_store)
     await at.reflexion.after(await at.keep(failed()))
-    assert await at.reflexion.lessons_for("902", "g1", TASK) == ()
+    assert (await at.reflexion.lessons_for("902", "g1", TASK)).chosen == ()
     await at.reflexion.after(await at.keep(failed("x2", "901")))
-    (chosen,) = await at.reflexion.lessons_for("902", "g1", TASK)
+    (chosen,) = (await at.reflexion.lessons_for("902", "g1", TASK)).chosen
     assert chosen.kind == "pitfall"
     assert INSIGHT["strategy_change"] in chosen.text
     assert "tok-q8w7e6" not in chosen.text
     assert "probation lesson of this server" in chosen.why
-    assert await at.reflexion.lessons_for("902", "g2", TASK) == ()
-    assert await at.reflexion.lessons_for("902", "g1", "Write a poem about the sea") == ()
+    assert (await at.reflexion.lessons_for("902", "g2", TASK)).chosen == ()
+    assert (await at.reflexion.lessons_for("902", "g1", "Write a poem about the sea")).chosen == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_f99_a_lesson_that_could_steer_others_is_quarantined(steers: str, 
     (kept,) = await lesson_store.lessons("g1")
     assert kept.status == "quarantined"
     assert "a person has to approve it" in kept.note
-    assert await at.reflexion.lessons_for("999", "g1", TASK) == ()
+    assert (await at.reflexion.lessons_for("999", "g1", TASK)).chosen == ()
 
 
 async def test_f43_what_a_person_dictates_is_quarantined_where_it_holds_a_command(lesson_store: LessonStore) -> None:
@@ -226,7 +226,7 @@ async def test_f43_what_a_person_dictates_is_quarantined_where_it_holds_a_comman
         log = Log(task=TASK, thread=f"90{number}", execution=f"x{number}").does(FAILS).hears("correction", dictated)
         await at.reflexion.after(await at.keep(log.ends("failed")))
     assert [each.status for each in await lesson_store.lessons("g1")] == ["quarantined"]
-    assert await at.reflexion.lessons_for("999", "g1", TASK) == ()
+    assert (await at.reflexion.lessons_for("999", "g1", TASK)).chosen == ()
 
 
 async def test_how_a_shown_lesson_fared_is_counted_once_an_execution() -> None:
@@ -241,13 +241,13 @@ async def test_how_a_shown_lesson_fared_is_counted_once_an_execution() -> None:
     await at.reflexion.feedback(good, BEN, "up")
     counted = await at.lessons.lesson("g1", "l1")
     assert counted is not None
-    assert (counted.shown, counted.shown_ok) == (2, 1)
+    assert (counted.life.shown, counted.life.shown_ok) == (2, 1)
 
 
 async def test_f100_without_its_lesson_store_an_execution_is_judged_and_the_next_one_runs(tmp_path: Path) -> None:
     (tmp_path / "lessons.db").mkdir()
     at = house(reflecting(), SQLiteLessonStore(tmp_path / "lessons.db"))
-    assert await at.reflexion.lessons_for("900", "g1", TASK) == ()
+    assert (await at.reflexion.lessons_for("900", "g1", TASK)).chosen == ()
     assert "cannot be used" in at.reflexion.trouble
     execution = await at.keep(failed())
     assert (await at.reflexion.after(execution)).score == 32
@@ -257,7 +257,7 @@ async def test_f100_without_its_lesson_store_an_execution_is_judged_and_the_next
     assert at.model.asked == [], "a reflection that cannot be kept is not paid for"
     (tmp_path / "lessons.db").rmdir()
     await at.reflexion.after(execution)
-    assert len(await at.reflexion.lessons_for("900", "g1", TASK)) == 1
+    assert len((await at.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
     assert at.reflexion.trouble == ""
     await at.lessons.close()
 
@@ -304,4 +304,4 @@ async def test_a_reflection_that_a_crash_cut_off_is_written_by_the_next_process(
     heir.store = at.store
     heir.__post_init__()
     await heir.reflexion.after(execution)
-    assert len(await heir.reflexion.lessons_for("900", "g1", TASK)) == 1
+    assert len((await heir.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1

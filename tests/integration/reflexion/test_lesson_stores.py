@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from reflexion.lessons import Insight, Lesson, Reflection, Scope
 from reflexion.ports import LessonStore
-from tests.integration.reflexion.conftest import INSIGHT
+from tests.integration.reflexion.conftest import INSIGHT, went
 from tests.unit.reflexion.logs import EPOCH
 
 
@@ -39,11 +39,20 @@ async def test_a_reflection_is_kept_once(lesson_store: LessonStore) -> None:
     assert await lesson_store.reflections("g1", "900", 3) == (reflection(1),)
 
 
+async def test_a_reflection_holds_what_people_said_afterwards(lesson_store: LessonStore) -> None:
+    await lesson_store.keep_reflection(reflection(1))
+    await lesson_store.hear("g1", reflection(1).id, ("It was the „other“ file.", "…"))
+    await lesson_store.hear("g2", reflection(1).id, ("of another server",))
+    await lesson_store.hear("g1", "r0", ("nobody",))
+    (kept,) = await lesson_store.reflections("g1", "900", 3)
+    assert kept == reflection(1).model_copy(update={"said": ("It was the „other“ file.", "…")})
+
+
 async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
     await lesson_store.keep_reflection(reflection(1))
     await lesson_store.amend(lesson("mine"))
-    await lesson_store.amend(lesson("all", scope=Scope(kind="global")))
-    await lesson_store.tally("g2", ["mine", "all"], ok=True)
+    await lesson_store.amend(lesson("all", scope=Scope(kind="global"), author_trust="operator"))
+    await lesson_store.record(*went(["mine", "all"], ok=True, guild="g2"))
     assert await lesson_store.reflections("g2", "900", 3) == ()
     assert await lesson_store.lesson("g2", "mine") is None
     assert [each.id for each in await lesson_store.lessons("g2")] == ["all"]
@@ -51,7 +60,7 @@ async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
     mine, everyone = await lesson_store.lesson("g1", "mine"), await lesson_store.lesson("g1", "all")
     assert mine is not None
     assert everyone is not None
-    assert (mine.shown, everyone.shown) == (0, 1)
+    assert (mine.life.shown, everyone.life.shown) == (0, 1)
 
 
 async def test_a_lesson_of_a_thread_is_found_in_that_thread_alone(lesson_store: LessonStore) -> None:
@@ -130,7 +139,7 @@ async def test_showings_that_come_at_once_are_all_counted(lesson_store: LessonSt
     await lesson_store.amend(lesson("l"))
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         for number in range(20):
-            group.create_task(lesson_store.tally("g1", ["l", "unknown"], ok=number % 4 == 0))
+            group.create_task(lesson_store.record(*went(["l", "unknown"], ok=number % 4 == 0, execution=f"x{number}")))
     counted = await lesson_store.lesson("g1", "l")
     assert counted is not None
-    assert (counted.shown, counted.shown_ok) == (20, 5)
+    assert (counted.life.shown, counted.life.shown_ok) == (20, 5)

@@ -75,7 +75,7 @@ async def test_a_token_of_a_failure_reaches_the_next_request_of_its_thread_after
             assert [event.usd > 0 for event in spent if isinstance(event, ModelAnswered)] == [True]
         async with process(tmp_path, endpoint) as (store, reflexion, model):
             for thread in ("900", "901"):
-                lessons = await reflexion.lessons_for(thread, "g1", "Deploy the service.")
+                lessons = (await reflexion.lessons_for(thread, "g1", "Deploy the service.")).chosen
                 system = system_text(started(Log(task="Deploy the service.", thread=thread, lessons=lessons)))
                 prompt = Prompt(system=system, tools=(), messages=(Message(role="user", text="Deploy the service."),))
                 await model.answer(MODEL, prompt, max_tokens=50, timeout=20)

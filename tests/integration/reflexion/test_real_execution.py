@@ -54,6 +54,7 @@ class Worker:
     store: SQLiteStore
     loop: Loop
     reflexion: Reflexion
+    lessons: SQLiteLessonStore
 
     async def works(self, execution: str, thread: str, task: str) -> tuple[Trajectory, Evaluated]:
         """One task from its beginning to what was learned from it."""
@@ -62,7 +63,7 @@ class Worker:
         assert lease is not None
         async with open_bench() as bench:
             tools = tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in bench.toolbox.specs)
-            lessons = await self.reflexion.lessons_for(thread, "g1", task)
+            lessons = (await self.reflexion.lessons_for(thread, "g1", task)).chosen
             started = Started(
                 thread=thread, task=task, requester=ANN, policy=POLICY, tools=tools, lessons=lessons, inbox=execution
             )
@@ -80,7 +81,7 @@ async def worker(
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
         model, clock = ModelRouter(endpoint.environment()), WallClock()
-        yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock)), endpoint
+        yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock), lessons), endpoint
         await model.close()
         await lessons.close()
         await store.close()

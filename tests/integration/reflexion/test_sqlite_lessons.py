@@ -13,8 +13,10 @@ import pytest
 
 from agentic.stores.sqlite.connection import connect
 from reflexion.errors import LessonStoreError, LessonStoreTooNew, LessonStoreUnavailable
+from reflexion.lifecycle import Life
 from reflexion.stores import schema
 from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.integration.reflexion.conftest import went
 from tests.integration.reflexion.test_lesson_stores import lesson, reflection
 
 
@@ -78,6 +80,61 @@ def test_a_migration_that_fails_in_the_middle_leaves_the_file_as_it_was(tmp_path
     db.close()
 
 
+FIRST_SCHEMA = """
+    CREATE TABLE reflection (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, guild TEXT NOT NULL, thread TEXT NOT NULL,
+        body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX reflection_of_thread ON reflection (guild, thread, number);
+    CREATE TABLE lesson (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, guild TEXT NOT NULL,
+        thread TEXT NOT NULL, signature TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX lesson_in_reach ON lesson (guild, scope, created);
+    CREATE VIRTUAL TABLE lesson_words USING fts5(words, tokenize = 'porter unicode61');
+    PRAGMA user_version = 1;
+"""
+FIRST_LESSON = (
+    '{"id":"l1","scope":{"kind":"guild","guild":"g1","thread":""},"kind":"pitfall","trigger":"The parser met empty rows",'
+    '"action":"Skip empty rows before parsing","error_signature":"shell: E  ValueError","evidence":["E  ValueError"],'
+    '"executions":["x1","x2"],"author_trust":"model","status":"probation","note":"Seen in 2 executions.","shown":7,'
+    '"shown_ok":5,"held_back":2,"held_back_ok":1,"model":"m","supersedes":"","created":"2026-11-01T09:00:00Z"}'
+)
+FIRST_REFLECTION = (
+    '{"id":"r1","thread":"900","guild":"g1","execution":"x1","task":"t","cause":"c","insight":{"what_worked":"a",'
+    '"what_failed":"b","root_cause":"c","strategy_change":"d","key_insight":"e"},"evidence":["E"],"error_signature":"E",'
+    '"model":"m","score":32,"created":"2026-11-01T09:00:00Z"}'
+)
+
+
+async def test_a_file_of_the_first_schema_keeps_all_that_stands_in_it(tmp_path: Path) -> None:
+    """Its counters go on as a life; what is counted from now on comes beside them, and its words are found."""
+    path = tmp_path / "lessons.db"
+    old = connect(str(path))
+    old.execute(FIRST_SCHEMA)
+    old.execute("INSERT INTO reflection (id, guild, thread, body) VALUES ('r1', 'g1', '900', ?)", (FIRST_REFLECTION,))
+    insert = "INSERT INTO lesson (id, scope, guild, thread, signature, status, created, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    row = ("l1", "guild", "g1", "", "shell: E  ValueError", "probation", "2026-11-01T09:00:00+00:00", FIRST_LESSON)
+    old.execute(insert, row)
+    old.execute("INSERT INTO lesson_words (rowid, words) VALUES (1, 'parser met empty rows skip')")
+    old.close()
+    store = SQLiteLessonStore(path)
+    (kept,) = await store.search("g1", "900", ["parser"], 5)
+    assert kept.life == Life(shown=7, shown_ok=5, held_back=2, held_back_ok=1)
+    assert (kept.executions, kept.note, kept.revision, kept.history) == (("x1", "x2"), "Seen in 2 executions.", 0, ())
+    assert [each.id for each in await store.reflections("g1", "900", 3)] == ["r1"]
+    await store.record(*went(["l1"], ok=True, execution="x3"))
+    told = await store.lesson("g1", "l1")
+    assert told is not None
+    assert (told.life.shown, told.life.shown_ok, told.life.held_back) == (8, 6, 2)
+    again = lesson("l9", "The parser meets empty rows", action="Skip empty rows before parsing", executions=("x4",))
+    assert (await store.propose(again, verified=True)).id == "l1", "and it is compared with what comes now"
+    await store.close()
+    after = connect(str(path))
+    assert after.execute("PRAGMA user_version").get == len(schema.MIGRATIONS)
+    after.close()
+
+
 @pytest.mark.parametrize("damage", ["garbage", "folder", "row"])
 async def test_a_file_that_cannot_be_used_is_a_typed_error(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "lessons.db"
@@ -94,7 +151,7 @@ async def test_a_file_that_cannot_be_used_is_a_typed_error(tmp_path: Path, damag
         db.close()
     store = SQLiteLessonStore(path)
     with pytest.raises(LessonStoreError):
-        await store.tally("g1", ["l"], ok=True)
+        await store.record(*went(["l"], ok=True))
     with pytest.raises(LessonStoreError):
         await store.lessons("g1")
     await store.close()

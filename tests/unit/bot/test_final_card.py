@@ -13,7 +13,7 @@ from agentic.core.events import (
     Reason,
     Triaged,
 )
-from bot.card import WITHOUT_FINISH, card, learned, undoable
+from bot.card import WITHOUT_FINISH, card, undoable
 from bot.differences import difference
 from bot.progress import Changed
 from bot.wording import progress_text
@@ -65,7 +65,7 @@ def test_the_answer_says_how_it_is_known_and_what_changed() -> None:
         "✖ **contradicted:** built — `dist/a.whl` · sha256 01234567 (no such file)",
         "◻ unproven: it is fast",
         "",
-        "-# used: Off by one at the end of a range",
+        "-# 📖 used: Off by one at the end of a range (`l`)",
     ]
 
 
@@ -103,13 +103,6 @@ def test_undo_is_offered_where_something_changed_and_a_checkpoint_was_saved_befo
     assert "-# Undo is not possible: full" in card("ok", after(STARTED, failed, called(1), change, end))
     later = after(STARTED, saved, called(1), change, failed, end)
     assert undoable(later), "what could not be saved at the end does not matter for going back to the beginning"
-
-
-def test_what_was_learned_stands_above_the_footer_once() -> None:
-    with_it = learned("Done.\n\n-# used: x\n-# coder · 3 turns", "Ranges\nexclude *the* end")
-    assert with_it == "Done.\n\n-# used: x\n-# learned: Ranges exclude \\*the\\* end\n-# coder · 3 turns"
-    assert learned(with_it, "more") is None
-    assert learned("Talk.", "x") == "Talk.\n-# learned: x"
 
 
 def test_a_difference_is_told_without_content_where_there_is_none_to_compare() -> None:

@@ -11,7 +11,7 @@ from agentic.core.completion import created_files
 from agentic.core.events import Asked, DeadlinePassed, FileChange, InputReceived, PlanEntered, QuotedMessage, Started
 from agentic.core.execution import Deeds, Execution
 from agentic.core.frozen import changed
-from agentic.core.identity import batch_id, call_id, execution_id, question_id, request_id, side_target
+from agentic.core.identity import batch_id, call_id, execution_id, question_id, request_id, side_target, trial_item
 from agentic.core.telling import guidance
 from agentic.core.triage import triage
 from tests.unit.core.building import BEGUN, YOU, Log
@@ -99,6 +99,7 @@ def test_an_event_that_the_rules_do_not_read_moves_only_the_position() -> None:
 
 def test_a_stop_of_a_side_question_names_it() -> None:
     assert side_target("x1") == "side/x1"
+    assert trial_item("x1") == "trial.x1"
 
 
 def test_what_guidance_replies_to_stands_with_it_as_data() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reflexion.checks import last_verdict, named_checks, read_check
+from reflexion.checks import named_checks, read_check
 
 
 def verdict(command: str, exit_code: int | None, counts: tuple[int, int] | None = None, task: str = "") -> str | None:
@@ -72,9 +72,3 @@ def test_a_killed_check_has_no_verdict() -> None:
 
 def test_a_check_that_did_not_run_says_nothing() -> None:
     assert read_check("pytest", 1, None, None, ran=False) is None
-
-
-def test_the_last_run_that_says_something_counts() -> None:
-    runs = [read_check("pytest", turn, code, None, ran=True) for turn, code in ((1, 0), (2, 1), (3, None))]
-    assert last_verdict(tuple(run for run in runs if run)) == "fail"
-    assert last_verdict(()) == "none"

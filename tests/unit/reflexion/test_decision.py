@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Envelope, Event, FeedbackGiven, ModelRequested, Policy, Reflected
-from reflexion.decision import Leave, Reflect, decide_reflection
+from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Policy, Reflected
+from reflexion.decision import AskWhy, Leave, Reflect, decide_reflection
 from reflexion.trajectory import read_trajectory
 from tests.unit.reflexion.logs import ANN, EPOCH, Did, Log
 
 FAILS, PASSES = Did("pytest", 1), Did("pytest", 0)
 
 
-def decide(log: Log, *outcome: Event) -> Reflect | Leave:
+def decide(log: Log, *outcome: Event, asks: bool = False) -> Reflect | AskWhy | Leave:
     envelopes = [Envelope(execution="x1", seq=n, at=EPOCH, fence=0, event=event) for n, event in enumerate(outcome, 1)]
-    return decide_reflection(read_trajectory(log.events, envelopes), envelopes)
+    return decide_reflection(read_trajectory(log.events, envelopes), envelopes, asks=asks)
 
 
 def test_a_success_is_left() -> None:
@@ -35,6 +35,30 @@ def test_a_vote_against_and_a_correction_are_reflected_on() -> None:
     assert decide(log, FeedbackGiven(by=ANN, vote="down"), FeedbackGiven(by=ANN, vote="up")) == Leave("nothing failed")
     corrected = Log().does(PASSES).hears("correction", "no, the other file").ends()
     assert decide(corrected) == Reflect("a person said that it was wrong")
+
+
+def test_of_a_vote_alone_a_person_is_asked_once_what_was_wrong() -> None:
+    log, down, asked = Log().does(PASSES).ends(), FeedbackGiven(by=ANN, vote="down"), Asked(question="w1")
+    assert decide(log, down, asks=True) == AskWhy()
+    assert decide(log, down, asked, asks=True) == Leave("a person is asked what was wrong")
+    over = DeadlinePassed(ref="w1")
+    assert decide(log, down, asked, over, asks=True) == Reflect("a person voted it down")
+    assert decide(log, down, asked, over, Reflected(reflection="r1"), asks=True) == Leave("it has a reflection")
+    assert decide(log, down, asked, FeedbackGiven(by=ANN, vote="none"), asks=True) == Leave("nothing failed")
+
+
+def test_what_a_person_says_was_wrong_is_a_correction_and_is_not_waited_for_any_more() -> None:
+    log, asked = Log().does(PASSES).ends(), Asked(question="w1")
+    down, why = FeedbackGiven(by=ANN, vote="down"), FeedbackGiven(by=ANN, vote="down", why="The last day is missing.")
+    assert decide(log, down, asked, why, asks=True) == Reflect("a person said that it was wrong")
+    assert decide(log, why, asks=True) == Reflect("a person said that it was wrong"), "nothing is left to ask"
+    up = FeedbackGiven(by=ANN, vote="up")
+    assert decide(log, down, asked, why, up, asks=True) == Leave("nothing failed"), "and may take it back"
+
+
+def test_after_a_reflection_on_its_own_a_vote_is_still_asked_about() -> None:
+    log, reflected = Log().does(FAILS).ends("failed"), Reflected(reflection="r1")
+    assert decide(log, reflected, FeedbackGiven(by=ANN, vote="down"), asks=True) == AskWhy()
 
 
 def test_nothing_runs_after_a_stop() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import Claim, Envelope, Evaluated, FeedbackGiven, Person, Policy
+from agentic.core.events import Claim, Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy
 from reflexion.evaluator import CAPS, evaluate
 from reflexion.trajectory import read_trajectory
 from tests.unit.reflexion.logs import ANN, BEN, EPOCH, Did, Log, edit
@@ -15,12 +15,12 @@ TEN = Policy(turns_medium=10)
 PASSES, FAILS = Did("pytest", 0, "3 passed"), Did("pytest", 1, "1 failed", tests=(2, 1))
 
 
-def score(log: Log, *votes: tuple[Person, str]) -> Evaluated:
+def score(log: Log, *votes: tuple[Person, str], judged: Judged | None = None, weight: float = 0.0) -> Evaluated:
     outcome = [
         Envelope(execution="x1", seq=n, at=EPOCH, fence=0, event=FeedbackGiven.model_validate({"by": by, "vote": vote}))
         for n, (by, vote) in enumerate(votes, 1)
     ]
-    return evaluate(read_trajectory(log.events, outcome))
+    return evaluate(read_trajectory(log.events, outcome), judged, weight)
 
 
 def good() -> Log:
@@ -30,7 +30,8 @@ def good() -> Log:
 def test_verified_work_is_a_clear_success() -> None:
     evaluated = score(good())
     assert evaluated.parts == {
-        "verifier": 40.0, "unjudged": 15.0, "files": 10.0, "clean": 10.0, "loops": 5.0, "turns": 4.0, "user": 7.5,
+        "verifier": 40.0, "judge": 0.0, "unjudged": 15.0, "files": 10.0, "clean": 10.0, "loops": 5.0, "turns": 4.0,
+        "user": 7.5,
     }  # fmt: skip
     assert (evaluated.score, evaluated.caps, evaluated.verifier) == (92, (), "pass")
 
@@ -105,8 +106,12 @@ def test_f95_words_of_the_transcript_have_no_say() -> None:
     turns=st.lists(st.sampled_from(["edit", "pass", "fail", "broken", "nudge", "breach"]), max_size=14),
     votes=st.lists(st.tuples(st.sampled_from([ANN, BEN]), st.sampled_from(["up", "down", "none"])), max_size=4),
     reason=st.sampled_from(["done", "failed", "stuck", "stopped"]),
+    share=st.none() | st.floats(0, 1),
+    weight=st.floats(0, 1),
 )
-def test_every_score_keeps_within_its_caps(turns: list[str], votes: list[tuple[Person, str]], reason: str) -> None:
+def test_every_score_keeps_within_its_caps_whatever_a_judge_says(
+    turns: list[str], votes: list[tuple[Person, str]], reason: str, share: float | None, weight: float
+) -> None:
     log = Log(policy=TEN)
     dids = {"edit": edit("a.py"), "pass": PASSES, "fail": FAILS, "broken": Did("x", 2)}
     for turn in turns:
@@ -114,8 +119,11 @@ def test_every_score_keeps_within_its_caps(turns: list[str], votes: list[tuple[P
             log.does(dids[turn])
         else:
             log.nudged({"nudge": "repetition", "breach": "safety"}[turn])
-    evaluated = score(log.ends(reason), *votes)  # pyright: ignore[reportArgumentType] - drawn from the literal's values
+    plain = score(log.ends(reason), *votes)  # pyright: ignore[reportArgumentType] - drawn from the literal's values
+    evaluated = score(log, *votes, judged=Judged(share=share), weight=weight)
     assert 0 <= evaluated.score <= 100
+    assert evaluated.caps == plain.caps
+    assert abs(evaluated.score - plain.score) <= 16
     assert all(evaluated.score <= CAPS[cap] for cap in evaluated.caps if cap != "empty")
 
 

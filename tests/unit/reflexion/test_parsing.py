@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflexion.errors import ReflectionUnusable
-from reflexion.parsing import FIELD_CHARACTERS, parse_insight
+from reflexion.parsing import FIELD_CHARACTERS, parse_insight, resting_on
 from reflexion.reflector import reflection_instructions
 
 GOOD = {
@@ -90,3 +90,32 @@ def test_the_instructions_are_sent_without_their_reasons() -> None:
     assert text.startswith("You review one attempt")
     assert "<!--" not in text
     assert all(name in text for name in GOOD)
+
+
+RECORD = "TURN 2, shell: pytest -q\nfailed, exit code 1\nE  AssertionError: total.txt holds  2\n1 failed"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'pytest printed "AssertionError: total.txt holds 2".',
+        "`assertionerror: total.txt holds 2` came from the check.",
+        "It ended with “AssertionError: … holds 2”.",
+        'It has no quotation, and "short" is a name.',
+    ],
+)
+def test_what_is_quoted_of_the_record_is_taken(said: str) -> None:
+    insight = parse_insight(json.dumps({**GOOD, "what_failed": said}))
+    assert resting_on(insight, RECORD) == insight
+
+
+@pytest.mark.parametrize("field", ["what_failed", "root_cause"])
+def test_a_quotation_that_the_record_does_not_hold_is_refused_by_name(field: str) -> None:
+    insight = parse_insight(json.dumps({**GOOD, field: "It printed `KeyError: 'total' in row 3`."}))
+    with pytest.raises(ReflectionUnusable, match=f"{field} quotes .*keyerror.* which the record does not hold"):
+        resting_on(insight, RECORD)
+
+
+def test_what_is_to_be_done_may_quote_what_nobody_has_run() -> None:
+    insight = parse_insight(json.dumps({**GOOD, "strategy_change": "Run `python3 -m total --check` first."}))
+    assert resting_on(insight, RECORD) == insight

@@ -1,0 +1,132 @@
+"""Thirty families of small tasks, each with one thing that only its check knows; and a model that knows what it is told.
+
+A task of a family is done right only by who leaves the orders (or invoices, or readings, ...) in one state out.  Which state
+that is stands nowhere but in the words of the check that fails.  The model's part is played from its prompt alone: it leaves
+out what the prompt says of the family's rows, else nothing, and then fails.  One reflection in five is wrong: it names a
+state that is not it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from agentic.core.identity import digest
+from agentic.models.scripted import Asked, answer
+from agentic.ports import Answer
+
+NOUNS = (
+    "orders", "invoices", "readings", "tickets", "bookings", "shipments", "payments", "samples", "courses", "visits",
+    "deliveries", "reservations", "transactions", "measurements", "complaints", "surveys", "donations", "membership renewals",
+    "inspections", "appointments", "refunds", "cheques", "parcels", "permits", "harvests", "ballots", "receipts", "loans",
+    "warranties", "shifts",
+)  # fmt: skip
+MEASURES = ("total", "sum", "amount in all", "overall value")
+WORDINGS = (
+    "Write the {measure} of the {noun} into result.txt. `python3 check.py` says whether it is right.",
+    "I need the {measure} of our {noun} from rows.csv in result.txt, so that `python3 check.py` passes.",
+    "The {noun} in rows.csv: compute the {measure} for the {month} report into result.txt. Run `python3 check.py`.",
+    "Please put the {noun} {measure} into result.txt; `python3 check.py` has to accept it.",
+)
+MONTHS = ("March", "June", "September", "December")
+WRONG_SHARE = 0.2
+CHECK = "python3 check.py"
+REVIEWER = "You review one attempt"
+_TOLD = "{noun} in state ([a-z]+)"
+_SEEN = _TOLD + " must not count"
+_TASK = re.compile(rf"\b({'|'.join(NOUNS)})\b")
+_CHECK = """import csv, sys
+rows = list(csv.DictReader(open("rows.csv")))
+right = sum(int(row["amount"]) for row in rows if row["state"] != "{state}")
+said = open("result.txt").read().strip()
+if said != str(right):
+    sys.exit("AssertionError: the {noun} do not add up, {noun} in state {state} must not count")
+print("right")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: of which family, in whose words, with which rows."""
+
+    number: int
+    family: int
+
+    @property
+    def noun(self) -> str:
+        """What it is about."""
+        return NOUNS[self.family]
+
+    @property
+    def text(self) -> str:
+        """What a person asks for."""
+        wording = WORDINGS[_drawn(len(WORDINGS), "wording", self.number)]
+        measure = MEASURES[_drawn(len(MEASURES), "measure", self.number)]
+        return wording.format(noun=self.noun, measure=measure, month=MONTHS[_drawn(4, "month", self.number)])
+
+    def files(self) -> dict[str, str]:
+        """The workspace as it is before the first attempt."""
+        states = (state_of(self.family), "open", "closed")
+        rows = [f"{n},{states[n % 3]},{_drawn(500, 'amount', self.number, n) + 1}" for n in range(9)]
+        return {
+            "rows.csv": "\n".join(["id,state,amount", *rows, ""]),
+            "check.py": _CHECK.format(noun=self.noun, state=state_of(self.family)),
+        }
+
+
+def tasks(families: int, each: int) -> tuple[Task, ...]:
+    """So many of each family, in a drawn order."""
+    order = sorted(range(families * each), key=lambda place: digest("order", place, length=12))
+    return tuple(Task(number, place % families) for number, place in enumerate(order))
+
+
+def state_of(family: int) -> str:
+    """What the family's rows have to be without; letters only, so that it is a word like any other."""
+    return _letters("state", str(family))
+
+
+def model(asked: Asked) -> Answer:
+    """What the model says next."""
+    if asked.prompt.system.startswith(REVIEWER):
+        return _reflects("\n".join(message.text for message in asked.prompt.messages))
+    results = [result for message in asked.prompt.messages for result in message.answers]
+    if not results:
+        noun = _noun(asked.prompt.messages[0].text)
+        told = re.search(_TOLD.format(noun=noun), asked.prompt.system)
+        left_out = told[1] if told else "nothing"
+        add = f"awk -F, 'NR>1 && $2!=\"{left_out}\" {{s+=$3}} END {{print s}}' rows.csv > result.txt"
+        return answer("I add them up.", ("shell", {"command": f"{add} && {CHECK}"}))
+    if results[-1].failed:
+        return answer("", ("finish", {"answer": "The check refuses the result.", "success": False}))
+    claims = [{"text": "The check passes.", "command": CHECK, "exit_code": 0}]
+    return answer("", ("finish", {"answer": "The result is in result.txt.", "claims": claims}))
+
+
+def _reflects(record: str) -> Answer:
+    noun = _noun(record)
+    state = re.findall(_SEEN.format(noun=noun), record)[-1]
+    if _drawn(1000, "wrong", record) < 1000 * WRONG_SHARE:
+        state = _letters("another", record)
+    insight = {
+        "what_worked": f"The rows of the {noun} were read and added up.",
+        "what_failed": f"The total of the {noun} was refused by the check.",
+        "root_cause": f"Some of the {noun} must not count.",
+        "strategy_change": f"Leave {noun} in state {state} out before adding up.",
+        "key_insight": f"Not all of the {noun} count.",
+    }
+    return answer(json.dumps(insight))
+
+
+def _noun(text: str) -> str:
+    found = _TASK.search(text)
+    assert found, f"no family is named in: {text[:200]}"
+    return found[1]
+
+
+def _letters(*what: str) -> str:
+    return "".join("bdfgklmnprst"[int(digit, 16) % 12] for digit in digest(*what, length=7))
+
+
+def _drawn(below: int, *what: object) -> int:
+    return int(digest(*(str(each) for each in what), length=12), 16) % below

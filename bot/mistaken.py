@@ -1,0 +1,88 @@
+"""What is wrong with settings, each thing with what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from annotated_types import Ge, Gt, Le
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from agentic import failpoints
+
+PREFIX = "THREADWRIGHT_"
+Fields = Mapping[str, FieldInfo]
+
+
+class SettingsMistaken(Exception):
+    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__("\n".join(str(mistake) for mistake in mistakes))
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One wrong setting."""
+
+    name: str
+    problem: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}. {self.instead}"
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
+
+
+def unknown_names(names: Iterable[str], fields: Fields) -> Iterator[Mistake]:
+    """Names that look like ours and are none."""
+    known = [variable(field) for field in fields]
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in (*known, failpoints.VARIABLE):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            instead = f"Write {near[0]} instead" if near else "Take it out; .env.example lists every setting"
+            yield Mistake(name, "there is no such setting", instead)
+
+
+def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
+    """What cannot be used, each with what may stand there."""
+    for wrong in error.errors(include_url=False):
+        field = str(wrong["loc"][0])
+        name = field if field == "DISCORD_TOKEN" else variable(field)
+        ours = wrong["type"] == "value_error"
+        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{wrong['input']!r} cannot be used"
+        yield Mistake(name, problem, _instead(field, fields))
+
+
+def _instead(field: str, fields: Fields) -> str:
+    """What may be written, read from the field's own type and bounds."""
+    info = fields.get(field)
+    if info is None:
+        return "Write the token as the developer portal shows it"
+    choices = get_args(info.annotation)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))
+    kind = {int: "a whole number", float: "a number"}.get(cast("type", info.annotation))
+    if kind:
+        return f"Write {kind}{_bounds(info.metadata)}, such as {info.default}"
+    return "See .env.example for what may stand there"
+
+
+def _bounds(metadata: list[object]) -> str:
+    words: list[str] = []
+    for limit in metadata:
+        if isinstance(limit, Ge):
+            words.append(f"at least {limit.ge}")
+        elif isinstance(limit, Gt):
+            words.append(f"more than {limit.gt}")
+        elif isinstance(limit, Le):
+            words.append(f"at most {limit.le}")
+    return " " + " and ".join(words) if words else ""

@@ -1,0 +1,174 @@
+"""A person who says 👎 is asked what was wrong: once, with buttons and in their own words, and nobody has to answer.
+
+The question stands in the outcome of the execution (``reflexion/decision.py`` decides on it), and its message in the outbox,
+so that both survive a restart.  The reflection waits for the answer, but not for long, and not once the next task of the
+thread begins: what is known then has to do.  An answer is a correction; one that comes later still reaches the reflection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agentic.core.events import Asked, DeadlinePassed, Evaluated, Event, OutboxItem, Person, Started
+from agentic.errors import AgenticError
+from agentic.ports import Clock, Store
+from bot.announcing import Learner
+from bot.asking import Standing
+from bot.posting import Desk, Gone, Held, Unfit
+from bot.render import plain
+from bot.starting import Lessons
+from bot.trying import Tell
+from reflexion.decision import open_question
+from reflexion.errors import ReflexionError
+from reflexion.outcome import OutcomeStream
+from reflexion.retrieval import Choice
+from reflexion.trajectory import read_trajectory
+from reflexion.trials import worth_offering
+
+QUESTION = (
+    "👎 **{question}** Press what fits, or say it in your own words: it goes into what I learn from this. "
+    "No answer is fine too."
+)
+HEARD = "Thank you. “{why}” goes into what I learn from this, and the next attempt here knows it."
+OFFER = " 🔄 tries the task again from its beginning, with that (attempt {attempt} of {most})."
+SETTLE_SECONDS = 20.0
+"""So long the next task of a thread waits for a reflection that nobody is asked about any more."""
+
+log = logging.getLogger(__name__)
+
+
+class Learned(Learner, Lessons, Protocol):
+    """What learns, and what is known of it."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    """A reflection that waits for what a person says."""
+
+    thread: str
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class Regrets:
+    """Learns through another, asks what was wrong, and has the reflection written when that is known or the time is over."""
+
+    def __init__(self, learner: Learner, known: Lessons, store: Store, clock: Clock, tell: Tell, build: str) -> None:
+        self._learner, self._known, self._store, self._clock = learner, known, store, clock
+        self._tell, self._build = tell, build
+        self._waits: dict[str, _Wait] = {}
+        self._desk: Desk | None = None
+
+    def through(self, desk: Desk) -> None:
+        """Bring the message of a question up to date by this desk from now on."""
+        self._desk = desk
+
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
+        """What the next execution of a thread is told: nobody is waited for any more."""
+        waits = [wait for wait in self._waits.values() if wait.thread == thread]
+        for wait in waits:
+            wait.over.set()
+        if tasks := [wait.task for wait in waits if wait.task is not None]:
+            await asyncio.wait(tasks, timeout=SETTLE_SECONDS)
+        return await self._known.lessons_for(thread, guild, task, execution=execution, model=model)
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score an execution that ended and learn from it; where somebody is being asked, wait for them again."""
+        evaluated = await self._learner.after(execution)
+        await self._ask(execution, await self._outcome(execution))
+        return evaluated
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
+    ) -> Evaluated:
+        """Take in a vote, or what was wrong, and learn from it."""
+        evaluated = await self._learner.feedback(execution, person, vote, target, why)
+        outcome = await self._outcome(execution)
+        await self._ask(execution, outcome)
+        if why:
+            if wait := self._waits.get(execution):
+                wait.over.set()
+            await self._heard(execution, person, why, outcome)
+        return evaluated
+
+    async def close(self) -> None:
+        """Wait for nobody any more; the next process does."""
+        tasks = [wait.task for wait in self._waits.values() if wait.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _outcome(self, execution: str) -> list[Event]:
+        return [envelope.event for envelope in await self._store.read_outcome(execution)]
+
+    async def _ask(self, execution: str, outcome: list[Event]) -> None:
+        """Put the question, once, and wait for its answer where nothing else is waited for."""
+        asked = next((event for event in outcome if isinstance(event, Asked)), None)
+        row = await self._store.execution(execution) if asked is not None else None
+        if asked is None or row is None:
+            return
+        text = QUESTION.format(question=asked.text)
+        item = OutboxItem(
+            key=regret_key(execution), thread=row.thread, execution=execution, sort="regret", text=text,
+            options=asked.options, question=asked.question,
+        )  # fmt: skip
+        await self._tell(item)
+        if open_question(outcome) and execution not in self._waits:
+            wait = self._waits[execution] = _Wait(row.thread)
+            wait.task = asyncio.create_task(self._wait(execution, asked, wait), name=f"what was wrong with {execution}")
+
+    async def _wait(self, execution: str, asked: Asked, wait: _Wait) -> None:
+        """Until it is answered, the next task begins, or the time is over; then the reflection is written."""
+        left = (asked.expires - self._clock.now()).total_seconds() if asked.expires is not None else 0.0
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(left, 0.0)):
+                    await wait.over.wait()
+            if open_question(await self._outcome(execution)):
+                stream = OutcomeStream(self._store, self._clock, execution, self._build)
+                await stream.add(DeadlinePassed(ref=asked.question))
+                await self._learner.after(execution)
+        except (AgenticError, ReflexionError) as error:
+            log.warning("what was wrong with %s is gone over at the next start: %s", execution, error)
+        except Exception:
+            log.exception("a fault of ours while waiting for what was wrong with %s", execution)
+        finally:
+            self._waits.pop(execution, None)
+
+    async def _heard(self, execution: str, person: Person, why: str, outcome: list[Event]) -> None:
+        """Say that it was heard, and offer another attempt; then the question is closed."""
+        envelopes = [envelope async for envelope in self._store.read(execution)]
+        started = envelopes[0].event
+        assert isinstance(started, Started)
+        trajectory = read_trajectory(envelopes, await self._store.read_outcome(execution))
+        offered = worth_offering(trajectory, started.policy)
+        numbers = {"attempt": started.attempt + 1, "most": started.policy.trials_most}
+        text = HEARD.format(why=plain(" ".join(why.split()), 200)) + (OFFER.format(**numbers) if offered else "")
+        again = execution if offered else ""
+        key = f"{execution}.heard"
+        await self._tell(
+            OutboxItem(key=key, thread=started.thread, execution=execution, sort="receipt", text=text, again=again)
+        )
+        if any(isinstance(event, Asked) for event in outcome):
+            await self._close_question(execution, person, why)
+
+    async def _close_question(self, execution: str, person: Person, why: str) -> None:
+        row = await self._store.outbox_row(regret_key(execution))
+        if self._desk is None or row is None or not row.delivered:
+            return
+        said = f"{row.item.text}\n✔ **{plain(' '.join(why.split()), 200)}** – {plain(person.name, 40)}"
+        chosen = next((option.label for option in row.item.options if option.description == why), "")
+        standing = Standing(way="decided", answers={"": chosen} if chosen else {})
+        try:
+            await self._desk.show_question(row.item, row.delivered[-1], said, standing)
+        except (Held, Gone, Unfit) as error:
+            log.info("the question what was wrong with %s keeps its looks: %s", execution, error or "it was deleted")
+
+
+def regret_key(execution: str) -> str:
+    """The outbox key of the question about an execution."""
+    return f"{execution}.regret"

@@ -1,0 +1,76 @@
+"""Requests to models about an execution that has ended: said before they are sent, and paid from the caps all share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Final
+
+from agentic.core.events import Envelope, ModelAnswered, ModelFailed, ModelRequested, Purpose
+from agentic.core.identity import request_id
+from agentic.errors import ModelError
+from agentic.ports import Answer, Clock, LanguageModel, Prompt
+from agentic.purse import Purse
+from reflexion.outcome import OutcomeStream
+from reflexion.trajectory import Trajectory
+
+NO_ROOM: Final = "the budget of the day has no room for it"
+
+
+class Paid:
+    """Asks models about one execution; each request and what came of it stands in its outcome stream."""
+
+    def __init__(
+        self, model: LanguageModel, purse: Purse, clock: Clock, trajectory: Trajectory, stream: OutcomeStream
+    ) -> None:
+        self._model, self._purse, self._clock = model, purse, clock
+        self._trajectory, self._stream = trajectory, stream
+        self._owner = f"{trajectory.execution}.outcome"
+        """What the requests belong to, for their ids and for what is set aside for them."""
+
+    async def announce(
+        self, purpose: Purpose, model: str, price: float, attempts: Iterable[int], tier: int = 0
+    ) -> tuple[ModelRequested, ...]:
+        """Set their price aside and say that they are asked; none where a shared cap has no room for all of them."""
+        before = await self._stream.read()
+        requests = tuple(
+            ModelRequested(
+                request=request_id(self._owner, len(before) + place), turn=self._trajectory.turns_used, purpose=purpose,
+                attempt=attempt, tier=tier or self._trajectory.tier, model=model, reserved_usd=price,
+            )
+            for place, attempt in enumerate(attempts, 1)
+        )  # fmt: skip
+        await self._purse.clear_up(self._owner, _each(before))
+        for request in requests:
+            if await self._purse.refusal(self._trajectory, self._owner, request, self._clock.now()) is not None:
+                await self._purse.clear_up(self._owner, _each(before))
+                return ()
+        await self._stream.add(*requests)
+        return requests
+
+    async def ask(self, request: ModelRequested, prompt: Prompt, *, max_tokens: int, seconds: float) -> Answer | str:
+        """The answer to what was announced, or in words why there is none."""
+        try:
+            answer = await self._model.answer(request.model, prompt, max_tokens=max_tokens, timeout=seconds)
+        except ModelError as error:
+            await self._came_to(
+                ModelFailed(
+                    request=request.request, failure=error.failure, message=error.message, retry_after=error.retry_after
+                )
+            )
+            return f"the model could not be asked ({error.failure}): {error.message}"
+        await self._came_to(
+            ModelAnswered(
+                request=request.request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,
+                served_by=answer.served_by,
+            )
+        )  # fmt: skip
+        return answer
+
+    async def _came_to(self, event: ModelAnswered | ModelFailed) -> None:
+        await self._stream.add(event)
+        await self._purse.settle(self._owner, event)
+
+
+async def _each(envelopes: list[Envelope]) -> AsyncIterator[Envelope]:
+    for envelope in envelopes:
+        yield envelope

@@ -1,0 +1,73 @@
+"""What an execution says of the lessons that fitted it.  Pure.
+
+Only something outside of the agent says how an execution went: a check that ran, or a person.  A lesson's showing also
+says how it was expected to go without it, from similar tasks: the latest executions of the same server to which no
+lesson was shown.  The most *similar* are those that this very lesson fitted (it was held back, and nothing stood in its
+place), then those by the same model in the same role, then by the same model, then others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from agentic.core.events import Evaluated, Judged
+from reflexion.evaluator import was_right, went_well
+from reflexion.lessons import Verdict
+from reflexion.lifecycle import Arm, Baseline, Life, Showing, expected
+from reflexion.trajectory import Trajectory
+
+SIMILAR = 60
+"""So many similar tasks are enough to say what is to be expected."""
+UNAIDED = 200
+"""So many of the latest executions without lessons are looked through for similar ones."""
+
+
+def known_outcome(trajectory: Trajectory) -> bool | None:
+    """Whether it went well, as lessons are measured by; neither a stop nor an outage says so, unless a person does."""
+    stopped = trajectory.reason in ("stopped", "cancelled")
+    if not trajectory.votes and (stopped or (trajectory.provider_failed and trajectory.reason == "failed")):
+        return None
+    return went_well(trajectory)
+
+
+def arms_of(trajectory: Trajectory) -> dict[str, Arm]:
+    """The lessons that fitted it, each shown or left out and how; those that were shown first, in their order."""
+    shown: dict[str, Arm] = {each.id: "shown" for each in trajectory.lessons if each.kind != "reflection"}
+    withheld: dict[str, Arm] = {each.id: each.arm for each in trajectory.withheld if each.id not in shown}
+    return shown | withheld
+
+
+def verdict_of(
+    trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None, guild: str, at: datetime
+) -> Verdict:
+    """How it went, for the store."""
+    return Verdict(
+        execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.model,
+        role=trajectory.role, ok=known_outcome(trajectory), score=evaluated.score, verifier=evaluated.verifier,
+        judge=judged.share if judged is not None else None, judge_model=judged.model if judged is not None else "",
+        right=was_right(trajectory), lessons_shown=list(arms_of(trajectory).values()).count("shown"), at=at,
+    )  # fmt: skip
+
+
+def similar(verdict: Verdict, showings: Iterable[Showing], unaided: Sequence[Verdict]) -> Baseline:
+    """How tasks like this one go without the lesson that had these ``showings``; ``unaided`` newest first."""
+    fitted = {each.execution for each in showings if each.arm != "shown"}
+    place = (verdict.guild, "" if verdict.guild else verdict.thread)
+    others = [
+        each
+        for each in unaided
+        if (each.guild, "" if each.guild else each.thread) == place and each.execution != verdict.execution
+    ]
+    others.sort(key=lambda each: (each.execution not in fitted, each.model != verdict.model, each.role != verdict.role))
+    known = [each.ok for each in others if each.ok is not None][:SIMILAR]
+    return Baseline(tries=len(known), ok=sum(known))
+
+
+def showing_of(verdict: Verdict, lesson: str, arm: Arm, baseline: Baseline, before: Sequence[Life]) -> Showing:
+    """What an execution whose outcome is known says of a lesson that stood, or would have stood, after those ``before``."""
+    return Showing(
+        lesson=lesson, execution=verdict.execution, guild=verdict.guild, model=verdict.model, arm=arm, ok=bool(verdict.ok),
+        expected=expected(baseline, before), unaided=expected(baseline) if before else None, place=len(before),
+        at=verdict.at,
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""What the SQLite lesson store does inside one transaction: statements here, decisions in the pure functions it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from agentic.stores.sqlite.connection import Connection, Value
+from reflexion.amending import added, amended, lived_through, long_unused, revised, settled, told_again
+from reflexion.contradictions import reconciled
+from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lifecycle import Showing
+from reflexion.merging import placed
+from reflexion.stores import searching
+from reflexion.words import split_identifiers, words_of
+
+Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
+NEIGHBOURS = 60
+"""So many lessons that share words with another are compared with it."""
+CONTRADICTED = "contradicted"
+"""In the column of the status: it waits for a decision between two, which need not share a word."""
+_WORDS = 12
+
+
+def read(kind: type[Row], rows: Iterable[Sequence[Value]]) -> tuple[Row, ...]:
+    """The bodies in the first column."""
+    return tuple(kind.model_validate_json(str(row[0])) for row in rows)
+
+
+def find(db: Connection, id: str) -> Lesson | None:
+    """A lesson, whoever it belongs to: for work inside the store alone."""
+    found = read(Lesson, db.execute("SELECT body FROM lesson WHERE id = ?", (id,)))
+    return found[0] if found else None
+
+
+def propose(db: Connection, lesson: Lesson, *, verified: bool) -> Lesson:
+    """Add it, or merge it into what says the same."""
+    lesson = added(lesson)
+    placement = placed(lesson, neighbours(db, lesson), verified=verified)
+    _save_all(db, placement.saved)
+    return placement.stands
+
+
+def amend(db: Connection, lesson: Lesson) -> Lesson:
+    """Replace a lesson by its changed copy, or add it; what it says the opposite of follows from that."""
+    known = find(db, lesson.id)
+    now = added(lesson) if known is None else amended(known, lesson)
+    save(db, now)
+    return _reconcile(db, now)
+
+
+def record(db: Connection, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
+    """Keep how an execution went and what that says of lessons."""
+    known = read(Verdict, db.execute("SELECT body FROM verdict WHERE execution = ?", (verdict.execution,)))
+    kept = verdict.model_copy(update={"at": known[0].at}) if known else verdict
+    db.execute("INSERT INTO verdict (execution, guild, body) VALUES (?, ?, ?)"
+               " ON CONFLICT (execution) DO UPDATE SET body = excluded.body",
+               (kept.execution, kept.guild, kept.model_dump_json()))  # fmt: skip
+    told = db.execute("SELECT body FROM showing WHERE execution = ?", (verdict.execution,))
+    before = {each.lesson: each for each in read(Showing, told)}
+    now = {each.lesson: each for each in showings if _within(find(db, each.lesson), verdict.guild)}
+    for id in before.keys() - now.keys():
+        db.execute("DELETE FROM showing WHERE execution = ? AND lesson = ?", (verdict.execution, id))
+    for id, showing in now.items():
+        showing = told_again(before.get(id), showing)
+        db.execute("INSERT INTO showing (lesson, execution, guild, body) VALUES (?, ?, ?, ?)"
+                   " ON CONFLICT (lesson, execution) DO UPDATE SET body = excluded.body",
+                   (id, showing.execution, showing.guild, showing.model_dump_json()))  # fmt: skip
+    touched = dict.fromkeys((*before, *now))
+    return _settle(db, touched, verdict.at, verified=verdict.verifier != "none")
+
+
+def sweep(db: Connection, now: datetime) -> tuple[Lesson, ...]:
+    """Let what was hardly ever shown expire; of the others not even the bodies are read."""
+    used = "max(created, coalesce(body ->> '$.renewed', ''), coalesce(body ->> '$.life.last_shown', ''))"
+    living = "status NOT IN ('retired', 'quarantined')"
+    rows = db.execute(f"SELECT body FROM lesson WHERE {living} AND {used} < ?", (long_unused(now).isoformat(),))
+    moved: list[Lesson] = []
+    for lesson in read(Lesson, rows):
+        settles = settled(lesson, now=now, verified=False)
+        if settles != lesson:
+            save(db, settles)
+            _reconcile(db, settles)
+            moved.append(settles)
+    return tuple(moved)
+
+
+def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
+    """Lessons in the reach of this one that have its id, its error signature, or words of it, or wait for a decision."""
+    scope = lesson.scope
+    reach = (
+        "(scope = 'global' OR (guild = :guild AND (scope = 'guild' OR thread = :thread)))"
+        if scope.kind != "global"
+        else "scope = 'global'"
+    )
+    asked: dict[str, Value] = {
+        "guild": scope.guild, "thread": scope.thread, "signature": lesson.error_signature, "id": lesson.id,
+        "supersedes": lesson.supersedes,
+        "words": _any_of(f"{lesson.trigger} {lesson.action}"), "limit": NEIGHBOURS,
+    }  # fmt: skip
+    alike = (
+        "SELECT number FROM lesson WHERE id IN (:id, :supersedes) OR (signature = :signature AND :signature != '')"
+        f" OR status = '{CONTRADICTED}'"
+    )
+    worded = "SELECT rowid FROM lesson_text WHERE lesson_text MATCH :words ORDER BY rank LIMIT 10 * :limit"
+    rows = db.execute(f"SELECT body FROM lesson WHERE number IN ({alike}) AND {reach}", asked)
+    found = {each.id: each for each in read(Lesson, rows)}
+    if asked["words"]:
+        near = f"SELECT body FROM lesson WHERE number IN ({worded}) AND {reach} LIMIT :limit"
+        found |= {each.id: each for each in read(Lesson, db.execute(near, asked)) if each.id not in found}
+    return tuple(found.values())
+
+
+def save(db: Connection, lesson: Lesson) -> None:
+    """Write a lesson as it stands, and let it be found."""
+    scope = lesson.scope
+    waits = lesson.contradicts and lesson.status not in ("retired", "quarantined")
+    status = CONTRADICTED if waits else lesson.status
+    row = (
+        lesson.id, scope.kind, scope.guild, scope.thread, lesson.error_signature, status, lesson.created.isoformat(),
+        lesson.model_dump_json(),
+    )  # fmt: skip
+    upsert = (
+        "INSERT INTO lesson (id, scope, guild, thread, signature, status, created, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET signature = excluded.signature, status = excluded.status, body = excluded.body"
+        " RETURNING number"
+    )
+    number = int(str(db.execute(upsert, row).get))
+    words = split_identifiers(f"{lesson.trigger} {lesson.action}")
+    db.execute("INSERT OR REPLACE INTO lesson_text (rowid, words) VALUES (?, ?)", (number, words))
+    searching.index(db, number, lesson)
+
+
+def _settle(db: Connection, ids: Iterable[str], now: datetime, *, verified: bool) -> tuple[Lesson, ...]:
+    """Tell lives anew from all showings; returns the lessons whose status changed."""
+    moved: list[Lesson] = []
+    for id in ids:
+        lesson = find(db, id)
+        if lesson is not None:
+            rows = db.execute("SELECT body FROM showing WHERE lesson = ? ORDER BY number", (id,))
+            settles = settled(lived_through(lesson, read(Showing, rows)), now=now, verified=verified)
+            save(db, settles)
+            if settles.status != lesson.status:
+                _reconcile(db, settles)
+                moved.append(settles)
+    return tuple(moved)
+
+
+def _reconcile(db: Connection, lesson: Lesson) -> Lesson:
+    around = {each.id: each for each in neighbours(db, lesson) if each.id != lesson.id}
+    at = lesson.history[-1].at if lesson.history else lesson.created
+    for each in reconciled(lesson, around.values(), at=at):
+        known = around.get(each.id)
+        save(db, each if known is None else revised(known, each))
+        lesson = each if known is None else lesson
+    return lesson
+
+
+def _save_all(db: Connection, lessons: Iterable[Lesson]) -> None:
+    for lesson in lessons:
+        save(db, lesson)
+
+
+def _within(lesson: Lesson | None, guild: str) -> bool:
+    return lesson is not None and (lesson.scope.kind == "global" or lesson.scope.guild == guild)
+
+
+def _any_of(text: str) -> str:
+    """Any of a text's longest words, which are its rarest, each quoted so that no sign of the query language is left."""
+    return " OR ".join(f'"{word}"' for word in sorted(words_of(text), key=len, reverse=True)[:_WORDS])

@@ -1,0 +1,78 @@
+"""A failed task that is tried again is done with what was learned; and another thread is done at once."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentic.models.captured import CapturedRequest
+from agentic.models.endpoint import ScriptedEndpoint
+from bot.state import LESSONS
+from reflexion.lessons import Lesson
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.e2e.living import living
+from tests.e2e.orders import CHECK, REVIEWER, Orders
+from tests.e2e.processes import environment, started
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+TASK = f"Write the total of the attached orders into total.txt. `{CHECK}` says whether it is right."
+FAILED, DONE = r"the total is wrong", r"The total is in total\.txt"
+
+
+def beginnings(endpoint: ScriptedEndpoint) -> list[CapturedRequest]:
+    """The first request of each attempt."""
+    return [each for each in endpoint.requests if not each.answers and not each.system.startswith(REVIEWER)]
+
+
+async def until(home: Path, holds: Callable[[Lesson], bool]) -> None:
+    """Wait until it holds of the one lesson there is: what is learned is learned after the answer."""
+    store = SQLiteLessonStore(home / LESSONS)
+    async with asyncio.timeout(60):
+        while [holds(lesson) for lesson in await store.lessons(None)] != [True]:
+            await asyncio.sleep(0.05)
+    await store.close()
+
+
+async def lessons_of(home: Path, act: str) -> str:
+    """What `threadwright lessons` says of a home while its bot works."""
+    async with started("lessons", act, env=environment(home, {}), cwd=home) as running:
+        assert await running.ended() == 0, running.output
+        return "".join(running.said)
+
+
+async def test_a_failed_task_tried_again_is_told_what_was_learned_and_another_thread_is_too(tmp_path: Path) -> None:
+    orders = Orders()
+    async with asyncio.timeout(150), ScriptedEndpoint.start(orders.model) as endpoint:
+        async with living(tmp_path, endpoint, THREADWRIGHT_LESSONS_HELD_BACK="0") as bot:
+            thread = await bot.person.mention(TASK, orders.files(5, 7, 11, 13, 17))
+            failed = await bot.person.sees(thread, FAILED)
+            await bot.person.sees(thread, rf"(?s){FAILED}.*learned: ")
+            seen = len(await bot.person.reads(thread))
+            await bot.person.react(failed.id, "🔄")
+            done = await bot.person.sees(thread, DONE, after=seen)
+            assert "used: " in done.whole
+            assert (bot.workspace(thread) / "total.txt").read_text() == "35\n"
+            await until(bot.home, lambda lesson: lesson.status == "probation")
+
+            other = await bot.person.mention(TASK, orders.files(2, 3, 4, 100))
+            at_once = await bot.person.sees(other, DONE)
+            assert "used: " in at_once.whole
+            assert [said for said in await bot.person.reads(other) if FAILED in said.text] == []
+            assert (bot.workspace(other) / "total.txt").read_text() == "7\n"
+            await until(bot.home, lambda lesson: lesson.life.shown == 1)
+            listed = await lessons_of(bot.home, "list")
+            assert re.search(r"probation +1 +100%", listed), listed
+            assert "1 showing so far" in await lessons_of(bot.home, "report")
+            assert await bot.running.end() == 0
+    first, again, elsewhere = beginnings(endpoint)
+    assert [orders.knows(each) for each in (first, again, elsewhere)] == [False, True, True]
+    assert "What went wrong in this thread before" in again.system
+    assert f"wrong total, orders in state {orders.state} must not count" in again.system, "the check's own words"
+    assert "Lessons from earlier work" in elsewhere.system
+    assert f"Leave orders in state {orders.state} out of the total." in elsewhere.system
