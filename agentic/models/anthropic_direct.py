@@ -36,16 +36,13 @@ TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 PATH: Final = "/v1/messages"
 
-_BETA = "anthropic.types.beta"
-ONLY_NAMED = tuple(
-    f"{_BETA}.{name}"
-    for name in (
-        "message_create_params", "beta_message", "beta_raw_message_start_event", "beta_raw_message_stream_event",
-        "parsed_beta_message", "beta_text_block_param", "beta_search_result_block_param",
-        "sessions.beta_managed_agents_text_block_param", "sessions.beta_managed_agents_search_result_block_param",
-    )
+_BETA_TYPES = (
+    "message_create_params", "beta_message", "beta_raw_message_start_event", "beta_raw_message_stream_event",
+    "parsed_beta_message", "beta_text_block_param", "beta_search_result_block_param",
+    "sessions.beta_managed_agents_text_block_param", "sessions.beta_managed_agents_search_result_block_param",
 )  # fmt: skip
-"""What the SDK's tracing names of its beta interface, which is not asked here: half of all the modules it would load."""
+ONLY_NAMED = ("anthropic.types.message_create_params", *(f"anthropic.types.beta.{name}" for name in _BETA_TYPES))
+"""What the SDK's tracing only names, of its beta interface above all, which is not asked here: half of what it would load."""
 
 
 class AnthropicDirect:
