@@ -93,6 +93,7 @@ async def running(
         "THREADWRIGHT_HOME": home,
         "THREADWRIGHT_GUILD_PORT": str(port),
         "THREADWRIGHT_TIER_2": model,
+        "THREADWRIGHT_PRICES": f"{MODELS['litellm']}=0/0",
         "HOSTED_VLLM_API_BASE": f"{endpoint.url}/v1",
         "HOSTED_VLLM_API_KEY": "bench",
         **endpoint.environment(),
