@@ -5,6 +5,8 @@ was wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentic.ports import Clock, Store
 from agentic.purse import Purse
 from bot.announcing import Announcing, Asking
@@ -26,7 +28,9 @@ class Aftermath:
         self.trying = Trying(self.calibrating, store, lessons, clock, purse, tell, build)
         self.learning = self.regrets = Regrets(self.trying, learner, store, clock, tell, build)
 
-    def through(self, desk: Desk, ask: Asking) -> None:
-        """Bring what stands in Discord up to date by this desk from now on; ``ask`` people about lessons."""
-        self.announcing.through(desk, ask)
+    def through(self, desk: Desk, ask: Asking, learned: Callable[[], None]) -> None:
+        """Bring what stands in Discord up to date by this desk from now on; ``ask`` people about lessons, and tell that
+        some may have changed (``learned``).
+        """
+        self.announcing.through(desk, ask, learned)
         self.regrets.through(desk)

@@ -24,7 +24,7 @@ from reflexion.lessons import Lesson
 from reflexion.ports import LessonStore
 
 LOOKED_AT = 20
-"""So many of a thread's latest reflections are looked through for one."""
+"""So many of a thread's latest reflections are looked through for one, and so many of the lessons that it left."""
 LOOKS, PAUSE = 40, 0.5
 """How often, and how many seconds apart, it is looked whether the answer has been posted."""
 
@@ -55,10 +55,13 @@ class Announcing:
         self._learner, self._store, self._lessons = learner, store, lessons
         self._desk: Desk | None = None
         self._ask: Asking | None = None
+        self._learned: Callable[[], None] | None = None
 
-    def through(self, desk: Desk, ask: Asking | None = None) -> None:
-        """Edit by this desk from now on, and ask for the approval of lessons that wait for one."""
-        self._desk, self._ask = desk, ask
+    def through(self, desk: Desk, ask: Asking | None = None, learned: Callable[[], None] | None = None) -> None:
+        """Edit by this desk from now on, ask for the approval of lessons that wait for one, and tell whom it concerns
+        that lessons may have changed (``learned``).
+        """
+        self._desk, self._ask, self._learned = desk, ask, learned
 
     async def after(self, execution: str) -> Evaluated:
         """Score an execution that ended and learn from it."""
@@ -75,6 +78,8 @@ class Announcing:
         return evaluated
 
     async def _announce(self, execution: str) -> None:
+        if self._learned is not None:
+            self._learned()
         try:
             found = await self._found(execution)
             if found is None or self._desk is None:
@@ -97,8 +102,8 @@ class Announcing:
             return None
         known = await self._lessons.reflections(session.guild, session.thread, LOOKED_AT)
         insight = next((each.insight.key_insight for each in known if each.id == kept[-1]), "")
-        lessons = await self._lessons.lessons(session.guild) if insight else ()
-        lesson = next((each for each in lessons if execution in each.executions and each.scope.kind != "global"), None)
+        left = await self._lessons.seen_in(session.guild, execution, LOOKED_AT) if insight else ()
+        lesson = next((each for each in left if each.scope.kind != "global"), None)
         return _Found(session.thread, insight, lesson) if insight else None
 
     async def _write(self, desk: Desk, execution: str, lines: list[str]) -> None:

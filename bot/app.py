@@ -233,7 +233,7 @@ class App:
                       purse, lambda: reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
-        after.through(bot.desk, bot.approving.ask)
+        after.through(bot.desk, bot.approving.ask, bot.approving.following.look_again)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 

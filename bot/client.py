@@ -128,9 +128,15 @@ class ThreadwrightBot(commands.Bot):
         """The same for the rights of a role."""
         self.outbox.retry_now()
 
-    async def on_thread_update(self, *_: object) -> None:
+    async def on_thread_update(self, _: discord.Thread, thread: discord.Thread) -> None:
         """The same for an archived or locked thread."""
         self.outbox.retry_now()
+        await self.on_thread_join(thread)
+
+    async def on_thread_join(self, thread: discord.Thread) -> None:
+        """A thread that is used again, perhaps."""
+        if not thread.archived:
+            self.approving.following.awoken(str(thread.id))
 
     async def close(self) -> None:
         """Stop delivering; what waits stays in the outbox."""

@@ -6,7 +6,7 @@ Its words are code blocks: no link in them can be followed, and they ping nobody
 from __future__ import annotations
 
 from bot.lesson_decisions import decided_by, said_by
-from bot.lesson_words import MEANING, quoted, safe
+from bot.lesson_words import meaning, opposite, quoted, safe
 from bot.render import plain
 from reflexion.lessons import Lesson
 from reflexion.screening import objections
@@ -56,13 +56,20 @@ def _became(lesson: Lesson) -> str:
     """What a person decided, or what came by itself later, with why."""
     who = decided_by(lesson)
     by = f" by {plain(who, 40)}" if who else ""
-    why = f" {safe(lesson.note)}" if lesson.note and not who else ""
+    why = f" {safe(lesson.note)}" if lesson.note and not who and not opposite(lesson) else ""
     match lesson.status:
+        case _ if opposite(lesson):
+            became, back = "⚖️ **Set aside**", f"`/lessons approve lesson:{lesson.id}` decides for this one."
         case "retired":
             became, back = f"🗑️ **Retired**{by}", f"`/lessons approve lesson:{lesson.id}` brings it back."
         case "active" if who:
             became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
+        case "candidate" if not who:
+            became, back = "💤 **Remembered**", f"`/lessons approve lesson:{lesson.id}` lets it count now."
+        case "active":
+            became, back = "✅ **It counts**", f"`/lessons retire lesson:{lesson.id}` ends that."
+        case "probation" if not who:
+            became, back = "◐ **On probation**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case _:
-            said = f"**Said anew**{by}" if who else "**It counts**"
-            became, back = f"✏️ {said}", f"`/lessons retire lesson:{lesson.id}` takes that back."
-    return f"{became}: {MEANING[lesson.status]}.{why} {back}"
+            became, back = f"✏️ **Said anew**{by}", f"`/lessons retire lesson:{lesson.id}` ends that."
+    return f"{became}: {meaning(lesson)}.{why} {back}"

@@ -27,6 +27,7 @@ MEANING: Mapping[LessonStatus, str] = {
     "candidate": "only remembered; it counts once the same failure is seen again",
     "retired": "no task is told of it any more",
 }
+AGAINST = "says the opposite of {others}: no task is told of either until an owner approves or retires one of them"
 USES_SHOWN = 8
 WIDTH = 72
 """Characters of a line in a block."""
@@ -57,6 +58,18 @@ def safe(text: str, limit: int = 400) -> str:
     """A lesson's words on one line: as code where they hold a command or an address, so that nothing can be followed."""
     text = redact(text)
     return inline(text, limit) if "://" in text or objections(text) else plain(text, limit)
+
+
+def meaning(lesson: Lesson) -> str:
+    """What its status means for tasks."""
+    return opposite(lesson) or MEANING[lesson.status]
+
+
+def opposite(lesson: Lesson) -> str:
+    """Why no task is told of it although its status would let it; '' where nothing says the opposite of it."""
+    if not lesson.contradicts or lesson.status in ("retired", "quarantined"):
+        return ""
+    return AGAINST.format(others=", ".join(f"`{id}`" for id in lesson.contradicts[:3]))
 
 
 def said(lesson: Lesson, limit: int = 400) -> str:
@@ -103,8 +116,8 @@ def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
     """All that is known of it; the quoted output it rests on only for those who may change it (``whole``)."""
     where = {"thread": f"<#{lesson.scope.thread}>", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
     lines = [
-        f"{SIGNS[lesson.status]}: {MEANING[lesson.status]}",
-        *([f"-# {safe(lesson.note)}"] if lesson.note else []),
+        f"{SIGNS[lesson.status]}: {meaning(lesson)}",
+        *([f"-# {safe(lesson.note)}"] if lesson.note and not opposite(lesson) else []),
         f"**When** {safe(lesson.trigger, 600)}",
         f"**Do** {safe(lesson.action, 600)}",
         f"-# A {lesson.kind} for {where}, made {stamp(lesson.created)}"
@@ -122,7 +135,8 @@ def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
 
 
 def _listed(lesson: Lesson, effect: str) -> str:
-    return f"`{lesson.id}` {said(lesson, 110)}" + (f"\n-# {effect}" if effect else "")
+    small = [f"⚖ {opposite(lesson)}"] if opposite(lesson) else []
+    return "\n-# ".join((f"`{lesson.id}` {said(lesson, 110)}", *small, *([effect] if effect else [])))
 
 
 def _counts(lessons: Sequence[Lesson]) -> str:

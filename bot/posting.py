@@ -40,7 +40,9 @@ REPEATED_SECONDS = 120.0
 """So long after it was first sent a post may be sent again with its nonce, which Discord remembers for a few minutes."""
 _POSTED = (discord.MessageType.default, discord.MessageType.reply)
 _UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
-_ARCHIVED, _THREAD_EXISTS, _TOO_OLD = 50083, 160004, 30046
+ARCHIVED = 50083
+"""The code of what was refused because the thread is archived."""
+_THREAD_EXISTS, _TOO_OLD = 160004, 30046
 _REASONS = {
     _UNKNOWN_CHANNEL: ("the thread is gone", 600.0),
     50001: ("the bot may not see it; let it view the channel", 60.0),
@@ -111,7 +113,7 @@ class Desk:
         try:
             return await self._judged(urgency, lambda: self._create(post), post.channel, "post", REPEATED_SECONDS)
         except Held as held:
-            if held.code != _ARCHIVED:
+            if held.code != ARCHIVED:
                 raise
         await self._unarchive(post.channel)
         return await self._judged(urgency, lambda: self._create(post), post.channel, "post", REPEATED_SECONDS)
@@ -303,8 +305,8 @@ def _seen(message: discord.Message) -> Seen:
 def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:
     if error.code in (_UNKNOWN_MESSAGE, _TOO_OLD):
         return Gone()
-    if error.code in (_ARCHIVED, _THREAD_EXISTS):
-        return Held("the thread is archived" if error.code == _ARCHIVED else "it exists", 60.0, error.code)
+    if error.code in (ARCHIVED, _THREAD_EXISTS):
+        return Held("the thread is archived" if error.code == ARCHIVED else "it exists", 60.0, error.code)
     if error.code in _REASONS:
         return Held(*_REASONS[error.code], error.code)
     if error.status in (400, 413):
