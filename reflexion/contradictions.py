@@ -83,7 +83,7 @@ def reconciled(lesson: Lesson, others: Iterable[Lesson], *, at: datetime, verifi
         if each.status not in ("retired", "quarantined") and (contradict(lesson, each) or lesson.id in each.contradicts)
     ]
     if _vouched_for(lesson):
-        return tuple(_gives_way(each, lesson, at) for each in against if each.scope.kind != "global")
+        return tuple(_answers(each, lesson, at) for each in against if each.scope.kind != "global")
     now: list[Lesson] = []
     held = lesson
     for each in against:
@@ -110,6 +110,14 @@ def _cleared(lesson: Lesson, others: Iterable[Lesson], at: datetime) -> tuple[Le
         if lesson.id in each.contradicts
         for left in [tuple(id for id in each.contradicts if id != lesson.id)]
     )
+
+
+def _answers(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
+    """What becomes of a lesson beside an approved one: the opposite gives way; what came in its place only stays beside it."""
+    only_instead = lesson.supersedes == approved.id and approved.id not in lesson.contradicts
+    if not only_instead or (_one_matter(lesson, approved) and opposed(lesson.action, approved.action)):
+        return _gives_way(lesson, approved, at)
+    return changed(lesson, at=at, what=f"{approved.id}, in whose place it came, counts again.", supersedes="")
 
 
 def _gives_way(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:

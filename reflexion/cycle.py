@@ -37,6 +37,8 @@ from reflexion.retrieval import Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
 
 SWEEP_EVERY = timedelta(hours=1)
+SEEN_AT_MOST = 50
+"""So many lessons are looked at that an execution left."""
 
 log = logging.getLogger("threadwright.reflexion")
 
@@ -238,7 +240,10 @@ class Reflexion:
             return
         known = await self._lessons.reflections(verdict.guild, trajectory.thread, self._policy.reflections_kept)
         told = told_first(trajectory, known)
-        now = proved(told, verdict, await self._lessons.lessons(verdict.guild), verdict.at) if told else None
+        if told is None:
+            return
+        left = await self._lessons.seen_in(verdict.guild, told.execution, SEEN_AT_MOST)
+        now = proved(told, verdict, left, verdict.at)
         if now is None:
             return
         try:

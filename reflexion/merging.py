@@ -7,14 +7,16 @@ different things throughout, are never the same one.
 
 A proposal of the same failure (error signature) strengthens the lessons that are known for it.  It is merged into the
 one that says the same, retired and quarantined ones included: so what was found wrong is not learned again.  Where
-none does, it is another remedy for the failure, and stands beside them; up to ``REMEDIES`` at once.
+none does, it is another remedy for the failure, and stands beside them; up to ``REMEDIES`` at once.  It says which
+retired one it comes in place of; a person who brings that one back lets both count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 
@@ -93,7 +95,7 @@ def placed(lesson: Lesson, around: Sequence[Lesson], *, verified: bool) -> Place
         strengthened[home.id] = merged(home, lesson, verified=verified)
     else:
         lesson = lesson if known is None else lesson.model_copy(update={"id": _other_id(lesson)})
-        strengthened[lesson.id] = lesson
+        strengthened[lesson.id] = lesson = _instead(lesson, strengthened.values())
     stands = strengthened[home.id if home is not None else lesson.id]
     before = {each.id: each for each in around}
     now = {**before, **strengthened}
@@ -127,6 +129,19 @@ def seen_again(known: Lesson, lesson: Lesson, *, verified: bool) -> Lesson:
         what = f"Seen in {len(now.executions)} executions."
         return revised(known, changed(now, at=at, what=what, status="probation"))
     return now
+
+
+def _instead(lesson: Lesson, of_one: Iterable[Lesson]) -> Lesson:
+    """Another remedy names the last one for its failure that was retired."""
+    gone = max((each for each in of_one if each.status == "retired"), key=_retired_at, default=None)
+    if gone is None or lesson.supersedes:
+        return lesson
+    what = f"Another remedy than {gone.id}, which was retired."
+    return changed(lesson, at=lesson.created, what=what, supersedes=gone.id)
+
+
+def _retired_at(lesson: Lesson) -> datetime:
+    return next((each.at for each in reversed(lesson.history) if each.status == "retired"), lesson.created)
 
 
 def _met(known: Lesson, lesson: Lesson) -> Lesson:

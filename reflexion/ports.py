@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 
 
@@ -62,6 +62,14 @@ class LessonStore(Protocol):
 
     async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
         """All lessons within the guild's reach, newest first; of all guilds for None, which is the operator's alone."""
+        ...
+
+    async def seen_in(self, guild: str, execution: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons within the guild's reach that name this execution among those they were seen in, newest first."""
+        ...
+
+    async def of_status(self, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
+        """Lessons of the guild itself that have this status, newest first."""
         ...
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:

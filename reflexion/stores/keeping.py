@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -9,10 +10,12 @@ from typing import TypeVar
 from agentic.stores.sqlite.connection import Connection, Value
 from reflexion.amending import added, amended, lived_through, long_unused, revised, settled, told_again
 from reflexion.contradictions import reconciled
-from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
 from reflexion.stores import searching
+from reflexion.stores.schema import IN_PLACE_OF
+from reflexion.stores.searching import REACH
 from reflexion.words import split_identifiers, words_of
 
 Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
@@ -99,9 +102,12 @@ def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
         "supersedes": lesson.supersedes,
         "words": _any_of(f"{lesson.trigger} {lesson.action}"), "limit": NEIGHBOURS,
     }  # fmt: skip
+    # One index for each way to be alike: joined by OR they would read all lessons.
     alike = (
-        "SELECT number FROM lesson WHERE id IN (:id, :supersedes) OR (signature = :signature AND :signature != '')"
-        f" OR status = '{CONTRADICTED}'"
+        "SELECT number FROM lesson WHERE id IN (:id, :supersedes)"
+        " UNION SELECT number FROM lesson WHERE signature = :signature AND :signature != ''"
+        f" UNION SELECT number FROM lesson WHERE status = '{CONTRADICTED}' AND guild IN (:guild, '')"
+        f" UNION SELECT number FROM lesson WHERE {IN_PLACE_OF} = :id AND {IN_PLACE_OF} != ''"
     )
     worded = "SELECT rowid FROM lesson_text WHERE lesson_text MATCH :words ORDER BY rank LIMIT 10 * :limit"
     rows = db.execute(f"SELECT body FROM lesson WHERE number IN ({alike}) AND {reach}", asked)
@@ -129,7 +135,32 @@ def save(db: Connection, lesson: Lesson) -> None:
     number = int(str(db.execute(upsert, row).get))
     words = split_identifiers(f"{lesson.trigger} {lesson.action}")
     db.execute("INSERT OR REPLACE INTO lesson_text (rowid, words) VALUES (?, ?)", (number, words))
+    _note_seen(db, number, lesson.executions)
     searching.index(db, number, lesson)
+
+
+def seen_in(db: Connection, guild: str, execution: str, limit: int) -> tuple[Lesson, ...]:
+    """Lessons within the guild's reach that were seen in an execution, newest first."""
+    select = (
+        f"SELECT body FROM lesson_seen CROSS JOIN lesson USING (number) WHERE execution = :execution AND {REACH}"
+        " ORDER BY created DESC, number DESC LIMIT :limit"
+    )
+    return read(Lesson, db.execute(select, {"guild": guild, "execution": execution, "limit": limit}))
+
+
+def of_status(db: Connection, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
+    """Lessons of the guild itself that have this status, newest first."""
+    select = (
+        f"SELECT body FROM lesson WHERE status IN (:status, '{CONTRADICTED}') AND guild = :guild AND scope != 'global'"
+        " AND body ->> '$.status' = :status ORDER BY created DESC, number DESC LIMIT :limit"
+    )
+    return read(Lesson, db.execute(select, {"guild": guild, "status": status, "limit": limit}))
+
+
+def _note_seen(db: Connection, number: int, executions: Sequence[str]) -> None:
+    now: tuple[Value, ...] = (number, json.dumps(executions))
+    db.execute("DELETE FROM lesson_seen WHERE number = ? AND execution NOT IN (SELECT value FROM json_each(?))", now)
+    db.execute("INSERT OR IGNORE INTO lesson_seen (number, execution) SELECT ?, value FROM json_each(?)", now)
 
 
 def _settle(db: Connection, ids: Iterable[str], now: datetime, *, verified: bool) -> tuple[Lesson, ...]:

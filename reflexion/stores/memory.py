@@ -18,7 +18,7 @@ from reflexion.amending import (
 )
 from reflexion.contradictions import reconciled
 from reflexion.embedding import likenesses, revision_of
-from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
 from reflexion.words import stem, words_of
@@ -71,6 +71,15 @@ class MemoryLessonStore:
         last_first = self._reach(guild)
         last_first.reverse()
         return tuple(sorted(last_first, key=lambda each: each.created, reverse=True))
+
+    async def seen_in(self, guild: str, execution: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons that were seen in this execution, newest first."""
+        return tuple(each for each in await self.lessons(guild) if execution in each.executions)[:limit]
+
+    async def of_status(self, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
+        """Lessons of the guild itself that have this status, newest first."""
+        known = [each for each in await self.lessons(guild) if each.scope.kind != "global"]
+        return tuple(each for each in known if each.status == status)[:limit]
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and share a word, the most shared words first."""

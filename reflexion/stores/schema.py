@@ -13,6 +13,9 @@ from reflexion.errors import LessonStoreTooNew
 UNAIDED = "json_extract(body, '$.lessons_shown') = 0 AND json_extract(body, '$.ok') IS NOT NULL"
 """Verdicts that say how tasks go without lessons; written as the index has it, or the index is not used."""
 
+IN_PLACE_OF = "json_extract(body, '$.supersedes')"
+"""The lesson in whose place one came; '' for most."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE reflection (
@@ -45,6 +48,15 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO lesson_text (rowid, words)
         SELECT number, json_extract(body, '$.trigger') || ' ' || json_extract(body, '$.action') FROM lesson;
     CREATE INDEX verdict_unaided ON verdict (guild, number) WHERE {UNAIDED};
+    """,
+    f"""
+    CREATE INDEX lesson_of_status ON lesson (status, guild, created);
+    CREATE INDEX lesson_in_place ON lesson ({IN_PLACE_OF}) WHERE {IN_PLACE_OF} != '';
+    CREATE TABLE lesson_seen (
+        execution TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (execution, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX lesson_seen_of ON lesson_seen (number);
+    INSERT OR IGNORE INTO lesson_seen SELECT value, number FROM lesson, json_each(body, '$.executions');
     """,
 )
 

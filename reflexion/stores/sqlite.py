@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection, connect
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.lessons import Lesson, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.stores import keeping, searching
 from reflexion.stores.keeping import read
@@ -79,6 +79,14 @@ class SQLiteLessonStore:
         """All lessons within the guild's reach, newest first."""
         select = f"SELECT body FROM lesson WHERE :guild IS NULL OR {REACH} ORDER BY created DESC, number DESC"
         return await self._do(lambda db: read(Lesson, db.execute(select, {"guild": guild})))
+
+    async def seen_in(self, guild: str, execution: str, limit: int) -> tuple[Lesson, ...]:
+        """Lessons that were seen in this execution, newest first."""
+        return await self._do(lambda db: keeping.seen_in(db, guild, execution, limit))
+
+    async def of_status(self, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
+        """Lessons of the guild itself that have this status, newest first."""
+        return await self._do(lambda db: keeping.of_status(db, guild, status, limit))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
