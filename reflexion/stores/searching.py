@@ -80,7 +80,7 @@ def index(db: Connection, number: int, lesson: Lesson) -> None:
 
 def matching(db: Connection, guild: str, thread: str, words: Sequence[str], limit: int) -> Iterator[tuple[Value, ...]]:
     """The bodies of lessons that may be shown and hold one of the words, best match first."""
-    query = _query(db, words)
+    query = query_of(db, words)
     if not query:
         return iter(())
     best = (
@@ -145,8 +145,8 @@ def _version(db: Connection) -> int:
     return int(str(db.execute("SELECT version FROM lesson_index").get or 0))
 
 
-def _query(db: Connection, words: Sequence[str]) -> str:
-    """Lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
+def query_of(db: Connection, words: Sequence[str]) -> str:
+    """The query for lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
     plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
     counted: dict[str, int] = {}
     for word in sorted((word for word in plain if word), key=lambda word: -weight(stem(word))):

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import apsw
 import pytest
 
 from agentic.core.events import Policy
+from agentic.stores.sqlite.connection import connect
 from reflexion import Reflexion
 from reflexion.embedding import EXTRA, embedder, likenesses, revision_of, text_of
 from reflexion.errors import EmbeddingUnavailable
@@ -196,7 +196,7 @@ async def test_a_file_indexed_by_other_rules_is_indexed_anew(tmp_path: Path) -> 
     store = SQLiteLessonStore(path)
     await keep(store, lesson("l", "parseInvoiceDate loses the zone"), lesson("gone", status="retired"))
     await store.close()
-    older = apsw.Connection(str(path))
+    older = connect(str(path))
     older.execute("DROP TABLE lesson_words; DROP TABLE lesson_shown; DROP TABLE lesson_vector; DROP TABLE lesson_index")
     older.execute("CREATE VIRTUAL TABLE lesson_words USING fts5(words, tokenize = 'porter unicode61')")
     older.close()
@@ -209,10 +209,16 @@ async def test_a_file_indexed_by_other_rules_is_indexed_anew(tmp_path: Path) -> 
 async def test_among_many_lessons_the_rare_words_decide_and_common_ones_are_still_found(tmp_path: Path) -> None:
     store = SQLiteLessonStore(tmp_path / "lessons.db")
     many = [lesson(f"l{number}", f"The parser of branch{number} met empty rows") for number in range(700)]
-    await store._write(lambda db: [keeping.save(db, each) for each in many])
+    await store.amend(many[0])
+    beside = connect(str(tmp_path / "lessons.db"))
+    beside.execute("BEGIN")
+    for each in many:
+        keeping.save(beside, each)
+    beside.execute("COMMIT")
     found = await store.search("g1", "900", ["parser", "empty", "rows", "branch321"], 5)
     assert found[0].id == "l321"
-    query = await store._do(lambda db: searching._query(db, ["parser", "empty", "rows", "branch321"]))
+    query = searching.query_of(beside, ["parser", "empty", "rows", "branch321"])
+    beside.close()
     assert query.startswith('("branch321") AND ("branch321" OR '), "one lesson is ranked, not seven hundred"
     assert len(await store.search("g1", "900", ["parser", "rows"], 5)) == 5
     long = await Finder(store).find("g1", "900", " ".join(f"word{n}" for n in range(3_000)) + " branch5 parser")

@@ -95,11 +95,13 @@ async def test_a_person_brings_the_retired_one_back_and_what_came_in_its_place_s
 
 
 async def test_a_remedy_after_one_that_a_person_retired_names_the_last_of_them(lesson_store: LessonStore) -> None:
-    for number, action in enumerate(("Skip empty rows", "Ask for Friday's file"), 1):
-        stands = await lesson_store.propose(remedy(action, f"x{number}"), verified=True)
-        await lesson_store.amend(retired(stands, by="ann", at=EPOCH.replace(day=10 + number)))
+    first = await lesson_store.propose(remedy("Skip empty rows", "x1"), verified=True)
+    second = await lesson_store.propose(remedy("Ask for Friday's file", "x2"), verified=True)
+    for at, each in enumerate((second, first), 11):
+        now = await known(lesson_store, each.id)
+        await lesson_store.amend(retired(now, by="ann", at=EPOCH.replace(day=at)))
     third = await lesson_store.propose(remedy("Convert the encoding first", "x3"), verified=True)
-    assert third.supersedes == stands.id != "l"  # pyright: ignore[reportPossiblyUnbound] - the loop ran twice
+    assert third.supersedes == first.id, "not the one that was made last"
 
 
 async def test_lessons_are_found_by_the_execution_they_were_seen_in_and_by_their_status(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -31,7 +31,7 @@ MODEL = "claude-haiku-4-5"
 @asynccontextmanager
 async def process(
     folder: Path, endpoint: ScriptedEndpoint, caps: DailyCaps = NO_CAPS
-) -> AsyncIterator[tuple[SQLiteStore, Reflexion, AnthropicDirect]]:
+) -> AsyncGenerator[tuple[SQLiteStore, Reflexion, AnthropicDirect]]:
     """Everything a process holds, opened from the folder and let go at the end."""
     folder.mkdir(exist_ok=True)
     store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
+from pydantic import JsonValue
 
 from agentic.core.events import Evaluated, Policy, Started, Tier, ToolRef
 from agentic.loop import Loop
@@ -77,7 +78,7 @@ class Worker:
 @asynccontextmanager
 async def worker(
     folder: Path, script: Callable[[CapturedRequest], Reply]
-) -> AsyncIterator[tuple[Worker, ScriptedEndpoint]]:
+) -> AsyncGenerator[tuple[Worker, ScriptedEndpoint]]:
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
         model, clock = ModelRouter(endpoint.environment()), WallClock()
@@ -122,14 +123,18 @@ async def test_a_real_test_run_is_the_verifier(tmp_path: Path) -> None:
     body = (
         "import unittest\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(1 + 1, {})\n"
     )
-    steps = [
+    steps: list[tuple[str, dict[str, JsonValue]]] = [
         ("write", {"path": "test_sum.py", "content": body.format(3)}),
         ("shell", {"command": "python3 -m unittest -v test_sum"}),
         # Of another length: Python takes a cached module of the same second and size for the present one.
         ("edit", {"path": "test_sum.py", "old": "3)", "new": "2)  # the sum"}),
         ("shell", {"command": "python3 -m unittest test_sum 2>&1 | tail -4"}),
     ]
-    claim = {"text": "The test passes.", "command": "python3 -m unittest test_sum 2>&1 | tail -4", "exit_code": 0}
+    claim: JsonValue = {
+        "text": "The test passes.",
+        "command": "python3 -m unittest test_sum 2>&1 | tail -4",
+        "exit_code": 0,
+    }
 
     def script(request: CapturedRequest) -> Reply:
         done = len(request.answers)

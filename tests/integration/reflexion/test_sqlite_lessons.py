@@ -47,7 +47,9 @@ async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
 
 async def test_every_commit_reaches_the_disk(tmp_path: Path) -> None:
     store = SQLiteLessonStore(tmp_path / "lessons.db")
-    modes = await store._do(lambda db: (db.execute("PRAGMA journal_mode").get, db.execute("PRAGMA synchronous").get))
+    modes = await store._do(  # pyright: ignore[reportPrivateUsage] - what its own connection is set to
+        lambda db: (db.execute("PRAGMA journal_mode").get, db.execute("PRAGMA synchronous").get)
+    )
     assert modes == ("wal", 2)
     await store.close()
 
@@ -55,14 +57,14 @@ async def test_every_commit_reaches_the_disk(tmp_path: Path) -> None:
 async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     """Row 86."""
     path = tmp_path / "lessons.db"
-    newer = apsw.Connection(str(path))
+    newer = connect(str(path))
     newer.execute("CREATE TABLE later (x); PRAGMA user_version = 99")
     newer.close()
     store = SQLiteLessonStore(path)
     with pytest.raises(LessonStoreTooNew, match="update Threadwright"):
         await store.reflections("g1", "900", 3)
     await store.close()
-    after = apsw.Connection(str(path))
+    after = connect(str(path))
     assert [row[0] for row in after.execute("SELECT name FROM sqlite_schema")] == ["later"]
     after.close()
 
@@ -173,7 +175,7 @@ async def test_a_file_that_another_process_locks_never_stalls_the_event_loop(tmp
     path = tmp_path / "lessons.db"
     store = SQLiteLessonStore(path)
     await store.amend(lesson("l"))
-    other = apsw.Connection(str(path))
+    other = connect(str(path))
     other.execute("BEGIN IMMEDIATE")
     pauses: list[float] = []
 
