@@ -12,6 +12,10 @@ from reflexion.lessons import Change, Lesson, LessonStatus
 from reflexion.redaction import redact
 from reflexion.screening import objections
 
+UNREADABLE = (
+    "What was learned cannot be read or kept at the moment, so nothing was changed; tasks run without it. Try this again "
+    "in a while. Whoever runs me finds out why with `threadwright doctor`."
+)
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
 NONE_SO = "None is {status}."
 ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")

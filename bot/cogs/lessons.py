@@ -21,11 +21,12 @@ from bot.cogs.questions import quietly
 from bot.inputs import Press
 from bot.lesson_decisions import said_anew
 from bot.lesson_message import already
+from bot.lesson_words import UNREADABLE
 from bot.refusals import NOT_OF_HERE, refused
 from bot.render import fenced
 from bot.rights import limited, may, needed
 from reflexion.amending import approved, retired
-from reflexion.errors import ReflexionError
+from reflexion.errors import LessonStoreError, ReflexionError
 from reflexion.lessons import Lesson
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class LessonButtons(commands.Cog):
                 await self._decide(interaction, press, speaker)
         except Refused as why:
             words = str(why)
+        except LessonStoreError as error:
+            log.warning("a press on lesson %s: %s", press.lesson, error)
+            words = UNREADABLE
         except (AgenticError, ReflexionError) as error:
             words = FAILED.format(error=error)
         await self._tell(interaction, words)
@@ -89,6 +93,9 @@ class LessonButtons(commands.Cog):
             await self._reword(interaction, press, speaker, filled["seen"], _fields(data.get("components")))
         except Refused as why:
             words = str(why)
+        except LessonStoreError as error:
+            log.warning("a form about lesson %s: %s", filled["lesson"], error)
+            words = UNREADABLE
         except (AgenticError, ReflexionError) as error:
             words = FAILED.format(error=error)
         await self._tell(interaction, words)

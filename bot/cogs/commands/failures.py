@@ -16,10 +16,11 @@ from discord import app_commands
 from discord.ext import commands
 
 from agentic.errors import AgenticError
+from bot.lesson_words import UNREADABLE
 from bot.preferences import UnknownChoice
 from bot.reach import OutOfReach
 from bot.render import inline
-from reflexion.errors import ReflexionError
+from reflexion.errors import LessonStoreError, ReflexionError
 
 OURS = "Something of mine broke (fault `{id}`). Please try again; if it stays, tell who runs me that id: the log says more."
 STALE = "Discord showed you an older list of my commands. Reload Discord (Ctrl+R), then choose `/{name}` again."
@@ -99,6 +100,9 @@ def in_plain_words(error: Exception, used: Used) -> str:
             return TOO_FAST.format(name=used.name, seconds=max(error.retry_after, 1))
         case app_commands.CommandNotFound() | app_commands.CommandSignatureMismatch():
             return STALE.format(name=used.name)
+        case LessonStoreError():
+            log.warning("command %s: %s", used.name, error)
+            return UNREADABLE
         case AgenticError() | ReflexionError():
             log.warning("command %s: %s", used.name, error)
             return f"That could not be done: {error}."

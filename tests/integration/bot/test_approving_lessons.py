@@ -237,7 +237,7 @@ async def test_a_decision_while_the_lessons_cannot_be_written_is_told_and_can_be
             with closing(sqlite3.connect(tmp_path / "lessons.sqlite", isolation_level=None)) as another:
                 another.execute("ALTER TABLE lesson RENAME TO away")
                 await press(scenery, message, "approve")
-                await told(scenery, thread, "That could not be done", "own")
+                await told(scenery, thread, "What was learned cannot be read or kept at the moment", "own")
                 another.execute("ALTER TABLE away RENAME TO lesson")
             assert (await stored(lessons, guild)).status == "quarantined"
             await press(scenery, message, "approve")
