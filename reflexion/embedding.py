@@ -68,7 +68,7 @@ class MiniLM:
             try:
                 session, tokenizer = self._loaded or self._load()
                 return tuple(_vector(session, tokenizer, text) for text in texts)
-            except (ImportError, OSError, RuntimeError, ValueError) as error:
+            except Exception as error:  # what is not written in Python raises plain ones, for a damaged file say
                 raise EmbeddingUnavailable(f"{self.name} cannot be used: {error}") from error
 
     def _load(self) -> tuple[_Session, _Tokenizer]:

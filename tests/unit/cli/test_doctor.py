@@ -9,7 +9,9 @@ import pytest
 from agentic.models.tiers import tiers_from
 from agentic.world import Choice
 from agentic.world.host import Host
-from bot.doctor import model_components, sandbox_component
+from bot.doctor import lessons, model_components, sandbox_component
+from bot.settings import Settings
+from reflexion import embedding
 
 NO_DOCKER = (
     "docker: no Docker engine answers at /var/run/docker.sock: No such file or directory. Start Docker, install "
@@ -45,3 +47,24 @@ def test_a_tier_whose_model_has_no_key_is_not_marked_as_fine() -> None:
     choice = tiers_from([None, "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", None], {"ANTHROPIC_API_KEY": "k"})
     states = {row.name: row.state for row in model_components(choice) if row.name.startswith("tier")}
     assert states == {"tier 2": "missing", "tier 3": "ok"}
+
+
+@pytest.mark.parametrize("mode", ["auto", "off"])
+@pytest.mark.parametrize("there", ["installed", "broken", "missing"])
+async def test_lessons_by_meaning_are_told_with_what_to_do(
+    mode: str, there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there == "missing":
+        monkeypatch.setattr(embedding, "EXTRA", ("a_module_that_nobody_has",))
+    elif embedding.embedder("auto") is None:
+        pytest.skip("the model of meaning is not installed: make embeddings")
+    if there == "broken":
+        monkeypatch.setattr(embedding, "_VOCABULARY", tmp_path / "nowhere.txt")
+    row = await lessons(Settings(_env_file=None, home=tmp_path, embeddings=mode))  # type: ignore[call-arg, arg-type]
+    used = mode == "auto" and there == "installed"
+    assert row.state == ("limited" if (mode, there) == ("auto", "broken") else "ok")
+    assert ("meaning" in row.adapter) == used
+    assert ("make embeddings" in row.todo) == (there == "missing" or row.state == "limited")
+    assert ("THREADWRIGHT_EMBEDDINGS" in row.todo) == (mode == "off" or row.state == "limited")
+    assert ("really ran" in row.why) == used
+    assert ("not installed" in row.why) == (there == "missing")
