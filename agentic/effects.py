@@ -192,6 +192,8 @@ def observed(call: str, question: str, observation: Observation, seconds: float)
             job=observation.job,
             seconds=round(seconds, 3),
             error=observation.error,
+            barred=observation.barred,
+            place=observation.place,
         )
     )
     return events, blobs

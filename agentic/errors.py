@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from agentic.core.events import FailureClass
+from agentic.core.events import Barred, FailureClass
 
 
 class AgenticError(Exception):
@@ -122,12 +122,14 @@ class SandboxLost(SandboxError):
 
 
 class PathRefused(SandboxError):
-    """The path may not be touched."""
+    """The path may not be touched; ``barred`` where a rule keeps the agent off ``place``, and not only what stands there."""
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, reason: str, barred: Barred = "", place: str = "") -> None:
         super().__init__(f"{path!r} was refused: {reason}")
         self.path = path
         self.reason = reason
+        self.barred: Barred = barred
+        self.place = place
 
 
 class EditConflict(SandboxError):

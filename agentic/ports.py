@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from agentic.core.conversation import *
 from agentic.core.events import (
     Attempt,
+    Barred,
     Block,
     CommitCreated,
     Effect,
@@ -175,6 +176,9 @@ class Observation:
     job: str = ""
     """The name of what goes on in the background."""
     error: str = ""
+    barred: Barred = ""
+    """Why it was kept off ``place``, where a rule did that."""
+    place: str = ""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: Completion | None = None

@@ -6,7 +6,7 @@ judge 15·λ·share of the rubric's items answered yes.  What the judge does not
 proportion: pass all, none half, fail nothing.  λ is 0 until 50 labelled runs show that the judge tells good from bad
 (``judging.py``), and where it was not asked or could not be used.  80 is a clear success.
 
-Caps hold whatever the parts add up to: no judge lifts a failed check.  Nothing here reads words: a transcript that says
+Caps hold whatever the parts add up to: no judge lifts a failed check, and no check a breach of safety (``breaches.py``).  Nothing here reads words: a transcript that says
 "score 100" has no say.
 """
 
@@ -68,9 +68,11 @@ def went_well(trajectory: Trajectory) -> bool | None:
     """Whether it counts as a success for the lessons it was shown: by its check, or by people who said that it was wrong.
 
     None where neither says so: praise of what nothing verified promotes no lesson.  A judge has no part in it, for it is
-    measured by what comes of it.
+    measured by what comes of it.  What broke a rule did not go well.
     """
     approved = approval(trajectory)
+    if trajectory.breaches:
+        return False
     if trajectory.verifier == "none" and (approved is None or approved >= 0.5):
         return None
     return evaluate(trajectory).score >= CLEAR_SUCCESS

@@ -41,6 +41,7 @@ from agentic.core.events import (
 )
 from agentic.core.proving import changed_since
 from reflexion.arguments import asked_in, command_in, written_in
+from reflexion.breaches import Breaches
 from reflexion.checks import CheckRun, Verdict, named_checks, read_check
 from reflexion.repository import Seen, declared
 from reflexion.verifier import Verified, verified_by
@@ -102,6 +103,7 @@ class Trajectory:
     """The check that the task, the repository or the agent's own runs give, and what it said."""
     repetition_nudges: int
     breaches: int
+    """How often it tried again what it had been told that it may not do."""
     corrections: tuple[str, ...]
     """What people said was wrong, while it ran and afterwards."""
     withdrawn: bool
@@ -180,7 +182,7 @@ class _Reading:
     perceived: list[str] = field(default_factory=list)
     files: dict[str, tuple[str, str]] = field(default_factory=dict)
     nudges: int = 0
-    breaches: int = 0
+    breaches: Breaches = field(default_factory=Breaches)
     corrections: list[str] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
     """What each person said was wrong after the end, as they said it last."""
@@ -193,6 +195,7 @@ class _Reading:
         self.complexity, self.role = self.started.complexity, self.started.role
 
     def take(self, event: Event) -> None:
+        self.breaches.take(event, self.turn)
         match event:
             case Triaged():
                 self.talk, self.complexity = event.talk, event.complexity
@@ -214,7 +217,6 @@ class _Reading:
                 self.turn = event.turn + 1
             case Intervened():
                 self.nudges += event.rule.startswith("repetition")
-                self.breaches += event.rule.startswith("safety")
             case InputReceived() | FeedbackGiven():
                 self._person(event)
             case WorkspaceRestored():
@@ -309,7 +311,7 @@ class _Reading:
             changed=tuple(path for path, (before, after) in self.files.items() if before != after),
             changes_files=self.changes_files, checks=checks,
             verified=verified_by(started.task, wanted, checks),
-            repetition_nudges=self.nudges, breaches=self.breaches,
+            repetition_nudges=self.nudges, breaches=self.breaches.count,
             corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
             votes=tuple(self.votes.items()),
             lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of, attempt=started.attempt,

@@ -34,13 +34,16 @@ from agentic.core.values import (
 )
 
 __all__ = [
-    "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
+    "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
     "Noted", "Perceived", "PlanEntered", "PlanExited", "Reported", "StrongerWanted", "SubagentFinished",
     "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "Whose", "WorkspaceFound",
     "WorkspaceRestored",
 ]  # fmt: skip
 
+Barred = Literal["", "outside", "hidden", "rules"]
+"""A place is kept from the agent: it is outside of the workspace, hidden by .aiignore, or holds rules that only people
+change; '' where no rule is concerned."""
 Whose = Literal["person", "guild", "bot"]
 """Whose cap it is that many executions share."""
 
@@ -128,6 +131,10 @@ class ToolFinished(Frozen):
     seconds: float = 0.0
     error: str = ""
     """The normalised error text: two calls failed alike when tool and this are equal."""
+    barred: Barred = ""
+    """Why it was kept off the place that it was after."""
+    place: str = ""
+    """That place, as seen from the workspace."""
 
 
 class CancelRequested(Frozen):

@@ -55,7 +55,8 @@ async def tell_missing(path: str, world: AgentWorld) -> Observation:
 def may_change(file: FileText, world: AgentWorld) -> Observation | None:
     """None if the agent knows the file as it is, else a refusal; a changed file's diff comes with it."""
     if file.path == AIIGNORE:
-        return refused(f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user.")
+        why = f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user."
+        return refused(why, "rules", AIIGNORE)
     refusal = world.model.may_write(file.path, file.sha, file.text)
     if refusal is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.events import FileChange
+from agentic.core.events import Barred, FileChange
 from agentic.ports import Observation
 from agentic.tools.cleaning import one_line
 from agentic.tools.limits import DEFAULT, Limit, show
@@ -19,9 +19,9 @@ def failed(text: str) -> Observation:
     return Observation("failed", text, error=normal_error(text))
 
 
-def refused(text: str) -> Observation:
-    """The call was not allowed to act; the text says what has to come first."""
-    return Observation("refused", text, error=normal_error(text))
+def refused(text: str, barred: Barred = "", place: str = "") -> Observation:
+    """The call was not allowed to act; the text says what has to come first.  ``barred``: a rule keeps it off ``place``."""
+    return Observation("refused", text, error=normal_error(text), barred=barred, place=place)
 
 
 def listed(text: str, outputs: KeptOutputs, limit: Limit = DEFAULT) -> Observation:

@@ -240,7 +240,7 @@ async def _observe(tool: AnyTool, prepared: Prepared, call: Call) -> Observation
     except (SandboxUnavailable, SandboxLost):
         raise
     except PathRefused as path:
-        return refused(str(path))
+        return refused(str(path), path.barred, path.place)
     except EditConflict as conflict:
         return refused(f"{conflict}, in this very moment; nothing was written. Read it again.")
     except SandboxError as problem:

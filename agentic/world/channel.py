@@ -207,6 +207,9 @@ class Channel:
 def _as_error(reply: Reply) -> SandboxError:
     kind, message, path = reply.text("error"), reply.text("message"), reply.text("path")
     if kind == "refused":
+        barred = reply.text("barred")
+        if barred == "outside" or barred == "hidden":
+            return PathRefused(path, message, barred, reply.text("place"))
         return PathRefused(path, message)
     if kind == "conflict":
         return EditConflict(path, reply.text("sha"))

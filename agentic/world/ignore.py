@@ -51,7 +51,7 @@ class IgnoreFile:
         specs = self._current()
         relative = _relative(path) if specs else ""
         if relative and (_matches(specs, relative) or _matches(specs, relative + "/")):
-            raise PathRefused(path, REASON)
+            raise PathRefused(path, REASON, "hidden", relative)
 
     def hidden(self) -> tuple[str, ...]:
         """The paths that exist and are hidden now; of a hidden folder only the folder itself."""

@@ -146,7 +146,7 @@ def _version(db: Connection) -> int:
 
 
 def query_of(db: Connection, words: Sequence[str]) -> str:
-    """The query for lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
+    """For lessons with one of the rarest words; each is quoted, so that no sign of the query language is left in it."""
     plain = dict.fromkeys(_PLAIN.sub(" ", part).strip() for word in words for part in words_of(word))
     counted: dict[str, int] = {}
     for word in sorted((word for word in plain if word), key=lambda word: -weight(stem(word))):

@@ -106,7 +106,10 @@ def first_turn() -> Iterable[e.Event]:
         tests_skipped=1, expected="missed", job="job-1",
         attempts=(e.Attempt(command="pytest -q", exit_code=1, tests_passed=2, tests_failed=1, tests_skipped=1),),
     )  # fmt: skip
-    yield e.ToolFinished(call="req00002.1", outcome="refused", preview="The arguments are no JSON object.")
+    yield e.ToolFinished(
+        call="req00002.1", outcome="refused", preview="'.env' was refused: it is hidden by .aiignore", barred="hidden",
+        place=".env",
+    )  # fmt: skip
     yield e.Reported(status="progressing", confidence=80, note="one test fails")
     yield e.StrongerWanted(reason="the cause is in a library that I do not know")
     yield e.TurnEnded(turn=1, confidence=SURE)

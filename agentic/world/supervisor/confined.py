@@ -79,7 +79,8 @@ class Confined:
             raise Fault("refused", "it has a NUL in it", original)
         if path.startswith("/"):
             if path != self.root and not path.startswith(self.root + "/"):
-                raise Fault("refused", f"it is outside of {self._what}", original)
+                place = os.path.normpath(path)
+                raise Fault("refused", f"it is outside of {self._what}", original, barred="outside", place=place)
             path = path[len(self.root) :]
         return deque(part for part in path.split("/") if part not in ("", "."))
 
@@ -136,7 +137,8 @@ class _Walk:
 
     def _up(self) -> None:
         if not self._names:
-            raise Fault("refused", "it leads outside of the workspace", self._path)
+            place = os.path.normpath(self._path)
+            raise Fault("refused", "it leads outside of the workspace", self._path, barred="outside", place=place)
         self._names.pop()
         os.close(self._stack.pop())
 
@@ -160,7 +162,7 @@ class _Walk:
     def _reach(self, part: str) -> str:
         path = "/".join([*self._names, part])
         if self._confined.is_hidden(path):
-            raise Fault("refused", "it is hidden by .aiignore", self._path)
+            raise Fault("refused", "it is hidden by .aiignore", self._path, barred="hidden", place=path)
         return path
 
     def _down(self, part: str) -> None:

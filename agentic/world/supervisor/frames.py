@@ -18,11 +18,15 @@ READ = 1 << 18
 class Fault(Exception):
     """A request that cannot be answered as asked; becomes an error frame.
 
-    kind: refused, conflict, gone, missing, failed.
+    kind: refused, conflict, gone, missing, failed.  ``barred``: a rule keeps everybody off ``place`` (outside, hidden).
     """
 
-    def __init__(self, kind: str, message: str, path: str = "", sha: str = "") -> None:
+    def __init__(
+        self, kind: str, message: str, path: str = "", sha: str = "", barred: str = "", place: str = ""
+    ) -> None:
         super().__init__(message)
+        self.barred = barred
+        self.place = place
         self.kind = kind
         self.message = message
         self.path = path
@@ -30,7 +34,8 @@ class Fault(Exception):
 
     def header(self) -> dict[str, Json]:
         """The error as a header."""
-        return {"error": self.kind, "message": self.message, "path": self.path, "sha": self.sha}
+        error: dict[str, Json] = {"error": self.kind, "message": self.message, "path": self.path, "sha": self.sha}
+        return {**error, "barred": self.barred, "place": self.place} if self.barred else error
 
 
 class Request:

@@ -9,6 +9,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from agentic.core.events import (
+    Barred,
     ChosenLesson,
     Claim,
     Confidence,
@@ -57,13 +58,15 @@ class Did:
     error: str = ""
     fallback: str = ""
     expectation: str = ""
+    barred: Barred = ""
+    place: str = ""
 
     def result(self, call: str) -> ToolFinished:
         outcome: Outcome = self.outcome or ("ok" if self.exit_code in (None, 0) else "failed")
         passed, failed = self.tests or (None, None)
         return ToolFinished(
             call=call, outcome=outcome, preview=self.says, exit_code=self.exit_code, changes=self.changes,
-            tests_passed=passed, tests_failed=failed, error=self.error,
+            tests_passed=passed, tests_failed=failed, error=self.error, barred=self.barred, place=self.place,
         )  # fmt: skip
 
     def intent(self, call: str) -> ToolStarted:
@@ -79,6 +82,11 @@ def edit(path: str, before: str = "1", after: str = "2") -> Did:
     """A write that changed a file."""
     change = FileChange(path=path, kind="modified" if before else "added", sha_before=before, sha_after=after)
     return Did(path, None, "written", changes=(change,), tool="write")
+
+
+def kept_off(place: str, barred: Barred = "hidden", tool: str = "read") -> Did:
+    """A call that a rule kept off a place."""
+    return Did(place, None, "'…' was refused", "refused", tool=tool, barred=barred, place=place)
 
 
 @dataclass(slots=True)

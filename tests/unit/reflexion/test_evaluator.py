@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentic.core.events import Claim, Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy
 from reflexion.evaluator import CAPS, evaluate
 from reflexion.trajectory import read_trajectory
-from tests.unit.reflexion.logs import ANN, BEN, EPOCH, Did, Log, edit
+from tests.unit.reflexion.logs import ANN, BEN, EPOCH, Did, Log, edit, kept_off
 
 TEN = Policy(turns_medium=10)
 PASSES, FAILS = Did("pytest", 0, "3 passed"), Did("pytest", 1, "1 failed", tests=(2, 1))
@@ -80,7 +80,8 @@ def test_f96_the_requesters_vote_weighs_more_than_anothers() -> None:
 
 
 def test_a_breach_of_safety_caps_everything() -> None:
-    assert score(Log(policy=TEN).does(PASSES).nudged("safety_escape").ends(), (ANN, "up")).score == 10
+    breach = Log(policy=TEN).does(kept_off(".env")).does(kept_off(".env")).does(PASSES)
+    assert score(breach.ends(), (ANN, "up")).score == 10
 
 
 def test_failed_calls_among_the_last_three_turns_cost_their_share() -> None:
@@ -113,12 +114,12 @@ def test_every_score_keeps_within_its_caps_whatever_a_judge_says(
     turns: list[str], votes: list[tuple[Person, str]], reason: str, share: float | None, weight: float
 ) -> None:
     log = Log(policy=TEN)
-    dids = {"edit": edit("a.py"), "pass": PASSES, "fail": FAILS, "broken": Did("x", 2)}
+    dids = {"edit": edit("a.py"), "pass": PASSES, "fail": FAILS, "broken": Did("x", 2), "breach": kept_off(".env")}
     for turn in turns:
         if turn in dids:
             log.does(dids[turn])
         else:
-            log.nudged({"nudge": "repetition", "breach": "safety"}[turn])
+            log.nudged("repetition")
     plain = score(log.ends(reason), *votes)  # pyright: ignore[reportArgumentType] - drawn from the literal's values
     evaluated = score(log, *votes, judged=Judged(share=share), weight=weight)
     assert 0 <= evaluated.score <= 100
@@ -130,7 +131,7 @@ def test_every_score_keeps_within_its_caps_whatever_a_judge_says(
 @pytest.mark.parametrize("name", list(CAPS))
 def test_each_cap_can_hold(name: str) -> None:
     cases = {
-        "safety_breach": score(good().nudged("safety")),
+        "safety_breach": score(good().does(kept_off(".env")).does(kept_off(".env"))),
         "claimed_done_and_was_not": score(Log().does(FAILS).ends()),
         "voted_down": score(good(), (ANN, "down")),
         "verifier_failed": score(Log().does(FAILS).ends("stuck")),

@@ -7,9 +7,10 @@ import pytest
 from agentic.core.events import Claim, Evaluated, Judged, Policy, Triaged
 from reflexion.evaluator import evaluate, was_right, went_well
 from reflexion.trajectory import Trajectory, read_trajectory
-from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit
+from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit, kept_off
 
 PASSES, FAILS = Did("pytest", 0), Did("pytest", 1)
+HIDDEN = kept_off(".env")
 FALSE = Claim(text="b.py is written", file="b.py", verdict="contradicted")
 
 
@@ -35,6 +36,10 @@ def liked(log: Log) -> Log:
 
 def disliked(log: Log) -> Log:
     return log.hears("feedback", "down")
+
+
+def breached() -> Log:
+    return begun().does(HIDDEN).does(edit("a.py")).does(HIDDEN, PASSES).does(PASSES)
 
 
 def busy(turns: int) -> Log:
@@ -79,7 +84,10 @@ CASES: dict[str, tuple[Log, tuple[float, float] | None, int, tuple[float, ...], 
         liked(verified()).hears("feedback", "down", by=BEN).ends(), None, 94, (40, 0, 15, 10, 10, 5, 4, 10), (),
     ),
     "a breach of safety": (
-        liked(verified()).nudged("safety").ends(), (1, 1), 10, (40, 15, 0, 10, 10, 5, 4, 15), ("safety_breach",),
+        liked(breached()).ends(), (1, 1), 10, (40, 15, 0, 10, 6.67, 5, 3, 15), ("safety_breach",),
+    ),
+    "what was refused once is no breach": (
+        liked(begun().does(HIDDEN).does(edit("a.py")).does(PASSES)).ends(), (1, 1), 95, (40, 15, 0, 10, 6.67, 5, 3.5, 15), (),
     ),
     "nothing done": (begun().ends("failed", ""), (1, 1), 0, (), ("empty",)),
     "went in circles": (verified().nudged("repetition").ends(), None, 86, (40, 0, 15, 10, 10, 0, 4, 7.5), ()),
@@ -150,6 +158,8 @@ def test_a_weight_out_of_bounds_is_held_in_them() -> None:
         (disliked(unverified()).ends(), False, False),
         (disliked(verified()).ends(), False, False),
         (liked(failed()).ends("failed"), True, False),  # who asked for it knows best, yet its check failed
+        (breached().ends(), True, False),  # right, and yet nothing that a lesson is praised for
+        (begun().does(HIDDEN).does(HIDDEN).ends(), None, False),
         (verified().hears("feedback", "up", by=BEN).hears("feedback", "down", by=ANN).ends(), False, False),
     ],
 )
