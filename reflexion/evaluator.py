@@ -6,8 +6,8 @@ judge 15·λ·share of the rubric's items answered yes.  What the judge does not
 proportion: pass all, none half, fail nothing.  λ is 0 until 50 labelled runs show that the judge tells good from bad
 (``judging.py``), and where it was not asked or could not be used.  80 is a clear success.
 
-Caps hold whatever the parts add up to: no judge lifts a failed check, and no check a breach of safety (``breaches.py``).  Nothing here reads words: a transcript that says
-"score 100" has no say.
+Caps hold whatever the parts add up to: no judge lifts a failed check, and no check a breach of safety
+(``breaches.py``).  Nothing here reads words: a transcript that says "score 100" has no say.
 """
 
 from __future__ import annotations
