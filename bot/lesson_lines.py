@@ -17,7 +17,7 @@ _KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
 """What marks, in the words of retrieval, a reflection's insight, how its attempt ended, figures that say nothing here, and
 where a lesson begins to say what to do."""
 _CAME: dict[LessonStatus, str] = {
-    "quarantined": "waits for an owner's approval",
+    "quarantined": "an owner has to approve it first",
     "candidate": "counts once the same failure is seen again",
     "probation": "counts from now on, and is measured",
     "active": "counts already",

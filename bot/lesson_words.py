@@ -32,6 +32,7 @@ MEANING: Mapping[LessonStatus, str] = {
     "retired": "no task is told of it any more",
 }
 AGAINST = "says the opposite of {others}: no task is told of either until an owner approves or retires one of them"
+DECIDES = "-# An owner decides: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
 USES_SHOWN = 8
 WIDTH = 72
 """Characters of a line in a block."""
@@ -111,6 +112,8 @@ def listed(
         if group:
             lines.append(f"**{SIGNS[status]}** – {MEANING[status]}")
             lines += [_listed(lesson, effects.get(lesson.id, "")) for lesson in group]
+    waiting = next((lesson.id for lesson in shown if lesson.status == "quarantined"), "")
+    lines += [DECIDES.format(id=waiting)] if waiting else []
     if len(wanted) > page * size:
         lines.append(f"-# There are more: `page:{page + 1}`.")
     return "\n".join(lines)
@@ -122,6 +125,7 @@ def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
     lines = [
         f"{SIGNS[lesson.status]}: {meaning(lesson)}",
         *([f"-# {safe(lesson.note)}"] if lesson.note and not opposite(lesson) else []),
+        *([DECIDES.format(id=lesson.id)] if lesson.status == "quarantined" else []),
         f"**When** {safe(lesson.trigger, 600)}",
         f"**Do** {safe(lesson.action, 600)}",
         f"-# A {lesson.kind} for {where}, made {stamp(lesson.created)}"

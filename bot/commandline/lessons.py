@@ -104,7 +104,9 @@ async def _list(store: LessonStore, order: Order) -> int:
         )
     waiting = sum(lesson.status == "quarantined" for lesson in found)
     if waiting:
-        say(f"\n{waiting} wait for approval: `/lessons approve` in their server, by an owner.")
+        say(
+            f"\n{waiting} {'waits' if waiting == 1 else 'wait'} for approval: `/lessons approve` in their server, by an owner."
+        )
     return 0
 
 

@@ -70,7 +70,7 @@ class Lessons(commands.Cog):
     @lessons.command(name="list", description=DESCRIPTION)
     @reads_much()
     @app_commands.describe(
-        status="Only those of one status", page=f"{SIZE} stand on one, those that wait for you first"
+        status="Only those of one status", page=f"{SIZE} lessons stand on one; those that wait for an owner come first"
     )
     async def list_(self, ctx: Context, status: Wanted = "all", page: Page = 1) -> None:
         """What was learned in this server."""
@@ -104,11 +104,12 @@ class Lessons(commands.Cog):
     @lessons.command(description="Say better what a lesson is about, or what to do")
     @app_commands.describe(lesson=LESSON, action="What to do", trigger="When that holds; without it, as it is")
     async def edit(
-        self, ctx: Context, lesson: str, action: commands.Range[str, 1, MOST],
+        self, ctx: Context, lesson: str, *, action: commands.Range[str, 1, MOST],
         trigger: commands.Range[str, 0, MOST] = "",
     ) -> None:  # fmt: skip
-        """Say better what a lesson is about, or what to do."""
-        found = await self._changed(ctx, lesson, partial(said_anew, action=action, trigger=trigger))
+        """Say better what a lesson is about, or what to do; with the prefix the whole rest of the line is what to do."""
+        better = partial(said_anew, action=_unquoted(action), trigger=trigger)
+        found = await self._changed(ctx, lesson, better)
         held = f" {found.note} `/lessons approve lesson:{found.id}` does that." if found.status == "quarantined" else ""
         await answer(ctx, f"Lesson `{found.id}` now says: {lesson_words.said(found)}{held}")
 
@@ -204,3 +205,9 @@ class Lessons(commands.Cog):
     for _command in (show, approve, retire, edit):
         _command.autocomplete("lesson")(proposed(_lessons))
     del _command
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes that other commands ask for around several words."""
+    inner = text[1:-1].strip()
+    return inner if text[:1] == text[-1:] == '"' and inner and '"' not in inner else text

@@ -63,7 +63,7 @@ async def test_arguments_are_named_with_an_example(guild: LocalGuild) -> None:
         assert "`lessons show` needs `lesson`" in said
         assert "For example: `!lessons show l0123456789a`" in said
         assert "must be from 1 to 2000, not `9999`" in words(await one.write(thread, "!logs 9999"))
-        assert "quotes" in words(await one.write(thread, '!lessons edit l1 "open'))
+        assert "quotes" in words(await one.write(thread, '!lessons show "open'))
 
 
 async def test_who_reads_too_much_at_once_is_told_when_it_works_again(guild: LocalGuild) -> None:

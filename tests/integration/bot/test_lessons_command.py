@@ -94,7 +94,7 @@ def test_lessons_are_listed_and_go_to_another_server_only_by_a_file_and_looked_a
     assert perform(["lessons", "list"]) == 0
     listed = capsys.readouterr().out
     assert all(f"{trigger[:20]}" in listed for trigger, _, _ in SAID)
-    assert "1 wait for approval" in listed
+    assert "1 waits for approval" in listed
     assert perform(["lessons", "list", "--guild", OTHER]) == 1
     file = home.parent / "lessons.jsonl"
     assert perform(["lessons", "export", str(file)]) == 0

@@ -85,7 +85,7 @@ def test_a_long_name_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        ("quarantined", "waits for an owner's approval"), ("candidate", "once the same failure is seen again"),
+        ("quarantined", "an owner has to approve it first"), ("candidate", "once the same failure is seen again"),
         ("probation", "counts from now on"), ("active", "counts already"), ("retired", "stays so"),
     ],
 )  # fmt: skip
