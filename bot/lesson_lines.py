@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agentic.core.events import ChosenLesson, WithheldLesson
@@ -16,6 +17,9 @@ NAME, WHY, INSIGHT = 90, 110, 160
 _KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
 """What marks, in the words of retrieval, a reflection's insight, how its attempt ended, figures that say nothing here, and
 where a lesson begins to say what to do."""
+_OF_HERE = " lesson of this server"
+_SHARED = re.compile(r"shares (?:no word|(?P<words>[^;]+?))(?:, means (?P<alike>\d+%) the same)?")
+"""How retrieval says what a lesson and a task have in common."""
 _CAME: dict[LessonStatus, str] = {
     "quarantined": "an owner has to approve it first",
     "candidate": "counts once the same failure is seen again",
@@ -65,5 +69,18 @@ def _used(lesson: ChosenLesson) -> str:
             f" that {safe(ended, WHY)}" if ended else ""
         )
     name = safe(one_line(lesson.text.partition(_THEN)[0], NAME), NAME)
-    why = "; ".join(part for part in lesson.why.split("; ") if not part.startswith(_SCORE))
+    why = "; ".join(filter(None, map(_plainly, lesson.why.split("; "))))
     return f"{name} (`{lesson.id}`)" + (f" – {safe(why, WHY)}" if why else "")
+
+
+def _plainly(part: str) -> str:
+    """A part of why it was chosen, as people say it; '' for figures that say nothing here."""
+    if part.startswith(_SCORE):
+        return ""
+    if part.endswith(_OF_HERE):
+        return {"probation": "on probation", "active": ""}.get(part.removesuffix(_OF_HERE), part)
+    shared = _SHARED.fullmatch(part)
+    if shared is None:
+        return part
+    words = f"same words: {shared['words']}" if shared["words"] else ""
+    return "; ".join(filter(None, (words, f"{shared['alike']} alike in meaning" if shared["alike"] else "")))

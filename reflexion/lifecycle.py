@@ -73,6 +73,8 @@ class Parameters:
 
 
 PARAMETERS = Parameters()
+FEW = 5
+"""With fewer showings what was expected is told with a decimal: "about 1 of 1" would say nothing."""
 
 
 class Showing(Frozen):
@@ -255,9 +257,10 @@ def _is_proven(known: Belief) -> bool:
 
 
 def _record(life: Life) -> str:
+    few = life.shown < FEW
     return (
-        f"Tasks went well {life.shown_ok} of {life.shown} times with it, where about {life.expected_ok:.0f} were to be"
-        " expected without it"
+        f"Tasks went well {life.shown_ok} of {life.shown} times with it, where about"
+        f" {life.expected_ok:.{1 if few else 0}f} were to be expected without it"
     )
 
 

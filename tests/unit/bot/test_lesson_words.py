@@ -59,16 +59,24 @@ def test_the_card_says_what_was_used_and_why_and_what_was_held_back() -> None:
                 id=f"l{n}",
                 kind="pitfall",
                 text=f"case {n} of {CURL} → do x",
-                why="shares import; match 1 of 1; not shown before",
+                why=f"{kind} lesson of this server; {found}; match 1 of 1; not shown before",
             )
-            for n in range(4)
+            for n, (kind, found) in enumerate(
+                [
+                    ("active", "shares import, date, means 40% the same"),
+                    ("probation", "shares no word, means 70% the same"),
+                    ("active", "shares import"),
+                    ("active", ""),
+                ]
+            )
         ),
     ]
     withheld = [WithheldLesson(id="l8", arm="crowded"), WithheldLesson(id="l9", arm="held_back")]
     lines = used_lines(used, withheld)
     assert lines[0] == "-# 📖 used: Ranges end early – from an attempt here that scored 20: it failed"
     assert lines[1:3] == [
-        f"-# 📖 used: `case {n} of {CURL}` (`l{n}`) – shares import; not shown before" for n in range(2)
+        f"-# 📖 used: `case 0 of {CURL}` (`l0`) – same words: import, date; 40% alike in meaning; not shown before",
+        f"-# 📖 used: `case 1 of {CURL}` (`l1`) – on probation; 70% alike in meaning; not shown before",
     ]
     assert lines[3] == "-# … and 2 more"
     assert lines[4:] == ["-# 📖 held back this time, to measure whether it helps: `l9`"]
