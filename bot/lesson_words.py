@@ -32,7 +32,7 @@ MEANING: Mapping[LessonStatus, str] = {
     "retired": "no task is told of it any more",
 }
 AGAINST = "says the opposite of {others}: no task is told of either until an owner approves or retires one of them"
-DECIDES = "-# An owner decides: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
+DECIDES = "-# What waits is decided by an owner: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
 USES_SHOWN = 8
 WIDTH = 72
 """Characters of a line in a block."""

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from agentic.models.captured import CapturedRequest
 from agentic.models.replies import Reply
+from tests.e2e.vendored import TASK, Vendored
 
 PRICE = """from decimal import Decimal
 
@@ -142,9 +143,12 @@ class Mind:
     def __init__(self) -> None:
         self.ready = asyncio.Event()
         self.heard: list[str] = []
+        self.vendored = Vendored(ready=self.ready)
 
     async def __call__(self, request: CapturedRequest) -> Reply:
         self.heard.append(request.text())
+        if TASK in request.text():
+            return await self.vendored(request)
         if not request.tools:
             return Reply("Three: setup, deploy and backup.")
         await self.ready.wait()

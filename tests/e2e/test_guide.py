@@ -17,10 +17,13 @@ import pytest_asyncio
 from playwright.async_api import FilePayload, Locator, Page, ViewportSize, expect
 
 from agentic.models.endpoint import ScriptedEndpoint
-from tests.e2e import scenes
+from bot.state import LESSONS
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.e2e import scenes, vendored
 from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started
+from tests.integration.bot.seeded_lessons import seed_few
 
 pytestmark = [
     pytest.mark.chromium,
@@ -92,6 +95,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stag
     async with ScriptedEndpoint.start(mind) as endpoint:
         env = environment(
             home, endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5", THREADWRIGHT_SANDBOX="bubblewrap",
+            THREADWRIGHT_LESSONS_HELD_BACK="0", THREADWRIGHT_DRAIN_SECONDS="0.2", THREADWRIGHT_JUDGE="off",
         )  # fmt: skip
         async with started("run", env=env, cwd=folder) as running:
             url = (await running.until_said(ADDRESS))[1]
@@ -185,6 +189,54 @@ async def test_a_branch_is_offered_and_merged_by_a_press(stage: Stage) -> None:
     await offer.get_by_role("button", name=re.compile("Merge")).click()
     await expect(offer).to_contain_text("you merged it into main", timeout=LONG)
     assert "ROUND_HALF_UP" in (folder / "price.py").read_text()
+
+
+async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_is_named(stage: Stage) -> None:
+    page = stage.page
+    await stage.give(vendored.TASK, vendored.FILES)
+    progress = await stage.shows("Ran the tests (python3 -m unittest -v)")
+    card = await stage.shows(vendored.FAILED)
+    await expect(card).to_contain_text("learned: The tests of the report need the module tabulate")
+    await expect(card).to_contain_text("an owner has to approve it first, see below")
+    asked = await stage.shows("A lesson waits for approval")
+    await expect(asked).to_contain_text(f"Run `{vendored.COMMAND}` before the tests of the report.")
+    await expect(asked).to_contain_text("It waits because it holds a command")
+    await stage.picture("lesson.png", progress, asked)
+
+    await asked.get_by_role("button", name="Edit").click()
+    await expect(page.get_by_label("When does it hold?")).to_have_value(re.compile("could not be imported"))
+    await page.get_by_label("What is to be done then?").fill(vendored.BETTER)
+    await page.get_by_role("button", name="Submit").click()
+    await expect(asked).to_contain_text("Said anew by you")
+    await expect(asked).to_contain_text(vendored.BETTER)
+
+    await card.get_by_role("button", name="Try again").click()
+    done = await stage.shows(vendored.DONE)
+    await expect(done).to_contain_text("from an attempt here that scored")
+    await expect(done).to_contain_text("That took 2 attempts")
+    await expect(done).to_contain_text("on probation; same words: tests, report")
+    await stage.picture("lesson-used.png", await stage.shows("Running that task again"), done)
+
+    store = SQLiteLessonStore(stage.home / LESSONS)
+    (learned,) = await store.lessons(None)
+    await seed_few(store, learned.scope.guild)
+    await store.close()
+    await stage.say("!lessons list")
+    listed = await stage.shows("Lessons of this server")
+    for words in (
+        learned.id,
+        vendored.BETTER,
+        "tasks that it fits",
+        "1 retired",
+        "of 8 without",
+        "decided by an owner",
+    ):
+        await expect(listed).to_contain_text(words)
+    await stage.picture("lessons.png", listed)
+    await stage.say(f"!lessons show {learned.id}")
+    shown = await stage.shows("What was done to it")
+    await expect(shown).to_contain_text("looked at it, and nothing in it needs an approval any more")
+    await stage.picture("lesson-page.png", shown)
 
 
 async def test_a_direct_message_with_a_file_is_a_task_too(stage: Stage) -> None:

@@ -56,13 +56,34 @@ async def seed(store: LessonStore, *, executions: int = 280, hostile: bool = Fal
     return lessons
 
 
+async def seed_few(store: LessonStore, guild: str) -> None:
+    """One that helps, one that is only remembered, one that was retired and one that waits, as a list shows them."""
+    helps, remembered, gone = [_written(*SAID[place][:2], day=150, guild=guild) for place in (1, 3, 10)]
+    await store.amend(helps)
+    await store.amend(remembered.model_copy(update={"status": "candidate"}))
+    await store.amend(retired(gone, by="Anna", at=BEGAN + timedelta(days=151), why="it hides what is wrong"))
+    await store.amend(screened(_written(*UNTRUSTED, day=150, guild=guild)))
+    for number in range(26):
+        at, held = BEGAN + timedelta(days=152, hours=number), number % 3 == 2
+        well = number % 7 != 6 if not held else number % 4 == 0
+        verdict = Verdict(
+            execution=f"f{number}", guild=guild, thread="900", model=WORKER, ok=well, right=well,
+            verifier="pass" if well else "fail", lessons_shown=int(not held), at=at,
+        )  # fmt: skip
+        arm: Arm = "held_back" if held else "shown"
+        showing = Showing(
+            lesson=helps.id, execution=verdict.execution, guild=guild, model=WORKER, arm=arm, ok=well, expected=0.3, at=at
+        )  # fmt: skip
+        await store.record(verdict, (showing,))
+
+
 def _lesson(number: int) -> Lesson:
     trigger, action, _ = SAID[number]
     return _written(trigger, action, number * 5)
 
 
-def _written(trigger: str, action: str, day: int) -> Lesson:
-    scope = Scope(kind="guild", guild=GUILD)
+def _written(trigger: str, action: str, day: int, guild: str = GUILD) -> Lesson:
+    scope = Scope(kind="guild", guild=guild)
     return Lesson(
         id=lesson_id(scope, trigger), scope=scope, kind="pitfall", trigger=trigger, action=action, status="probation",
         error_signature=f"shell: AssertionError: {trigger[:40]}", evidence=("E   AssertionError: assert 3 == 4", "1 failed"),
