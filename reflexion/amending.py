@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from reflexion.errors import LessonOutdated, LessonOutOfScope
+from reflexion.legible import visible
 from reflexion.lessons import SHOWN, Change, Lesson, LessonStatus, LifeWith, screened
 from reflexion.lifecycle import PARAMETERS, Life, Showing, lived, standing
 from reflexion.redaction import redact
@@ -55,7 +56,7 @@ def retired(lesson: Lesson, *, by: str, at: datetime, why: str = "") -> Lesson:
 
 def reworded(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: str = "") -> Lesson:
     """A person says it better; words that have to be looked at first wait for an approval again."""
-    words = {"trigger": redact(trigger or lesson.trigger), "action": redact(action), "author_trust": "operator"}
+    words = {"trigger": _clean(trigger or lesson.trigger), "action": _clean(action), "author_trust": "operator"}
     before = f"{lesson.trigger} → {lesson.action}"
     now = changed(lesson, at=at, by=by, what=f"Amended by {by}; before: {before}", renewed=at, **words)
     looked_at = screened(now)
@@ -65,16 +66,20 @@ def reworded(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: str
 
 
 def fit_to_keep(lesson: Lesson) -> Lesson:
-    """The lesson without anything that looks like a key, a token or a password, whoever wrote it."""
+    """The lesson without what looks like a key, a token or a password, and without what nobody sees, whoever wrote it."""
     clean = {
-        "trigger": redact(lesson.trigger),
-        "action": redact(lesson.action),
-        "error_signature": redact(lesson.error_signature),
-        "note": redact(lesson.note),
-        "evidence": tuple(redact(line) for line in lesson.evidence),
+        "trigger": _clean(lesson.trigger),
+        "action": _clean(lesson.action),
+        "error_signature": _clean(lesson.error_signature),
+        "note": _clean(lesson.note),
+        "evidence": tuple(_clean(line) for line in lesson.evidence),
     }
     dirty = {name: value for name, value in clean.items() if value != getattr(lesson, name)}
     return lesson.model_copy(update=dirty) if dirty else lesson
+
+
+def _clean(text: str) -> str:
+    return redact(visible(text))
 
 
 def added(lesson: Lesson) -> Lesson:

@@ -19,7 +19,7 @@ from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
 from reflexion.decision import AskWhy, Reflect, decide_reflection
-from reflexion.dictated import dictated, orders_in, taken_over
+from reflexion.dictated import dictated, orders_in, orders_read, taken_over
 from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
 from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
@@ -210,7 +210,8 @@ class Reflexion:
     def _reflection(
         self, trajectory: Trajectory, guild: str, cause: str, insight: Insight, model: str, evaluated: Evaluated
     ) -> Reflection:
-        evidence = tuple(line for line in evidence_of(trajectory) if not orders_in(line))
+        orders = " ".join(orders_read(trajectory))
+        evidence = tuple(line for line in evidence_of(trajectory) if line not in orders and not orders_in(line))
         return Reflection(
             id=reflection_id(trajectory.execution), thread=trajectory.thread, guild=guild,
             execution=trajectory.execution, task=task_of(trajectory), cause=cause, insight=insight,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from reflexion.legible import visible
 from reflexion.redaction import redact
 from reflexion.trajectory import Call, Trajectory
 
@@ -62,7 +63,7 @@ def normalised(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in redact(text).splitlines() if not _QUIET_LINE.match(line)]
+    return [line.rstrip() for line in redact(visible(text)).splitlines() if not _QUIET_LINE.match(line)]
 
 
 def _bounded(lines: list[str]) -> tuple[str, ...]:

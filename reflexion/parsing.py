@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from reflexion.errors import ReflectionUnusable
+from reflexion.legible import visible
 from reflexion.lessons import Insight
 from reflexion.redaction import redact
 
@@ -21,7 +22,7 @@ _LETTERS = re.compile(r"[^a-z]")
 
 
 def _meaningful(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(visible(text).split())
     if _LETTERS.sub("", text.lower()) in _NOTHING or _TEMPLATE.match(text):
         raise ValueError("it says nothing: write a sentence that rests on the record")
     return redact(text)[:FIELD_CHARACTERS]

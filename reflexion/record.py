@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
+from reflexion.legible import visible
 from reflexion.redaction import redact
 from reflexion.trajectory import Call, Trajectory
 
@@ -43,10 +44,10 @@ def record_of(trajectory: Trajectory) -> Record:
     calls = _calls(trajectory)
     done = "\n".join(f"{head}\n{output}" if output else head for head, output in calls)
     task = redact(f"TASK\n{trajectory.task[:TASK_CHARACTERS]}")
-    inside = f"{task}\n\nWHAT WAS DONE\n{done or '(no call was made)'}\n\n{redact(_said(trajectory))}"
+    inside = visible(f"{task}\n\nWHAT WAS DONE\n{done or '(no call was made)'}\n\n{redact(_said(trajectory))}")
     mark = hashlib.sha256(inside.encode()).hexdigest()[:12]
     text = f"<<<record {mark}>>>\n{inside}\n<<<end of record {mark}>>>"
-    return Record(text, mark, "\n".join(head for head, _ in calls))
+    return Record(text, mark, visible("\n".join(head for head, _ in calls)))
 
 
 def _calls(trajectory: Trajectory) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.events import ChosenLesson
+from reflexion.legible import visible
 from reflexion.lessons import Insight, Reflection
 from reflexion.redaction import redact
 from reflexion.trajectory import Trajectory
@@ -69,7 +70,7 @@ def said_of(trajectory: Trajectory) -> tuple[str, ...]:
 
 def told_of(text: str) -> str:
     """A person's words, bounded and without secrets."""
-    return redact(text.strip())[:SAID_CHARACTERS]
+    return redact(visible(text).strip())[:SAID_CHARACTERS]
 
 
 def task_of(trajectory: Trajectory) -> str:

@@ -16,6 +16,7 @@ from agentic.core.events import ChosenLesson, WithheldLesson
 from agentic.core.identity import digest
 from reflexion.amending import may_be_shown
 from reflexion.contradictions import agreeing
+from reflexion.legible import visible
 from reflexion.lessons import Lesson, Reflection, ScopeKind
 from reflexion.lifecycle import PARAMETERS, Life, share_held_back, together, usefulness
 from reflexion.ranking import Candidate
@@ -71,7 +72,7 @@ def choose_lessons(
     chosen, withheld = list[ChosenLesson](), list[WithheldLesson]()
     for place, candidate in enumerate(fitting, 1):
         lesson = candidate.lesson
-        text = f"{lesson.trigger} → {lesson.action}"
+        text = " ".join(visible(f"{lesson.trigger} → {lesson.action}").split())
         crowded = _no_place(lives, lesson.life, len(text.encode()) <= room)
         if crowded:
             withheld.append(WithheldLesson(id=lesson.id, arm="crowded", why=f"{crowded}; {candidate.found}"))

@@ -8,14 +8,16 @@ that does not belong to everyone (a secret, a person's data) is kept apart.  It 
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from reflexion.legible import as_read, decoded
 from reflexion.redaction import holds_secret
 
 _ADDRESS = re.compile(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
-      | \b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|co|app|xyz|info|me|ru|cn|gg|cloud|onion|example|invalid)\b
+      | \b[\w-]+(?:[.。][\w-]+)*[.。](?:com|org|net|io|dev|ai|co|app|xyz|info|me|ru|cn|gg|cloud|onion|example|invalid
+          |co[.]uk|eu|tk|pw|biz|ly|online)\b
+      | (?<!\w)!?\[[^\]\n]+\]\([^)\n]+\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
       | \b[\w-]+(?:\.[\w-]+)*\.[a-z]{2}/\w
       | \b[a-z][\w.-]*:\d{2,5}\b"""
 )
@@ -44,19 +46,39 @@ _COMMAND = re.compile(
 )
 
 
+_ORDER = re.compile(
+    r"""(?ix)
+        \b(?:ignore|disregard|forget|override)\s+(?:all|any|every|your|these|previous|prior|above|earlier
+          |the\s+(?:previous|prior|above|earlier|system))\b.{0,30}\b(?:rules?|prompts?|guidelines?|polic\w+|orders?|messages?)\b
+      | \b(?:ignor|disregard|forget|vergiss|olvid|oubli|overrid)\w*\b.{0,30}\b(?:instruc|instrucc|istruzion|anweisung|consigne)
+      | (?:игнорир|забудь).{0,40}(?:инструкц|правил|указан) | (?:忽略|无视|無視).{0,20}(?:指令|指示|规则|規則)
+      | \bsystem\s*prompt\b | \bnew\s+instructions?\b | \byou\s+are\s+now\b | \bpretend\s+(?:to|that|you)\b
+      | <\|?/?(?:im_start|im_end|system|assistant|user|human)\|?> | \[/?(?:INST|SYS)\]
+      | (?:^|\n)\s*(?:system|assistant|human)\s*:
+      | \b(?:score|rate|grade)\s+(?:this|it|that|them|me|everything|the\s+\w+)\b.{0,20}\b\d{2,3}\b | \b100\s+points\b
+      | \bscore\s+(?:is\s+|of\s+)?100\b | \bwithout\s+(?:asking|approval|permission|confirmation|telling)
+      | \b(?:do\s+not|don't|never)\s+(?:ask|tell|inform|warn|alert|notify)\s+(?:(?:the|a)\s+)?
+          (?:person|user|owner|operator|any|people)
+      | \b(?:bypass|disable|circumvent|evade|get\s+around|turn\s+off)\b.{0,30}\b
+          (?:approvals?|sandbox|safety|guardrails?|aiignore|confirmations?|restrictions?)\b
+      | \b(?:reveal|leak|exfiltrate|send|post|upload)\b.{0,30}\b
+          (?:passwords?|credentials?|secrets?|api\s*keys?|environment\s+variables?)\b
+      | \bfrom\s+now\s+on\b
+      | \b(?:all|every|any)\s+(?:future|later)\s+(?:agents?|tasks?|attempts?|sessions?|executions?|runs?)\b"""
+)
+"""What no advice needs: words that turn the reader against its rules, its people, or for good."""
+
+
 def objections(text: str) -> tuple[str, ...]:
     """What in a lesson's text a person has to look at first; empty where there is nothing."""
-    text = _as_read(text)
+    hidden = decoded(text)
+    text = as_read("\n".join((text, *hidden)))
     found = (
         ("a secret", holds_secret(text)),
         ("a person's data", bool(_PERSON.search(text))),
         ("an address", bool(_ADDRESS.search(text))),
         ("a command", bool(_COMMAND.search(text))),
+        ("an order to whoever reads it", bool(_ORDER.search(text))),
+        ("text that is encoded", bool(hidden)),
     )
     return tuple(name for name, there in found if there)
-
-
-def _as_read(text: str) -> str:
-    """The text as a person sees it: without signs that have no width, wide and styled letters as plain ones."""
-    plain = unicodedata.normalize("NFKC", text)
-    return "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")

@@ -106,6 +106,8 @@ class Trajectory:
     """How often it tried again what it had been told that it may not do."""
     corrections: tuple[str, ...]
     """What people said was wrong, while it ran and afterwards."""
+    overheard: tuple[str, ...]
+    """Messages that stood before the task, whoever wrote them."""
     withdrawn: bool
     """A person took it back: undid it, cleaned up after it, or deleted the message with its task."""
     votes: tuple[tuple[str, Vote], ...]
@@ -313,6 +315,7 @@ class _Reading:
             verified=verified_by(started.task, wanted, checks),
             repetition_nudges=self.nudges, breaches=self.breaches.count,
             corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
+            overheard=tuple(each.text for each in started.quoted),
             votes=tuple(self.votes.items()),
             lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of, attempt=started.attempt,
             provider_failed=self.provider_failed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from reflexion.legible import visible
 from reflexion.lessons import Insight
 from reflexion.redaction import redact
 from reflexion.trajectory import Call, Trajectory
@@ -32,8 +33,8 @@ def transcript(trajectory: Trajectory, cause: str, earlier: Sequence[Insight] = 
 
 
 def record_of(trajectory: Trajectory) -> str:
-    """All that the record holds, without secrets: whoever quotes it has to find the words here."""
-    return redact("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory))))
+    """All that the record holds, without secrets and what nobody sees: whoever quotes it has to find the words here."""
+    return redact(visible("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory)))))
 
 
 def _learned(number: int, insight: Insight) -> str:

@@ -12,6 +12,7 @@ from agentic.core.events import (
     ChosenLesson,
     Evaluated,
     FeedbackGiven,
+    FileChange,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -23,11 +24,13 @@ from agentic.errors import ModelUnavailable
 from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer
 from reflexion.errors import ExecutionOpen
+from reflexion.legible import visible
 from reflexion.ports import LessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import INSIGHT, REFLECTS, house
 from tests.integration.reflexion.test_lesson_stores import lesson
 from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit
+from tests.unit.reflexion.test_poison import HIDDEN, OBEYED, ORDER
 
 TASK = "The date parser crashes on empty rows: make the tests pass."
 FAILS = Did("pytest -q", 1, "exit 1 after 0.4 s\nE  ValueError: tok-q8w7e6 in row 3\n1 failed", tests=(2, 1))
@@ -227,6 +230,32 @@ async def test_f43_what_a_person_dictates_is_quarantined_where_it_holds_a_comman
         await at.reflexion.after(await at.keep(log.ends("failed")))
     assert [each.status for each in await lesson_store.lessons("g1")] == ["quarantined"]
     assert (await at.reflexion.lessons_for("999", "g1", TASK)).chosen == ()
+
+
+@pytest.mark.parametrize("hidden", ["letters nobody sees", "base64", "a heading and its text", "in an unseen place"])
+async def test_a_hidden_order_reaches_no_prompt_by_way_of_the_model_that_reviews(
+    hidden: str, lesson_store: LessonStore
+) -> None:
+    """It stands in what failed; the reviewing model finds it, obeys, and says it in plain words in one of its fields."""
+
+    def obeys(asked: Asked) -> Answer:
+        assert not any(0xE0000 <= ord(sign) < 0xE0080 for sign in asked.prompt.messages[0].text)
+        return answer(json.dumps({**INSIGHT, "what_worked": OBEYED}))
+
+    at = house(obeys, lesson_store)
+    says = f"E  ValueError: row 3\n{HIDDEN.get(hidden, '')}\n1 failed"
+    unseen = (FileChange(path=f"{ORDER.replace(' ', '_')}.md", kind="added", sha_after="1"),)
+    fails = Did("pytest -q", 1, says, tests=(2, 1), changes=() if hidden in HIDDEN else unseen)
+    for number in range(2):
+        log = Log(task=TASK, thread=f"90{number}", execution=f"x{number}").does(fails)
+        await at.reflexion.after(await at.keep(log.ends("failed")))
+    (kept,) = await lesson_store.lessons("g1")
+    assert kept.status == "quarantined"
+    (reflection,) = await lesson_store.reflections("g1", "900", 1)
+    assert reflection.held
+    assert not [line for line in reflection.evidence if "audit" in line or visible(line) != line]
+    for thread in ("900", "999"):
+        assert (await at.reflexion.lessons_for(thread, "g1", TASK)).chosen == ()
 
 
 async def test_how_a_shown_lesson_fared_is_counted_once_an_execution() -> None:
