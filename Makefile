@@ -9,12 +9,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := agentic bench bot deploy reflexion tests
 LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
-JOBS ?= 3
+JOBS ?= 4
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup embeddings run test check coverage faults chaos conformance bench mutants
+.PHONY: help setup embeddings run test check types core compiled coverage faults chaos conformance bench mutants
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -43,20 +43,30 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 
 # Most tests wait more than they compute, so there are more jobs than a small machine has cores.  Files go out in the
 # order of their folders, which has the long ones first: none is left to run alone at the end.
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# What one process has compiled the others read, whatever the environment says: a hundred of them are started.
+PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
+PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings ## run the tests, three files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
+	@$(MAKE) --no-print-directory -j3 --output-sync=target types compiled core # each of them leaves a core idle at times
+	$(MAKE) test ARGS='--ignore=tests/unit/core $(ARGS)' # those have just run
+
+types: embeddings
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+
+compiled: embeddings # once, and not by each of the processes that run the tests; a file that cannot be loaded is said here
+	@$(PYTHON_COMPILES) -m pytest --collect-only -q >$(VENV)/collected || { cat $(VENV)/collected; exit 1; }
+
+core: embeddings
 	$(BIN)/coverage erase
 	$(PYTEST) -q --cov --cov-report= tests/unit/core
 	$(BIN)/coverage report --include='agentic/core/*' --fail-under=100
-	$(MAKE) test ARGS='--ignore=tests/unit/core $(ARGS)' # those have just run
 
 coverage: embeddings ## branch coverage of everything; takes about twice as long as the tests
 	$(BIN)/coverage erase

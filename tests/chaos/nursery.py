@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,10 +64,16 @@ class Child:
 class Nursery:
     """Starts children through one cradle."""
 
-    def __init__(self, process: asyncio.subprocess.Process, sabotage: str) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        sabotage: str,
+        children: dict[int, Child] | None = None,
+        numbers: Iterator[int] | None = None,
+    ) -> None:
         self._process, self._sabotage = process, sabotage
-        self._children: dict[int, Child] = {}
-        self._numbers = itertools.count(1)
+        self._children: dict[int, Child] = {} if children is None else children
+        self._numbers = itertools.count(1) if numbers is None else numbers
 
     @classmethod
     @asynccontextmanager
@@ -85,7 +91,7 @@ class Nursery:
                 assert json.loads(await process.stdout.readline()) == {"ready": True}
             listening = asyncio.create_task(nursery._listen(process.stdout), name="cradle")
             yield nursery
-            for child in nursery._children.values():
+            for child in list(nursery._children.values()):
                 await child.kill()
             process.stdin.close()
             await listening
@@ -93,6 +99,10 @@ class Nursery:
             if process.returncode is None:
                 process.kill()
             await process.wait()
+
+    def careless(self, sabotage: str) -> Nursery:
+        """The same cradle for children without a safeguard; those of the others keep theirs."""
+        return Nursery(self._process, sabotage, self._children, self._numbers)
 
     async def start(self, env: Mapping[str, str], cwd: Path, log: Path) -> Child:
         """A new process; it has only just begun when this returns."""

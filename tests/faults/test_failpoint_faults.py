@@ -136,9 +136,9 @@ async def test_f11_what_was_posted_by_a_process_that_died_before_it_knew_stands_
     ],
 )
 async def test_f76_without_a_safeguard_the_same_kill_is_seen_as_a_violation(
-    tmp_path: Path, sabotage: str, kind: str, failpoint: str
+    tmp_path: Path, nursery: Nursery, sabotage: str, kind: str, failpoint: str
 ) -> None:
-    async with Nursery.open(sabotage) as careless, house(tmp_path / "home", careless) as place:
+    async with house(tmp_path / "home", nursery.careless(sabotage)) as place:
         await dies_and_goes_on(place, kind, failpoint)
         counts = await judged(place)
         assert (counts.doubled if sabotage == "nonces" else counts.unkeyed_twice) == 1
