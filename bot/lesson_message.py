@@ -65,7 +65,7 @@ def _became(lesson: Lesson) -> str:
         case "active" if who:
             became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
         case "candidate" if not who:
-            became, back = "💤 **Remembered**", f"`/lessons approve lesson:{lesson.id}` lets it count now."
+            became, back = "💤 **Put back**", f"`/lessons approve lesson:{lesson.id}` lets it count now."
         case "active":
             became, back = "✅ **It counts**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case "probation" if not who:

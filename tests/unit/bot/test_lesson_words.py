@@ -139,6 +139,37 @@ def test_the_message_says_what_was_decided_and_by_whom() -> None:
     assert "🗑️ **Retired**: no task is told of it any more. Went well 1 of 9 times with it." in asked(later)
 
 
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [("active", "✅ **It counts**: tasks that it fits are told of it. Why."), ("probation", "◐ **On probation**: "),
+     ("candidate", "💤 **Put back**: only remembered; "),
+     ("retired", "🗑️ **Retired**: no task is told of it any more. Why.")],
+)  # fmt: skip
+def test_the_message_says_what_came_of_it_by_itself_and_how_to_change_that(status: LessonStatus, says: str) -> None:
+    text = asked(changed(approved(WAITING, by="Ann", at=AT), at=AT, what="Why.", status=status, note="Why."))
+    assert says in text
+    way = "approve" if status in ("retired", "candidate") else "retire"
+    assert text.splitlines()[-1].count(f"`/lessons {way} lesson:l0123456789a`") == 1
+    assert "by Ann" not in text
+
+
+def test_what_says_the_opposite_of_another_is_nowhere_said_to_be_told_to_tasks() -> None:
+    note = "l2 says the opposite: neither is shown until a person approves or retires one of them."
+    against = lesson("probation", contradicts=("l2",), note=note)
+    for text in (asked(against), shown(against, Known(), whole=False), listed([against], {against.id: "2 tasks"})):
+        assert text.count("says the opposite of `l2`: no task is told of either until an owner") == 1
+        assert note not in text
+    assert "⚖️ **Set aside**" in asked(against)
+    assert "tasks that it fits are told" not in asked(against) + shown(against, Known(), whole=False)
+    assert "opposite" not in asked(against.model_copy(update={"status": "retired", "note": ""}))
+
+
+def test_what_waits_says_how_it_is_decided() -> None:
+    for text in (listed([WAITING, lesson(id="l2")], {}), shown(WAITING, Known(), whole=True)):
+        assert f"What waits is decided by an owner: `/lessons approve lesson:{WAITING.id}`" in text
+    assert "decided by an owner" not in listed([lesson()], {}) + shown(lesson(), Known(), whole=True)
+
+
 def test_who_says_a_waiting_lesson_better_lets_it_through_where_nothing_needs_a_yes_any_more() -> None:
     better = said_anew(WAITING, by="Ann", at=AT, action="install it first")
     assert (better.status, better.action) == ("probation", "install it first")
