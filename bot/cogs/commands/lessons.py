@@ -138,7 +138,8 @@ class Lessons(commands.Cog):
             of_each.setdefault(showing.lesson, []).append(showing)
         effects = {each.id: in_short(each.life, of_each.get(each.id, ())) for each in found}
         text = lesson_words.listed(found, effects, overall(lived), of=wanted, page=page, size=SIZE)
-        await answer_at_length(ctx, "Lessons of this server", text, "lessons.md")
+        title = "Lessons of this server" if stand.guild_id else "Lessons of this conversation"
+        await answer_at_length(ctx, title, text, "lessons.md")
 
     async def _changed(self, ctx: Context, id: str, change: Change) -> Lesson:
         """Change a lesson in the name of whoever asks, who has to be an owner now."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bot.guild.local import LocalGuild
-from tests.integration.bot.commanding import desk, words
+from reflexion.lessons import Scope
+from tests.integration.bot.commanding import desk, lesson, words
 
 
 async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(guild: LocalGuild) -> None:
@@ -24,3 +25,11 @@ async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(gui
         assert (await one.scenery.bot.preferences.of(thread=str(direct.id))).verbosity == "quiet"
         option = {"name": "verbosity", "value": "quiet", "scope": "server"}
         assert "choose `thread`" in words(await one.slash(direct.id, "settings set", option, author="eve"))
+        here, other = (Scope(kind="thread", thread=thread) for thread in (str(direct.id), "12345"))
+        for id, scope in (("lserver", None), ("lmine", here), ("lother", other)):
+            kept = lesson(str(guild.guild_id), id=id, status="active")
+            await one.lessons.amend(kept if scope is None else kept.model_copy(update={"scope": scope}))
+        listed = words(await one.slash(direct.id, "lessons list", author="eve"))
+        assert "Lessons of this conversation" in listed
+        assert [id for id in ("lserver", "lmine", "lother") if id in listed] == ["lmine"]
+        assert "no lesson" in words(await one.slash(direct.id, "lessons show", {"lesson": "lserver"}, author="eve"))
