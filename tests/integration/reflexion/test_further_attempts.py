@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from agentic.core.events import Started
 from agentic.models.scripted import Asked, answer
 from agentic.ports import Answer
+from reflexion.errors import LessonStoreUnavailable
 from reflexion.lessons import Lesson
 from reflexion.ports import LessonStore
+from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import INSIGHT, House, house
 from tests.unit.reflexion.logs import ANN, Did, Log, edit
 
@@ -19,6 +22,12 @@ PASSES = Did("pytest -q", tests=(3, 0))
 
 async def attempt(at: House, number: int, *calls: Did) -> list[Lesson]:
     """An attempt at the task in its thread, told what was learned; the lessons there are after it."""
+    await begin(at, number, *calls)
+    return sorted(await at.lessons.lessons("g1"), key=lambda lesson: lesson.created)
+
+
+async def begin(at: House, number: int, *calls: Did) -> None:
+    """An attempt at the task, from what it is told to what is learned from it."""
     execution = f"x{number}"
     choice = await at.reflexion.lessons_for("900", "g1", TASK, execution=execution, model="openai/scripted")
     log = Log(task=TASK, execution=execution, lessons=choice.chosen).does(edit(f"a{number}.py")).does(*calls).ends()
@@ -28,7 +37,6 @@ async def attempt(at: House, number: int, *calls: Did) -> list[Lesson]:
     log.events[0] = log.events[0].model_copy(update={"event": started.model_copy(update=update)})
     await at.keep(log)
     await at.reflexion.after(execution)
-    return sorted(await at.lessons.lessons("g1"), key=lambda lesson: lesson.created)
 
 
 def says(*actions: str) -> list[Answer]:
@@ -66,3 +74,21 @@ async def test_an_attempt_whose_check_did_not_pass_proves_nothing(lesson_store: 
     await attempt(at, 1, FAILS)
     (lesson,) = await attempt(at, 2, Did("ls"))
     assert lesson.status == "candidate"
+
+
+class Unlisted(SQLiteLessonStore):
+    """A store in which nobody may read all lessons of a server."""
+
+    async def lessons(self, guild: str | None) -> tuple[Lesson, ...]:
+        raise LessonStoreUnavailable(f"all lessons of {guild} were asked for")
+
+
+async def test_what_an_attempt_proves_is_told_without_reading_all_lessons(tmp_path: Path) -> None:
+    store = Unlisted(tmp_path / "lessons.db")
+    at = house(says("Skip empty rows before the date is parsed."), store)
+    for number, calls in ((1, FAILS), (2, PASSES)):
+        await begin(at, number, calls)
+    assert at.reflexion.trouble == ""
+    (proved,) = await store.seen_in("g1", "x1", 9)
+    assert proved.status == "probation"
+    await store.close()

@@ -114,6 +114,16 @@ async def test_the_first_of_another_family_is_asked_and_one_that_is_named_only_a
         assert at.endpoint.requests == []
 
 
+async def test_a_family_that_did_some_of_the_work_judges_none_of_it(tmp_path: Path) -> None:
+    log = Log(task="Say hello in greet.py.")
+    log.add(ModelRequested(request="r", turn=1, tier=2, model=JUDGE), ModelAnswered(request="r", blocks=(), usd=0))
+    log.does(edit("greet.py")).ends()
+    assert next(each.event.model for each in reversed(log.events) if isinstance(each.event, ModelRequested)) == MODEL
+    async with asyncio.timeout(60), court(tmp_path, reading) as at:
+        await at.hears(log)
+        assert (at.endpoint.requests, await at.judged()) == ([], [])
+
+
 async def test_where_no_money_is_left_nobody_is_asked_and_nothing_stays_set_aside(tmp_path: Path) -> None:
     async with asyncio.timeout(60), court(tmp_path, reading, caps=DailyCaps(guild=0.007)) as at:
         evaluated = await at.hears(works())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
-from agentic.stores.sqlite.connection import connect
+from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
 from reflexion.amending import approved, retired
 from reflexion.lessons import Lesson
 from reflexion.lifecycle import Showing
 from reflexion.ports import LessonStore
+from reflexion.stores import keeping
 from reflexion.stores.schema import MIGRATIONS
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import went
@@ -141,3 +144,28 @@ async def test_a_file_of_an_older_version_knows_which_executions_its_lessons_wer
     assert [each.id for each in await store.seen_in("g1", "x-b", 9)] == ["b"]
     assert {each.id for each in await store.seen_in("g1", "both", 9)} == {"a", "b"}
     await store.close()
+
+
+class Explaining:
+    """A connection that notes how each of its queries is answered."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db, self.plans = db, list[str]()
+
+    def execute(self, statements: str, bindings: Sequence[Value] | Mapping[str, Value] = ()) -> Rows:
+        self.plans += [str(row[3]) for row in self._db.execute(f"EXPLAIN QUERY PLAN {statements}", bindings)]
+        return self._db.execute(statements, bindings)
+
+
+async def test_what_is_asked_after_each_execution_reads_no_table_from_end_to_end(tmp_path: Path) -> None:
+    store = SQLiteLessonStore(tmp_path / "lessons.db")
+    await store.propose(remedy("Skip empty rows", "x1", "a"), verified=True)
+    await store.close()
+    db = connect(str(tmp_path / "lessons.db"))
+    asked = Explaining(db)
+    assert keeping.seen_in(cast("Connection", asked), "g1", "x1", 9)
+    assert not keeping.of_status(cast("Connection", asked), "g1", "quarantined", 9)
+    assert keeping.neighbours(cast("Connection", asked), remedy("Ask for Friday's file", "x2", "b"))
+    db.close()
+    assert len(asked.plans) > 6
+    assert not [plan for plan in asked.plans if plan.startswith("SCAN lesson") and "INDEX" not in plan]
