@@ -22,6 +22,7 @@ from agentic.core.events import (
     ToolRef,
 )
 from agentic.core.identity import execution_id
+from agentic.core.tiering import chosen_for
 from agentic.errors import StoreCorrupt
 from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
@@ -92,7 +93,7 @@ class Beginning:
             session.guild,
             item.text,
             execution=execution_id(item.thread, item.id),
-            model=_first(self.policy),
+            model=chosen_for(self.policy),
         )
         return Started(
             thread=item.thread,
@@ -153,11 +154,6 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
-
-
-def _first(policy: Policy) -> str:
-    """The model that is asked first."""
-    return next((model for tier in policy.tiers if tier.number == policy.starting_tier for model in tier.models), "")
 
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:

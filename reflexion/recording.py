@@ -24,7 +24,16 @@ UNAIDED = 200
 
 
 def known_outcome(trajectory: Trajectory) -> bool | None:
-    """Whether it went well, as lessons are measured by; neither a stop nor an outage says so, unless a person does."""
+    """Whether it went well, as lessons are measured by; neither a stop nor an outage says so, unless a person does.
+
+    What was told no lessons is no task (talk has another prompt), or nobody read it: it says nothing, not even how tasks
+    go without lessons.  Nor does what goes on from the middle of another execution, with a copy of what was said there:
+    the one that began it keeps the showing.  Its lessons were drawn for it, and it was not begun because of how it ended;
+    people go on from what went wrong, so counting the second instead, or both, would flatter or blame lessons by what
+    people choose to repeat.
+    """
+    if not trajectory.told:
+        return None
     stopped = trajectory.reason in ("stopped", "cancelled")
     if not trajectory.votes and (stopped or (trajectory.provider_failed and trajectory.reason == "failed")):
         return None
@@ -32,7 +41,12 @@ def known_outcome(trajectory: Trajectory) -> bool | None:
 
 
 def arms_of(trajectory: Trajectory) -> dict[str, Arm]:
-    """The lessons that fitted it, each shown or left out and how; those that were shown first, in their order."""
+    """The lessons that fitted it, each shown or left out and how; those that were shown first, in their order.
+
+    None where no request with them was answered, or one in another execution, of which this has a copy.
+    """
+    if not trajectory.told:
+        return {}
     shown: dict[str, Arm] = {each.id: "shown" for each in trajectory.lessons if each.kind != "reflection"}
     withheld: dict[str, Arm] = {each.id: each.arm for each in trajectory.withheld if each.id not in shown}
     return shown | withheld
@@ -43,7 +57,7 @@ def verdict_of(
 ) -> Verdict:
     """How it went, for the store."""
     return Verdict(
-        execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.model,
+        execution=trajectory.execution, guild=guild, thread=trajectory.thread, model=trajectory.chosen_for,
         role=trajectory.role, ok=known_outcome(trajectory), score=evaluated.score, verifier=evaluated.verifier,
         judge=judged.share if judged is not None else None, judge_model=judged.model if judged is not None else "",
         right=was_right(trajectory), lessons_shown=list(arms_of(trajectory).values()).count("shown"), at=at,

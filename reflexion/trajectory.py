@@ -40,6 +40,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.proving import changed_since
+from agentic.core.tiering import chosen_for
 from reflexion.arguments import asked_in, command_in, written_in
 from reflexion.breaches import Breaches
 from reflexion.checks import CheckRun, Verdict, named_checks, read_check
@@ -86,6 +87,10 @@ class Trajectory:
     talk: bool
     model: str
     """The model that was asked last for a turn."""
+    models: tuple[str, ...]
+    """All that were asked for a turn, in that order."""
+    chosen_for: str
+    """The model that its lessons were chosen for; whoever took over later was told the same ones."""
     tier: int
     turns_used: int
     turns_max: int
@@ -115,6 +120,8 @@ class Trajectory:
     lessons: tuple[ChosenLesson, ...]
     withheld: tuple[WithheldLesson, ...]
     """Lessons that fitted and were not shown."""
+    told: bool
+    """A model answered a prompt with them here, and none before in what this is a copy of."""
     trial_of: str
     """The first attempt at its task, '' where it is that itself."""
     attempt: int
@@ -149,6 +156,7 @@ def read_trajectory(log: Iterable[Envelope], outcome: Iterable[Envelope] = ()) -
         if isinstance(envelope.event, Started):
             reading = _Reading(envelope.execution, envelope.event)
         elif reading is not None:
+            reading.seq = envelope.seq
             reading.take(envelope.event)
     if reading is None:
         raise ValueError("a log begins with Started")
@@ -174,8 +182,10 @@ class _Reading:
     added_tokens: int = 0
     usd: float = 0.0
     tokens: int = 0
-    model: str = ""
+    models: list[str] = field(default_factory=list)
     tier: int = 0
+    seq: int = 0
+    told: int = 0
     requests: dict[str, ModelRequested] = field(default_factory=dict)
     intents: dict[str, tuple[int, ToolStarted]] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -232,7 +242,8 @@ class _Reading:
         if isinstance(event, ModelRequested):
             self.requests[event.request] = event
             if event.purpose == "turn":
-                self.model, self.tier = event.model, event.tier
+                self.models.append(event.model)
+                self.tier = event.tier
             return
         asked = self.requests.get(event.request)
         in_turn = asked is not None and asked.purpose == "turn"
@@ -242,6 +253,7 @@ class _Reading:
             return
         if asked is not None and in_turn:
             self.turns_used, self.turn = max(self.turns_used, asked.turn), max(self.turn, asked.turn)
+            self.told = self.told or (0 if self.talk else self.seq)
         self.usd += event.usd
         self.tokens += event.usage.total
 
@@ -305,7 +317,9 @@ class _Reading:
         checks = tuple(found.values())
         return Trajectory(
             execution=self.execution, thread=started.thread, task=started.task, requester=started.requester,
-            role=self.role, talk=self.talk, model=self.model, tier=self.tier or started.policy.starting_tier,
+            role=self.role, talk=self.talk, model=next(reversed(self.models), ""), models=tuple(dict.fromkeys(self.models)),
+            chosen_for=chosen_for(started.policy) or next(iter(self.models), ""),
+            tier=self.tier or started.policy.starting_tier,
             turns_used=self.turns_used, turns_max=_turns(started.policy, self.complexity) + self.added_turns,
             usd=self.usd, usd_max=started.policy.max_usd + self.added_usd,
             tokens=self.tokens, tokens_max=started.policy.max_tokens + self.added_tokens,
@@ -317,7 +331,8 @@ class _Reading:
             corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
             overheard=tuple(each.text for each in started.quoted),
             votes=tuple(self.votes.items()),
-            lessons=started.lessons, withheld=started.withheld, trial_of=started.trial_of, attempt=started.attempt,
+            lessons=started.lessons, withheld=started.withheld, told=self.told > (started.forked_from or ("", 0))[1],
+            trial_of=started.trial_of, attempt=started.attempt,
             provider_failed=self.provider_failed,
             finished=finished is not None, reason=finished.reason if finished else None,
             answer=finished.answer if finished else "", claims=finished.claims if finished else (),
@@ -325,8 +340,7 @@ class _Reading:
 
 
 def _turns(policy: Policy, complexity: Complexity) -> int:
-    of = {"simple": policy.turns_simple, "medium": policy.turns_medium, "complex": policy.turns_complex}
-    return of[complexity]
+    return {"simple": policy.turns_simple, "medium": policy.turns_medium, "complex": policy.turns_complex}[complexity]
 
 
 def _counts(event: ToolFinished) -> tuple[int, int, int] | None:

@@ -51,6 +51,11 @@ def first_of(policy: Policy, tier: int) -> str:
     return next(iter(models_of(policy, tier)), "")
 
 
+def chosen_for(policy: Policy) -> str:
+    """The model that lessons are chosen for, before it is known what the task is: the first one of where it begins."""
+    return first_of(policy, starting_tier(policy))
+
+
 def times_dearer(policy: Policy, before: str, after: str) -> float | None:
     """How many times as much a turn of ``after`` costs as the same turn of ``before``; None where a price is unknown."""
     known = policy.prices.get(before), policy.prices.get(after)

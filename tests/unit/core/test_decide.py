@@ -22,6 +22,7 @@ from agentic.core.events import (
     WorkspaceFound,
 )
 from agentic.core.execution import Execution
+from agentic.core.tiering import chosen_for
 from tests.unit.core.building import Log
 
 
@@ -54,12 +55,14 @@ def test_a_new_execution_thinks_with_the_first_model_of_the_starting_tier() -> N
     action = decide(Log().execution)
     assert isinstance(action, Think)
     assert (action.turn, action.tier, action.model, action.attempt) == (1, 2, "small-a", 1)
+    assert chosen_for(Log().execution.policy) == "small-a"
 
 
 def test_without_tiers_the_scripted_tour_answers() -> None:
     action = decide(Log(tiers=()).execution)
     assert isinstance(action, Think)
     assert action.model == "scripted/tour"
+    assert chosen_for(Log(tiers=()).execution.policy) == ""
 
 
 def test_a_stop_cancels_what_is_in_flight_then_closes_every_call_then_finishes() -> None:
