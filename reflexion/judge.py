@@ -68,7 +68,7 @@ def judge_instructions() -> str:
 
 
 class Judge:
-    """Judges executions with the first candidate that is of another family than the model that worked."""
+    """Judges executions with the first candidate that is of another family than all models that worked."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Judge:
         """
         events = [envelope.event for envelope in await stream.read()]
         known, over = settled(events)
-        chosen = self._chosen(trajectory.model)
+        chosen = self._chosen(trajectory.models)
         if over or chosen is None or self._mode == "off":
             return known
         if not worth_asking(trajectory, await self._trust(chosen.model, trajectory.execution), self._mode):
@@ -112,14 +112,17 @@ class Judge:
             return 0.0
         return (await self._trust(judged.model, execution)).weight
 
-    def _chosen(self, worked: str) -> Candidate | None:
-        """The first one of another family; a tier's model only where its name tells its family and its price is known."""
-        family = family_of(worked)
+    def _chosen(self, worked: Sequence[str]) -> Candidate | None:
+        """The first one whose family did none of the work, of all that were asked for a turn, the first as the last.
+
+        A tier's model only where its name tells its family and its price is known.
+        """
+        families = {family_of(model) for model in worked}
         for candidate in self._candidates:
             fit = candidate.named or (
                 named_family(candidate.model) and self._model.price(candidate.model, 1, 1) is not None
             )
-            if worked and fit and family_of(candidate.model) != family:
+            if worked and fit and family_of(candidate.model) not in families:
                 return candidate
         return None
 
