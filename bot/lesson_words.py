@@ -102,7 +102,7 @@ def listed(
     """
     wanted = [lesson for status in ORDER if of in (None, status) for lesson in lessons if lesson.status == status]
     if not wanted:
-        return NONE_SO.format(status=_status(of)) if of and lessons else NONE
+        return NONE_SO.format(status=status_word(of)) if of and lessons else NONE
     shown = wanted[(page - 1) * size : page * size]
     if not shown:
         return "There are no more."
@@ -148,11 +148,12 @@ def _listed(lesson: Lesson, effect: str) -> str:
 
 
 def _counts(lessons: Sequence[Lesson]) -> str:
-    counted = ((sum(lesson.status == status for lesson in lessons), _status(status)) for status in ORDER)
+    counted = ((sum(lesson.status == status for lesson in lessons), status_word(status)) for status in ORDER)
     return "-# " + " · ".join(f"{count} {name}" for count, name in counted if count)
 
 
-def _status(status: LessonStatus | None) -> str:
+def status_word(status: LessonStatus | None) -> str:
+    """A status in a word or two."""
     return {"quarantined": "waiting", "probation": "on probation"}.get(status or "", status or "there")
 
 
@@ -173,7 +174,7 @@ def _changed(history: Iterable[Change]) -> list[str]:
 
 def change_line(change: Change) -> str:
     """What was done, and by whom where a person did it; the status that came of it."""
-    became = f" → {_status(change.status)}" if change.status else ""
+    became = f" → {status_word(change.status)}" if change.status else ""
     return f"{safe(change.what, 300)}{became}"
 
 

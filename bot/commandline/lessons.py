@@ -89,6 +89,8 @@ async def _report(store: LessonStore, order: Order) -> int:
 
 
 async def _list(store: LessonStore, order: Order) -> int:
+    from bot.lesson_words import status_word
+
     found = await store.lessons(order.guild or None)
     if not found:
         return fail("There are no lessons there yet.")
@@ -96,10 +98,10 @@ async def _list(store: LessonStore, order: Order) -> int:
     for lesson in found:
         life = lesson.life
         rates = (_rate(life.shown, life.shown_ok), _rate(life.held_back, life.held_back_ok))
-        said = " ".join(f"{lesson.trigger} → {lesson.action}".split())
+        status, said = status_word(lesson.status), " ".join(f"{lesson.trigger} → {lesson.action}".split())
         short = said if len(said) <= WIDE else f"{said[: WIDE - 1]}…"
         say(
-            f"{lesson.id:<13}{lesson.status:<13}{life.shown:>6} {rates[0]:>5}  {life.held_back:>9} {rates[1]:>5}  "
+            f"{lesson.id:<13}{status:<13}{life.shown:>6} {rates[0]:>5}  {life.held_back:>9} {rates[1]:>5}  "
             f"{''.join(sign if sign.isprintable() else '�' for sign in short)}"
         )
     waiting = sum(lesson.status == "quarantined" for lesson in found)
