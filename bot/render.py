@@ -49,7 +49,7 @@ def storable(text: str) -> str:
 
 def length(text: str) -> int:
     """Length as Discord may count it: UTF-16 units."""
-    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut(text: str, limit: int) -> str:

@@ -11,8 +11,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,10 @@ MB = 1024 * 1024
 PROCESSES = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '"
 """A command that shows what runs (there may be no ps); it is in its own output only as it stands here."""
 SMALL = Limits(memory=512 * MB, processes=64, file_size=256 * MB, workspace=64 * MB, inodes=5_000, tmp=32 * MB)
+
+
+ENGINES: list[str] = []
+"""The one that the tests of this process share."""
 
 
 def missing(what: str) -> None:
@@ -50,7 +54,23 @@ def engine_has_image(url: str) -> bool:
 
 @pytest.fixture(scope="session")
 def docker_url() -> Iterator[str]:
-    """The address of a Docker engine with the sandbox image."""
+    """The address of a Docker engine with the sandbox image.
+
+    Each file that takes this fixture has one of its own; the first finds or starts the engine, the others share it,
+    and it is stopped last, as what was set up first.
+    """
+    if ENGINES:
+        yield ENGINES[0]
+        return
+    with engine() as url:
+        ENGINES.append(url)
+        yield url
+        ENGINES.clear()
+
+
+@contextmanager
+def engine() -> Generator[str]:
+    """An engine that is there, or one that is started and stopped."""
     if shutil.which("docker") is None:
         missing("there is no docker command here")
     for url in (os.environ.get("DOCKER_HOST", ""), "unix:///var/run/docker.sock"):
