@@ -10,6 +10,7 @@ import re
 
 from reflexion.legible import visible
 from reflexion.redaction import redact
+from reflexion.signatures import TELLING, recognised_by
 from reflexion.trajectory import Call, Trajectory
 
 LINES = 14
@@ -18,12 +19,6 @@ CHARACTERS = 1_200
 _CALLS = 3
 _TELLINGS = 4
 _TAIL = 8
-_TELLING = re.compile(
-    r"(?i)\berror\b|error:|exception|assert|\bfail|fatal|panic|traceback|not found|no such|denied|refused|cannot|unable"
-    r"|undefined|unexpected|expected|timed? ?out|^E\s"
-)
-_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[0-9a-fA-F]{6,}\b|\d+(?:\.\d+)*")
-_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*/)+[\w.-]*")
 _QUIET_LINE = re.compile(r"^[\s=~_*+.-]*$")
 
 
@@ -40,26 +35,24 @@ def evidence_of(trajectory: Trajectory) -> tuple[str, ...]:
 def telling_lines(call: Call) -> list[str]:
     """Lines that look like an error, then the end of the output; the last ones first, for they say most."""
     lines = _lines(call.preview)[::-1]
-    telling = [line for line in lines if _TELLING.search(line)][:_TELLINGS]
+    telling = [line for line in lines if TELLING.search(line)][:_TELLINGS]
     return [*dict.fromkeys((*telling, *lines[:_TAIL]))]
 
 
 def error_signature(trajectory: Trajectory) -> str:
-    """What a failure is recognised by when it comes again; '' where no call failed.
+    """What a failure is recognised by when it comes again; '' where no call failed, or none says how.
 
-    Digits, hexadecimal numbers and paths are taken out, so that the same error of another run is equal.
+    Digits, hexadecimal numbers and paths are taken out, so that the same error of another run is equal.  A check that
+    failed comes before what failed beside it.  In work that ended well and that people called wrong, what failed on the
+    way is not what was wrong.
     """
-    if not trajectory.failures:
+    if trajectory.reason == "done" and trajectory.verifier != "fail":
         return ""
-    call = trajectory.failures[-1]
-    said = _lines(call.error)[::-1] or telling_lines(call)
-    line = next((each for each in said if _TELLING.search(each)), said[0] if said else call.outcome)
-    return f"{call.tool}: {normalised(line)}"
-
-
-def normalised(text: str) -> str:
-    """An error text without what differs from run to run."""
-    return " ".join(_NUMBER.sub("#", _PATH.sub("<path>", text)).split())[:160]
+    last = trajectory.failures[-_CALLS:][::-1]
+    if trajectory.verifier == "fail":
+        last = sorted(last, key=lambda call: not call.checks)
+    said = ((call.tool, recognised_by(_lines(text))) for call in last for text in (call.preview, call.error))
+    return next((f"{tool}: {line}" for tool, line in said if line), "")
 
 
 def _lines(text: str) -> list[str]:
