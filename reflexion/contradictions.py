@@ -77,13 +77,16 @@ def reconciled(lesson: Lesson, others: Iterable[Lesson], *, at: datetime, verifi
         return _cleared(lesson, others, at)
     if lesson.status == "quarantined":
         return ()
+    others = tuple(others)
     against = [
         each
         for each in others
         if each.status not in ("retired", "quarantined") and (contradict(lesson, each) or lesson.id in each.contradicts)
     ]
     if _vouched_for(lesson):
-        return tuple(_answers(each, lesson, at) for each in against if each.scope.kind != "global")
+        waits = [each for each in others if each.status == "quarantined" and each.supersedes == lesson.id]
+        beside = tuple(_counts_again(each, lesson, at) for each in waits)
+        return (*beside, *(_answers(each, lesson, at) for each in against if each.scope.kind != "global"))
     now: list[Lesson] = []
     held = lesson
     for each in against:
@@ -117,6 +120,10 @@ def _answers(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
     only_instead = lesson.supersedes == approved.id and approved.id not in lesson.contradicts
     if not only_instead or (_one_matter(lesson, approved) and opposed(lesson.action, approved.action)):
         return _gives_way(lesson, approved, at)
+    return _counts_again(lesson, approved, at)
+
+
+def _counts_again(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
     return changed(lesson, at=at, what=f"{approved.id}, in whose place it came, counts again.", supersedes="")
 
 

@@ -97,6 +97,22 @@ async def test_a_person_brings_the_retired_one_back_and_what_came_in_its_place_s
     assert (await known(lesson_store, "l")).life.shown == 1, "what spoke against it before is no part of its life"
 
 
+async def test_a_remedy_that_waits_for_a_person_takes_nothing_away_once_the_retired_one_was_brought_back(
+    lesson_store: LessonStore,
+) -> None:
+    await found_useless(lesson_store)
+    waits = remedy("Run `make clean all` first", "x41").model_copy(
+        update={"status": "quarantined", "note": "A command."}
+    )
+    other = await lesson_store.propose(waits, verified=True)
+    assert (other.status, other.supersedes) == ("quarantined", "l")
+    await lesson_store.amend(approved(await known(lesson_store, "l"), by="ann", at=EPOCH + timedelta(days=1)))
+    stands = await known(lesson_store, other.id)
+    assert (stands.status, stands.supersedes, stands.note) == ("quarantined", "", "A command.")
+    await lesson_store.amend(approved(stands, by="ann", at=EPOCH + timedelta(days=2)))
+    assert {(await known(lesson_store, id)).status for id in ("l", other.id)} == {"active"}
+
+
 async def test_a_remedy_after_one_that_a_person_retired_names_the_last_of_them(lesson_store: LessonStore) -> None:
     first = await lesson_store.propose(remedy("Skip empty rows", "x1"), verified=True)
     second = await lesson_store.propose(remedy("Ask for Friday's file", "x2"), verified=True)
