@@ -1,7 +1,7 @@
 """Policies for lessons in the simulated world: the product's own, and those it is compared with.
 
 The product's decides with ``reflexion/lifecycle.py`` alone: what is shown and in which order (``usefulness``,
-``together``), what is held back (``share_held_back``), how a life goes on (``expected``, ``lived``) and what becomes of
+``together``, asked as retrieval asks it), how a life goes on (``expected``, ``lived``) and what becomes of
 the lesson (``standing``).  What is done here is only what the store and retrieval do in the product.
 """
 
@@ -21,7 +21,6 @@ from reflexion.lifecycle import (
     Showing,
     expected,
     lived,
-    share_held_back,
     standing,
     together,
     usefulness,
@@ -173,14 +172,14 @@ class Product:
         for each in offered:
             self._meet(each, task)
         order = sorted(offered, key=lambda each: -self._useful[each.id])
-        most = min(PLACES, together([self._lives[each.id] for each in order]))
         chosen: list[Made] = []
         self._held = []
         for each in order:
-            if len(chosen) == most:
+            before = [self._lives[other.id] for other in chosen]
+            if len(chosen) == PLACES or together([*before, self._lives[each.id]]) == len(chosen):
                 break
-            share = share_held_back(self._lives[each.id], self.hold_back)
-            (self._held if draw(self.seed, f"held back {each.id}", task) < share else chosen).append(each)
+            held = draw(self.seed, f"held back {each.id}", task) < self.hold_back
+            (self._held if held else chosen).append(each)
         return chosen
 
     def saw(self, seen: Seen) -> Sequence[Made]:

@@ -63,12 +63,12 @@ class Parameters:
     shown_unproven: int = 20
     still_unproven: float = 0.6
     """After so many showings it is retired unless it is at least this likely to help: the bound on a wrong lesson."""
+    shown_enough: int = 30
+    """After so many it is retired unless it is as likely to help as what is proven."""
     least_usefulness: float = -0.05
     """Retrieval withholds what lies under it."""
     least_shown: int = 5
     """Showings with one model before that model alone goes without it, and before an active one is in doubt."""
-    held_back_when_proven: float = 0.3
-    """The share of the hold-out that is left for a lesson that surely helps."""
     expire_days: int = 90
 
 
@@ -210,11 +210,6 @@ def together(lives: Sequence[Life]) -> int:
     return min(len(lives), 1 + beside)
 
 
-def share_held_back(life: Life, share: float) -> float:
-    """How often chance withholds a lesson of which ``share`` is to be held back: less often, the surer it is to help."""
-    return share * (1 - (1 - PARAMETERS.held_back_when_proven) * belief(life).useful)
-
-
 def standing(
     status: LessonStatus,
     life: Life,
@@ -237,6 +232,7 @@ def standing(
     known = belief(life, trust)
     helps_one = any(_is_proven(belief(each, trust)) for each in by_model)
     unproven = life.shown >= PARAMETERS.shown_unproven and known.useful < PARAMETERS.still_unproven
+    unproven = unproven or (life.shown >= PARAMETERS.shown_enough and known.useful < PARAMETERS.proven)
     if not helps_one and life.shown >= PARAMETERS.least_to_retire and (known.useful < PARAMETERS.hopeless or unproven):
         worse = known.harms > known.nothing
         return "retired", f"{_record(life)}: it {'does harm' if worse else 'does not help'}."

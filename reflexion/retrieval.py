@@ -18,7 +18,7 @@ from reflexion.amending import may_be_shown
 from reflexion.contradictions import agreeing
 from reflexion.legible import visible
 from reflexion.lessons import Lesson, Reflection, ScopeKind
-from reflexion.lifecycle import PARAMETERS, Life, share_held_back, together, usefulness
+from reflexion.lifecycle import PARAMETERS, Life, together, usefulness
 from reflexion.ranking import Candidate
 from reflexion.reflections import BYTES_A_TOKEN, choose_reflections
 
@@ -76,7 +76,7 @@ def choose_lessons(
         crowded = _no_place(lives, lesson.life, len(text.encode()) <= room)
         if crowded:
             withheld.append(WithheldLesson(id=lesson.id, arm="crowded", why=f"{crowded}; {candidate.found}"))
-        elif _held_back(execution, lesson, hold_back):
+        elif _held_back(execution, lesson.id, hold_back):
             withheld.append(WithheldLesson(id=lesson.id, arm="held_back", why=f"{HELD_BACK}; {candidate.found}"))
         else:
             room -= len(text.encode())
@@ -124,10 +124,13 @@ def _no_place(before: Sequence[Life], life: Life, has_room: bool) -> str:
     return "" if has_room else "too long for the room that was left"
 
 
-def _held_back(execution: str, lesson: Lesson, share: float) -> bool:
-    """Whether chance withholds it from this execution: a hash, so that asking again gives the same answer."""
-    drawn = int(digest("held back", execution, lesson.id, length=8), 16) / 16**8
-    return bool(execution) and drawn < share_held_back(lesson.life, share)
+def _held_back(execution: str, lesson: str, share: float) -> bool:
+    """Whether chance withholds it from this execution: a hash, so that asking again gives the same answer.
+
+    As often whatever is known of it: what is withheld less the better it looks would be compared with another time.
+    """
+    drawn = int(digest("held back", execution, lesson, length=8), 16) / 16**8
+    return bool(execution) and drawn < share
 
 
 def _why(candidate: Candidate, place: int, fitting: int) -> str:

@@ -21,7 +21,6 @@ from reflexion.lifecycle import (
     belief,
     expected,
     lived,
-    share_held_back,
     standing,
     together,
     usefulness,
@@ -79,7 +78,6 @@ def test_whatever_happens_to_a_lesson_its_numbers_stay_within_their_bounds(showi
     assert min(*known.helps, known.nothing, known.harms) >= 0
     assert -1 <= usefulness(told) <= max(PARAMETERS.gains)
     assert 0 < expected(Baseline(tries=10, ok=3), [told]) < 1
-    assert 0 <= share_held_back(told, 0.1) <= 0.1
     assert 0 <= told.expected_ok <= told.shown
     assert told.shown + told.held_back + told.crowded == len(showings)
 
@@ -231,10 +229,6 @@ def test_what_it_did_with_the_model_at_hand_weighs_more() -> None:
     whole = life_of([shown(ok=False)] * 6 + [shown(ok=True)] * 6)
     assert usefulness(whole, bad) < usefulness(whole) < usefulness(whole, good)
     assert usefulness(whole, Life()) == usefulness(whole)
-
-
-def test_the_surer_a_lesson_is_to_help_the_less_often_it_is_held_back() -> None:
-    assert 0.1 > share_held_back(Life(), 0.1) > share_held_back(life(14, 15), 0.1) >= 0.01
 
 
 def test_a_life_from_before_such_sums_were_kept_is_as_a_new_one() -> None:
