@@ -9,12 +9,21 @@ owner had set aside and did not come to settle, and clears it up by what the log
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from agentic.core.events import BudgetRefused, Envelope, ModelAnswered, ModelFailed, ModelRequested, Person, Whose
+from agentic.core.events import (
+    BudgetRefused,
+    Envelope,
+    Event,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    Person,
+    Whose,
+)
 from agentic.core.execution import Execution
 from agentic.core.requesting import UNPRICED
 from agentic.errors import StoreError
@@ -132,7 +141,7 @@ class Purse:
         left = await self._store.unsettled_usd(_key(of, "")) if self._caps != NO_CAPS else []
         if not left:
             return
-        came_to = await _costs(events)
+        came_to = costs_in([envelope.event async for envelope in events])
         for key in left:
             request = key.removeprefix(_key(of, ""))
             if request in came_to:
@@ -172,11 +181,10 @@ class Purse:
         return {Scope(_name(whose, person, guild, day), cap): whose for whose, cap in caps.items() if cap is not None}
 
 
-async def _costs(events: AsyncIterable[Envelope]) -> dict[str, float]:
+def costs_in(events: Iterable[Event]) -> dict[str, float]:
     """What each request of a log counts as: its answer's price, nothing where it failed for nothing, else its reservation."""
     found: dict[str, float] = {}
-    async for envelope in events:
-        event = envelope.event
+    for event in events:
         if isinstance(event, ModelRequested):
             found[event.request] = event.reserved_usd
         elif isinstance(event, ModelAnswered):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agentic.core.events import Started
 from agentic.core.evolving import fold
 from agentic.ports import Store
+from agentic.purse import costs_in
 from reflexion.decision import is_outage
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.trials import BY_ITSELF, worth_offering
@@ -22,7 +23,7 @@ WAS = "-# That was attempt {attempt} of {most}."
 class Attempts:
     """``first`` is the execution that was the first one, ``most`` the highest number of an attempt so far.
 
-    ``left_usd``: what all of them together left of what the first might cost.
+    ``left_usd``: what all of them together, their judging and reflecting included, left of what the first might cost.
     """
 
     first: str
@@ -35,10 +36,19 @@ async def attempts_at(store: Store, thread: str, execution: str) -> Attempts:
     logs = {row.execution: fold([e async for e in store.read(row.execution)]) for row in await store.executions(thread)}
     own = logs[execution].started
     first = (own.trial_of if own is not None else "") or execution
-    family = [one for name, one in logs.items() if one.started and (name == first or one.started.trial_of == first)]
+    members = {
+        name: one for name, one in logs.items() if one.started and (name == first or one.started.trial_of == first)
+    }
+    family = members.values()
     budget = logs[first].policy.max_usd + logs[first].caps.usd if first in logs else 0.0
     numbers = [one.started.attempt for one in family if one.started]
-    return Attempts(first, max(numbers, default=1), budget - sum(one.spent.usd for one in family))
+    spent = sum(one.spent.usd for one in family) + sum([await _learning_usd(store, name) for name in members])
+    return Attempts(first, max(numbers, default=1), budget - spent)
+
+
+async def _learning_usd(store: Store, execution: str) -> float:
+    """What judging an execution and reflecting on it cost, counted as its caps count it."""
+    return sum(costs_in(each.event for each in await store.read_outcome(execution)).values())
 
 
 @dataclass(frozen=True, slots=True)

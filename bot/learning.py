@@ -1,6 +1,7 @@
 """What is learned once an execution has ended: its evaluation, and what people think of its result.
 
-Nobody waits for it and no slot is held by it.  Whatever goes wrong here concerns no answer that was given.
+No slot is held by it; only the next execution of the same thread waits for it, for what it is to know.  Whatever goes
+wrong here concerns no answer that was given, and is done again: in a while, by the next execution, with the next start.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
 from reflexion.decision import open_question
 from reflexion.errors import ReflexionError
+from reflexion.outcome import owes
 
 LEARN_SECONDS = 120.0
 AGAIN_SECONDS = (5.0, 30.0, 120.0)
-"""An opinion that could not be taken in is tried again after so long; then with the next start."""
+"""What could not be taken in or learned is tried again after so long; then with the next start."""
 NOT_TAKEN = (
     "⚠️ The {sign} of {name} could not be taken in yet ({why}). It is kept, and I try again by myself: nothing has to be "
     "done."
 )
+LATEST = 3
+"""So many of a thread's last executions are looked at by its next one, as many as it is told of."""
 RECENT = 50
-"""So many of the newest executions are looked at for one that was never evaluated."""
+"""So many of the newest executions are looked at for one from which something is still to be learned."""
 
 Tell = Callable[[OutboxItem], Awaitable[None]]
 
@@ -38,6 +42,10 @@ class Learning(Protocol):
 
     async def after(self, execution: str) -> Evaluated:
         """Score it and, where it failed, reflect."""
+        ...
+
+    async def known(self, thread: str) -> None:
+        """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
         ...
 
 
@@ -72,16 +80,30 @@ async def catch_up(store: Store, learning: Learning) -> None:
         log.error("what had ended cannot be read: %s", error)
         return
     for row in rows[-RECENT:]:
-        elsewhere = await store.fact(f"imported: {row.execution}")
-        if row.finished and not elsewhere and not await _settled(store, row):
+        if row.finished and not await _elsewhere(store, row) and not await _settled(store, row):
             await learn(learning, row.execution)
 
 
+async def still_owed(store: Store, thread: str) -> list[str]:
+    """The last executions of a thread from which something is still to be learned.  Raises ``StoreError``."""
+    owed: list[str] = []
+    for row in [row for row in await store.executions(thread) if row.finished][-LATEST:]:
+        outcome = [each.event for each in await store.read_outcome(row.execution)]
+        if not await _elsewhere(store, row) and await owes(store, row.execution, outcome):
+            owed.append(row.execution)
+    return owed
+
+
+async def _elsewhere(store: Store, row: ExecutionRow) -> bool:
+    """It came from another home, which learned from it."""
+    return bool(await store.fact(f"imported: {row.execution}"))
+
+
 async def _settled(store: Store, row: ExecutionRow) -> bool:
-    """It is judged, nobody is being asked what was wrong, and what was to be tried again was begun."""
+    """All was learned from it, nobody is being asked what was wrong, and what was to be tried again was begun."""
     try:
         outcome = [each.event for each in await store.read_outcome(row.execution)]
-        if not any(isinstance(event, Evaluated) for event in outcome) or open_question(outcome):
+        if await owes(store, row.execution, outcome) or open_question(outcome):
             return False
         decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
         if decided == "again":

@@ -10,24 +10,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agentic.core.events import Asked, DeadlinePassed, Evaluated, Event, OutboxItem, Person, Started
 from agentic.errors import AgenticError
 from agentic.ports import Clock, Store
+from bot import learning
 from bot.announcing import Learner
 from bot.asking import Standing
+from bot.learning import learn, still_owed
 from bot.posting import Desk, Gone, Held, Unfit
 from bot.render import plain
 from bot.starting import Lessons
 from bot.trying import Tell
 from reflexion.decision import open_question
 from reflexion.errors import ReflexionError
-from reflexion.outcome import OutcomeStream
+from reflexion.outcome import OutcomeStream, owes
 from reflexion.retrieval import Choice
 from reflexion.trajectory import read_trajectory
 from reflexion.trials import worth_offering
+from reflexion.underway import PATIENCE
 
 QUESTION = (
     "👎 **{question}** Press what fits, or say it in your own words: it goes into what I learn from this. "
@@ -35,14 +40,19 @@ QUESTION = (
 )
 HEARD = "Thank you. “{why}” goes into what I learn from this, and the next attempt here knows it."
 OFFER = " 🔄 tries the task again from its beginning, with that (attempt {attempt} of {most})."
-SETTLE_SECONDS = 20.0
-"""So long the next task of a thread waits for a reflection that nobody is asked about any more."""
-
 log = logging.getLogger(__name__)
 
 
 class Learned(Learner, Lessons, Protocol):
     """What learns, and what is known of it."""
+
+
+class Known(Lessons, Protocol):
+    """What is known, and when what is being learned is."""
+
+    async def known(self, thread: str) -> None:
+        """Wait until the next execution of a thread can know what is being learned in it."""
+        ...
 
 
 @dataclass(slots=True)
@@ -57,10 +67,15 @@ class _Wait:
 class Regrets:
     """Learns through another, asks what was wrong, and has the reflection written when that is known or the time is over."""
 
-    def __init__(self, learner: Learner, known: Lessons, store: Store, clock: Clock, tell: Tell, build: str) -> None:
+    def __init__(self, learner: Learner, known: Known, store: Store, clock: Clock, tell: Tell, build: str) -> None:
         self._learner, self._known, self._store, self._clock = learner, known, store, clock
         self._tell, self._build = tell, build
         self._waits: dict[str, _Wait] = {}
+        self._running: Counter[str] = Counter()
+        self._again: dict[str, asyncio.Task[None]] = {}
+        self._now: set[asyncio.Task[None]] = set()
+        """Executions from which something is being learned; from which something still has to be, in a while; and at once."""
+        self._closed = False
         self._desk: Desk | None = None
 
     def through(self, desk: Desk) -> None:
@@ -68,17 +83,35 @@ class Regrets:
         self._desk = desk
 
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
-        """What the next execution of a thread is told: nobody is waited for any more."""
+        """What the next execution of a thread is told, once that is known."""
+        await self.known(thread)
+        return await self._known.lessons_for(thread, guild, task, execution=execution, model=model)
+
+    async def known(self, thread: str) -> None:
+        """Wait until the next execution of a thread can know what is being learned in it; for people nobody waits any more.
+
+        What is owed, because the process died meanwhile or the lessons could not be kept, is learned now.
+        """
         waits = [wait for wait in self._waits.values() if wait.thread == thread]
         for wait in waits:
             wait.over.set()
         if tasks := [wait.task for wait in waits if wait.task is not None]:
-            await asyncio.wait(tasks, timeout=SETTLE_SECONDS)
-        return await self._known.lessons_for(thread, guild, task, execution=execution, model=model)
+            await asyncio.wait(tasks, timeout=PATIENCE)
+        await asyncio.sleep(0)  # what was begun in this moment is running then
+        try:
+            for execution in await still_owed(self._store, thread):
+                if not self._running[execution]:
+                    task = asyncio.create_task(learn(self, execution), name=f"learning from {execution}")
+                    self._now.add(task)
+                    task.add_done_callback(self._now.discard)
+            await self._known.known(thread)
+        except AgenticError as error:
+            log.warning("what is to be learned in thread %s cannot be read: %s", thread, error)
 
     async def after(self, execution: str) -> Evaluated:
         """Score an execution that ended and learn from it; where somebody is being asked, wait for them again."""
-        evaluated = await self._learner.after(execution)
+        with self._at_work(execution):
+            evaluated = await self._learner.after(execution)
         await self._ask(execution, await self._outcome(execution))
         return evaluated
 
@@ -86,7 +119,8 @@ class Regrets:
         self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
         """Take in a vote, or what was wrong, and learn from it."""
-        evaluated = await self._learner.feedback(execution, person, vote, target, why)
+        with self._at_work(execution):
+            evaluated = await self._learner.feedback(execution, person, vote, target, why)
         outcome = await self._outcome(execution)
         await self._ask(execution, outcome)
         if why:
@@ -97,10 +131,41 @@ class Regrets:
 
     async def close(self) -> None:
         """Wait for nobody any more; the next process does."""
-        tasks = [wait.task for wait in self._waits.values() if wait.task is not None]
+        self._closed = True
+        tasks = [wait.task for wait in self._waits.values() if wait.task is not None] + [
+            *self._again.values(),
+            *self._now,
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    @contextlib.contextmanager
+    def _at_work(self, execution: str) -> Generator[None]:
+        """To be held while something is learned from an execution; what is owed then is gone over again."""
+        self._running[execution] += 1
+        try:
+            yield
+        finally:
+            self._running[execution] -= 1
+            self._later(execution)
+
+    def _later(self, execution: str) -> None:
+        """Go over an execution again in a while, as long as anything is still to be learned from it."""
+        if not self._closed and execution not in self._again:
+            task = asyncio.create_task(self._go_over(execution), name=f"what {execution} still has to teach")
+            self._again[execution] = task
+            task.add_done_callback(lambda _: self._again.pop(execution, None))
+
+    async def _go_over(self, execution: str) -> None:
+        for wait in learning.AGAIN_SECONDS:
+            try:
+                if not await owes(self._store, execution, await self._outcome(execution)):
+                    return
+            except AgenticError as error:
+                log.warning("what %s still has to teach cannot be read: %s", execution, error)
+            await asyncio.sleep(wait)
+            await learn(self, execution)
 
     async def _outcome(self, execution: str) -> list[Event]:
         return [envelope.event for envelope in await self._store.read_outcome(execution)]
@@ -131,7 +196,8 @@ class Regrets:
             if open_question(await self._outcome(execution)):
                 stream = OutcomeStream(self._store, self._clock, execution, self._build)
                 await stream.add(DeadlinePassed(ref=asked.question))
-                await self._learner.after(execution)
+                with self._at_work(execution):
+                    await self._learner.after(execution)
         except (AgenticError, ReflexionError) as error:
             log.warning("what was wrong with %s is gone over at the next start: %s", execution, error)
         except Exception:

@@ -21,7 +21,7 @@ from bot.ground import Acted, receipt_of
 from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
-from bot.queueing import word_of_waiting
+from bot.queueing import word_of_learning, word_of_waiting
 from bot.session import Session, starts
 from bot.setting_aside import ended_after_all, set_aside
 from bot.siding import side_questions
@@ -39,8 +39,6 @@ FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the
 SETTLE_SECONDS = 5.0
 TELL_AGAIN_SECONDS = 5.0
 """What went wrong is told as soon as the store takes it; until then it is tried so often."""
-LESSON_SECONDS = 20.0
-"""So long the next execution waits for what is being learned from the one before."""
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +124,7 @@ class _Serving:
                 await self._recall(work)
             else:
                 session.requester = work.author.id
-                await unless(session.halt, self._learned())
+                await unless(session.halt, self._learned(work))
                 await self._caught_up()
             await self._hold(session.execution, work)
         except Halted as halted:
@@ -138,7 +136,7 @@ class _Serving:
         session = self._session
         try:
             if item.sort in AGAIN:
-                await unless(session.halt, self._learned())
+                await unless(session.halt, self._learned(item))
             await self._act(item)
         except Halted as halted:
             await call_off(session, str(halted))
@@ -216,10 +214,10 @@ class _Serving:
                 raise
             raise Halted(str(taken)) from taken
 
-    async def _learned(self) -> None:
-        """What was learned from the execution before is known to the next."""
-        if self._session.learning:
-            await asyncio.wait(tuple(self._session.learning), timeout=LESSON_SECONDS)
+    async def _learned(self, item: InboxItem) -> None:
+        """What is being learned in the thread, from results, votes and corrections, is known to what begins."""
+        async with word_of_learning(self._session, item.id):
+            await self._ground.learning.known(self._session.thread)
 
     async def _recall(self, execution: str) -> None:
         """A question and a pause outlive the process; what was said while nobody listened comes before going on."""

@@ -1,20 +1,24 @@
 """From a finished execution to what the next one knows.
 
 evaluate -> record the score -> decide whether a reflection is due -> have it written -> keep it for the thread ->
-propose a lesson to the guild.  Everything that is decided is decided by pure functions; this file only fetches and
-keeps.  A lesson store that does not answer costs lessons, never an execution.
+propose a lesson to the guild -> have a judge read it -> record the score again where that moved it.  The reflection comes
+first, since the next attempt may be waiting for it.  Everything that is decided is decided by pure functions; this file
+only fetches and keeps.  A lesson store that does not answer costs lessons, never an execution: what it did not take is
+owed (``outcome.py``), and every step can be done again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
 
 from agentic.core.events import Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy, Reflected
+from agentic.failpoints import reach
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from reflexion.asking import question_of
@@ -25,9 +29,10 @@ from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
 from reflexion.finding import Finder
 from reflexion.judge import Judge
+from reflexion.judging import settled
 from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
 from reflexion.lifecycle import Life, Showing
-from reflexion.outcome import OutcomeStream
+from reflexion.outcome import OutcomeStream, owes_nothing
 from reflexion.ports import Embedder, LessonStore
 from reflexion.proving import is_further, proved, told_first
 from reflexion.recording import UNAIDED, arms_of, showing_of, similar, verdict_of
@@ -35,6 +40,7 @@ from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
 from reflexion.reflector import Reflector
 from reflexion.retrieval import Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
+from reflexion.underway import Underway
 
 SWEEP_EVERY = timedelta(hours=1)
 SEEN_AT_MOST = 50
@@ -80,6 +86,7 @@ class Reflexion:
         """Somebody can be asked what was wrong with a result."""
         self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
+        self._underway = Underway()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._swept: datetime | None = None
         self.trouble = ""
@@ -113,8 +120,14 @@ class Reflexion:
 
         Raises ``ExecutionOpen`` for one that runs, ``StoreError`` where the log cannot be read or written.
         """
-        async with self._lock(execution):
-            return await self._judge(execution)
+        with self._underway.of(execution) as told:
+            async with self._lock(execution):
+                return await self._learn(execution, told)
+
+    async def known(self, thread: str) -> None:
+        """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
+        await asyncio.sleep(0)  # what was begun in this moment is under way then
+        await self._underway.over({row.execution for row in await self._store.executions(thread)})
 
     async def feedback(
         self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
@@ -123,58 +136,70 @@ class Reflexion:
 
         ``why``: what they say was wrong, a correction.
         """
-        async with self._lock(execution):
-            stream = self._stream(execution)
-            given = FeedbackGiven(by=person, vote=vote, target=target, why=told_of(why))
-            votes = [
-                each.event
-                for each in await stream.read()
-                if isinstance(each.event, FeedbackGiven) and each.event.by.id == person.id
-            ]
-            if not votes or votes[-1].model_copy(update={"by": person}) != given:
-                await stream.add(given)
-            return await self._judge(execution)
+        with self._underway.of(execution) as told:
+            async with self._lock(execution):
+                stream = self._stream(execution)
+                given = FeedbackGiven(by=person, vote=vote, target=target, why=told_of(why))
+                votes = [
+                    each.event
+                    for each in await stream.read()
+                    if isinstance(each.event, FeedbackGiven) and each.event.by.id == person.id
+                ]
+                if not votes or votes[-1].model_copy(update={"by": person}) != given:
+                    await stream.add(given)
+                return await self._learn(execution, told)
 
-    async def _judge(self, execution: str) -> Evaluated:
+    async def _learn(self, execution: str, told: Callable[[], None]) -> Evaluated:
+        """All there is to learn from it; ``told`` is called as soon as the next attempt can know it."""
         case = await self._case(execution)
-        judged, weight = await self._read(case)
-        evaluated = evaluate(case.trajectory, judged, weight)
-        before = [each.event for each in case.outcome if isinstance(each.event, Evaluated)]
-        if not before or before[-1] != evaluated:
-            await case.stream.add(evaluated)
-        await self._record(case.trajectory, evaluated, judged)
-        decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
-        if isinstance(decision, Reflect):
-            await case.stream.add(await self._reflect(case, decision.cause, evaluated))
-            await self._keep_up()
-        elif isinstance(decision, AskWhy):
-            await case.stream.add(question_of(execution, self._clock.now()))
-        elif case.trajectory.corrections:
-            await self._hear(case.trajectory)
+        reading = settled(each.event for each in case.outcome)[0] if self._judge_of_work is not None else None
+        evaluated, kept = await self._score(case, reading)
+        kept = await self._teach(case, evaluated) and kept
+        told()
+        if self._judge_of_work is not None:
+            now = await self._case(execution)  # a reflection was paid
+            judged = await self._judge_of_work.judge(now.trajectory, case.stream)
+            if judged != reading:
+                evaluated, kept_too = await self._score(now, judged)
+                kept = kept and kept_too
+        reach("learn.judged")
+        if kept:
+            await owes_nothing(self._store, execution, [each.event for each in case.outcome])
         return evaluated
 
-    async def _keep_up(self) -> None:
-        """Let what was just learned be found by its meaning too."""
+    async def _score(self, case: _Case, judged: Judged | None) -> tuple[Evaluated, bool]:
+        """Its score, and whether what that says of lessons could be kept."""
+        judge, execution = self._judge_of_work, case.trajectory.execution
+        weight = await judge.weight(judged, execution) if judge is not None else 0.0
+        evaluated = evaluate(case.trajectory, judged, weight)
+        before = [each.event for each in await case.stream.read() if isinstance(each.event, Evaluated)]
+        if not before or before[-1] != evaluated:
+            await case.stream.add(evaluated)
+        reach("learn.scored")
+        kept = await self._record(case.trajectory, evaluated, judged)
+        reach("learn.counted")
+        return evaluated, kept
+
+    async def _teach(self, case: _Case, evaluated: Evaluated) -> bool:
+        """What the next attempt is to know of it; whether that could be kept."""
+        decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
         try:
-            await self._finder.keep_up()
+            if isinstance(decision, Reflect):
+                await case.stream.add(await self._reflect(case, decision.cause, evaluated))
+                await self._finder.keep_up()
+            elif isinstance(decision, AskWhy):
+                await case.stream.add(question_of(case.trajectory.execution, self._clock.now()))
+            elif case.trajectory.corrections:
+                await self._hear(case.trajectory)
         except LessonStoreError as error:
             self._note_trouble(error)
+            return False
+        return True
 
     async def _hear(self, trajectory: Trajectory) -> None:
         """What a person says after the reflection was written stands in it too."""
         guild = await self._guild(trajectory.thread)
-        try:
-            await self._lessons.hear(guild, reflection_id(trajectory.execution), said_of(trajectory))
-        except LessonStoreError as error:
-            self._note_trouble(error)
-
-    async def _read(self, case: _Case) -> tuple[Judged | None, float]:
-        """What a judge thinks of it, where one is asked, and how much that counts."""
-        judge = self._judge_of_work
-        if judge is None:
-            return None, 0.0
-        judged = await judge.judge(case.trajectory, case.stream)
-        return judged, await judge.weight(judged, case.trajectory.execution)
+        await self._lessons.hear(guild, reflection_id(trajectory.execution), said_of(trajectory))
 
     async def _case(self, execution: str) -> _Case:
         stream = self._stream(execution)
@@ -187,22 +212,20 @@ class Reflexion:
     async def _reflect(self, case: _Case, cause: str, evaluated: Evaluated) -> Reflected:
         trajectory = case.trajectory
         guild = await self._guild(trajectory.thread)
-        try:
-            # Asked before the model is paid: a reflection that cannot be kept is not worth its price.
-            known = await self._lessons.reflections(guild, trajectory.thread, self._policy.reflections_kept)
-            written = await self._reflector.reflect(trajectory, cause, case.stream, earlier_attempts(trajectory, known))
-            if written.insight is None:
-                return Reflected(reflection="", problem=written.problem)
-            reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
-            # What failed again in spite of what it was told is no second sign that this was right.
-            await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
-        except LessonStoreError as error:
-            self._note_trouble(error)
-            return Reflected(reflection="", problem=f"lessons could not be kept: {error}")
+        # Asked before the model is paid: a reflection that cannot be kept is not worth its price.
+        known = await self._lessons.reflections(guild, trajectory.thread, self._policy.reflections_kept)
+        written = await self._reflector.reflect(trajectory, cause, case.stream, earlier_attempts(trajectory, known))
+        if written.insight is None:
+            return Reflected(reflection="", problem=written.problem)
+        reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
+        # What failed again in spite of what it was told is no second sign that this was right.
+        await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
+        reach("learn.kept")
         return Reflected(reflection=reflection.id)
 
     async def _keep(self, reflection: Reflection, *, verified: bool) -> None:
         await self._lessons.keep_reflection(reflection)
+        reach("learn.written")
         lesson = propose_lesson(reflection)
         if lesson is not None:
             await self._lessons.propose(lesson, verified=verified)
@@ -220,8 +243,11 @@ class Reflexion:
             said=said_of(trajectory), created=self._clock.now(),
         )  # fmt: skip
 
-    async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> None:
-        """What it says of the lessons that fitted it, where something outside of the agent said how it went."""
+    async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> bool:
+        """What it says of the lessons that fitted it, where something outside of the agent said how it went.
+
+        False where that could not be kept.
+        """
         guild, now = await self._guild(trajectory.thread), self._clock.now()
         verdict = verdict_of(trajectory, evaluated, judged, guild, now)
         try:
@@ -230,10 +256,11 @@ class Reflexion:
             await self._sweep(now)
         except LessonStoreError as error:
             self._note_trouble(error)
-            return
+            return False
         self.trouble = ""
         for lesson in moved:
             log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
+        return True
 
     async def _prove(self, trajectory: Trajectory, verdict: Verdict) -> None:
         """A further attempt that went well speaks for the lesson of what it was told."""

@@ -1,9 +1,16 @@
-"""The outcome stream of one execution: what is added to its log after it has finished."""
+"""The outcome stream of one execution: what is added to its log after it has finished, and whether all was learned from it.
+
+Learning has many steps, and a process can die between any two, or the lesson store be down for a moment.  So that all of
+them were done is written down last, with how much of the stream was known by then; without that they are done again, each
+of which changes nothing where it was done before.
+"""
 
 from __future__ import annotations
 
-from agentic.core.events import Envelope, Event
-from agentic.ports import Clock, EventLog
+from collections.abc import Sequence
+
+from agentic.core.events import DeadlinePassed, Envelope, Event, FeedbackGiven
+from agentic.ports import Clock, EventLog, Store
 
 
 class OutcomeStream:
@@ -34,3 +41,19 @@ class OutcomeStream:
             for at, event in enumerate(events, 1)
         ]
         await self._store.append_outcome(self.execution, envelopes)
+
+
+async def owes(store: Store, execution: str, outcome: Sequence[Event]) -> bool:
+    """Whether something is still to be learned from an execution that ended.  Raises ``StoreError``."""
+    known = await store.fact(_key(execution))
+    return known is None or any(isinstance(each, FeedbackGiven | DeadlinePassed) for each in outcome[int(known) :])
+
+
+async def owes_nothing(store: Store, execution: str, outcome: Sequence[Event]) -> None:
+    """All of this was learned from.  Raises ``StoreError``."""
+    if await owes(store, execution, outcome):
+        await store.set_fact(_key(execution), str(len(outcome)))
+
+
+def _key(execution: str) -> str:
+    return f"learned: {execution}"

@@ -1,11 +1,25 @@
-"""Requests to models about an execution that has ended: said before they are sent, and paid from the caps all share."""
+"""Requests to models about an execution that has ended: said before they are sent, and paid from the caps all share.
+
+An answer stands in the outcome stream before anything is made of it.  Where a process dies in between, the next one makes
+it of what stands there (``standing``): nobody pays twice for the same answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
-from agentic.core.events import Envelope, ModelAnswered, ModelFailed, ModelRequested, Purpose
+from agentic.core.events import (
+    Envelope,
+    Event,
+    FeedbackGiven,
+    Judged,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    Purpose,
+    Reflected,
+)
 from agentic.core.identity import request_id
 from agentic.errors import ModelError
 from agentic.ports import Answer, Clock, LanguageModel, Prompt
@@ -14,6 +28,43 @@ from reflexion.outcome import OutcomeStream
 from reflexion.trajectory import Trajectory
 
 NO_ROOM: Final = "the budget of the day has no room for it"
+
+
+def standing(events: Iterable[Event], purpose: Purpose, model: str) -> dict[int, ModelAnswered | ModelFailed]:
+    """What such requests came to of which nothing was made yet, by the number of the attempt.
+
+    A reflection that was written before a person said what was wrong answers another question: it is asked for again.
+    """
+    asked: dict[str, int] = {}
+    stood: dict[int, ModelAnswered | ModelFailed] = {}
+    for event in events:
+        if _closes(event, purpose):
+            asked, stood = {}, {}
+        elif isinstance(event, ModelRequested) and (event.purpose, event.model) == (purpose, model):
+            asked[event.request] = event.attempt
+        elif isinstance(event, ModelAnswered | ModelFailed) and event.request in asked:
+            stood[asked[event.request]] = event
+    return stood
+
+
+def read_again(event: ModelAnswered | ModelFailed) -> Answer | str:
+    """What ``Paid.ask`` gave when it came."""
+    if isinstance(event, ModelFailed):
+        return _failed(event.failure, event.message)
+    return Answer(
+        blocks=event.blocks, stop=event.stop, usage=event.usage, usd=event.usd, served_by=event.served_by
+    )  # fmt: skip
+
+
+def _closes(event: Event, purpose: Purpose) -> bool:
+    """Something was made of the answers before."""
+    if purpose == "judge":
+        return isinstance(event, Judged)
+    return isinstance(event, Reflected) or (isinstance(event, FeedbackGiven) and bool(event.why))
+
+
+def _failed(failure: str, message: str) -> str:
+    return f"the model could not be asked ({failure}): {message}"
 
 
 class Paid:
@@ -57,7 +108,7 @@ class Paid:
                     request=request.request, failure=error.failure, message=error.message, retry_after=error.retry_after
                 )
             )
-            return f"the model could not be asked ({error.failure}): {error.message}"
+            return _failed(error.failure, error.message)
         await self._came_to(
             ModelAnswered(
                 request=request.request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,

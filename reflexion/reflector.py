@@ -19,14 +19,14 @@ from reflexion.errors import ReflectionUnusable
 from reflexion.lessons import Insight
 from reflexion.outcome import OutcomeStream
 from reflexion.parsing import parse_insight, resting_on
-from reflexion.paying import NO_ROOM, Paid
+from reflexion.paying import NO_ROOM, Paid, read_again, standing
 from reflexion.trajectory import Trajectory
 from reflexion.transcript import record_of, transcript
 
 TRIES = 2
 MAX_TOKENS = 1_200
 SECONDS = 45.0
-"""For one request; both fit into the two minutes that a thread waits for what it can learn."""
+"""For one request; both, and a judge's readings, fit into the two minutes that a thread waits for what it can learn."""
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 
 
@@ -67,9 +67,13 @@ class Reflector:
             return Written(None, "no model is configured to write it", "", Usage(), 0.0)
         messages = [Message(role="user", text=transcript(trajectory, cause, earlier))]
         record = record_of(trajectory)
+        stood = standing([each.event for each in await stream.read()], "reflection", name)
         spent, usd, problem = Usage(), 0.0, ""
         for attempt in range(1, TRIES + 1):
-            answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
+            if attempt in stood:
+                answer = read_again(stood[attempt])
+            else:
+                answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
             if isinstance(answer, str):
                 return Written(None, answer, name, spent, usd)
             spent, usd = _sum(spent, answer.usage), usd + answer.usd

@@ -44,6 +44,7 @@ from bot.sending import Sender
 from bot.slots import Slots
 from bot.starting import Beginning
 from bot.threads import Threads
+from reflexion.outcome import owes_nothing
 from reflexion.retrieval import Choice
 from tests.chaos.simulated.benches import Benches, Tools
 from tests.chaos.simulated.client import Client
@@ -212,7 +213,11 @@ class _Learning:
         """A score."""
         evaluated = Evaluated(score=50, parts={})
         await self._store.append_outcome(execution, [self._envelope(execution, evaluated)])
+        await owes_nothing(self._store, execution, [each.event for each in await self._store.read_outcome(execution)])
         return evaluated
+
+    async def known(self, thread: str) -> None:
+        """Nothing is waited for."""
 
     async def feedback(
         self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""

@@ -168,8 +168,10 @@ async def test_whoever_writes_something_new_meanwhile_decides_what_comes_next(
         async with asyncio.timeout(SECONDS):
             while [one async for one in _started(running, posted.id)] != ["Leave it, write a table instead."]:
                 await asyncio.sleep(0.02)
-        mind.while_reflecting = None
-        assert (await decisions(running, posted.id))[0] == ("offer", 2)
+            mind.while_reflecting = None
+            while not (decided := await decisions(running, posted.id)):
+                await asyncio.sleep(0.02)
+        assert decided[0] == ("offer", 2)
         assert not any("(attempt 2 of 3)" in message.content for message in running.of_bot(posted.id))
 
 

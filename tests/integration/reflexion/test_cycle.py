@@ -25,6 +25,7 @@ from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer
 from reflexion.errors import ExecutionOpen
 from reflexion.legible import visible
+from reflexion.outcome import owes
 from reflexion.ports import LessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import INSIGHT, REFLECTS, house
@@ -280,14 +281,14 @@ async def test_f100_without_its_lesson_store_an_execution_is_judged_and_the_next
     assert "cannot be used" in at.reflexion.trouble
     execution = await at.keep(failed())
     assert (await at.reflexion.after(execution)).score == 32
-    last = (await at.outcome(execution))[-1]
-    assert isinstance(last, Reflected)
-    assert (last.reflection, "could not be kept" in last.problem) == ("", True)
+    assert [event.kind for event in await at.outcome(execution)] == ["evaluated"], "what could not be kept is owed"
+    assert await owes(at.store, execution, await at.outcome(execution))
     assert at.model.asked == [], "a reflection that cannot be kept is not paid for"
     (tmp_path / "lessons.db").rmdir()
     await at.reflexion.after(execution)
     assert len((await at.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
     assert at.reflexion.trouble == ""
+    assert not await owes(at.store, execution, await at.outcome(execution))
     await at.lessons.close()
 
 
