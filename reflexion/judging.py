@@ -26,6 +26,9 @@ Mode = Literal["auto", "always", "off"]
 
 LABELLED: Final = 50
 """So many labelled readings before a judge has any weight."""
+COMPARED: Final = 1_000
+"""So many of its newest labelled readings say how far a judge is trusted: λ is then known to about 0.04 (half of them
+wrong; 0.6 of the 15 points it moves), which more rows would hardly better, and a judge's model and prompt change."""
 USEFUL: Final = 0.1
 """A weight of 1.5 points: below it three readings of every execution are not worth their price."""
 LEARNING_ONE_IN: Final = 4
@@ -66,7 +69,11 @@ def labelled(verdicts: Iterable[Verdict], *, model: str = "", without: str = "")
 
 def trust(verdicts: Iterable[Verdict], *, model: str = "", without: str = "") -> Trust:
     """How far these rows let a judge be trusted."""
-    readings = labelled(verdicts, model=model, without=without)
+    return trust_of(labelled(verdicts, model=model, without=without))
+
+
+def trust_of(readings: Sequence[Reading]) -> Trust:
+    """The same of readings that are known to have a label and to be of one judge."""
     found = auc(readings) if len(readings) >= LABELLED else None
     return Trust(len(readings), round(max(0.0, 2 * found - 1), 3) if found is not None else 0.0)
 

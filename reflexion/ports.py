@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from reflexion.judging import Reading
 from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 
@@ -117,6 +118,13 @@ class LessonStore(Protocol):
 
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
         """Of one guild, or of all for None, in the order in which they were first recorded."""
+        ...
+
+    async def readings(self, model: str, *, without: str, limit: int) -> tuple[Reading, ...]:
+        """The newest readings of one judging model that have a label, of all guilds, newest first.
+
+        They are numbers and nothing else; that of the execution ``without`` is none of them.
+        """
         ...
 
     async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:

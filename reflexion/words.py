@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unicodedata import combining, normalize
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
@@ -31,6 +32,12 @@ def words_of(text: str) -> tuple[str, ...]:
     """The distinct words that carry meaning, in order, lower case."""
     found = (word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text)))
     return tuple(dict.fromkeys(word for word in found if len(word) > 1 and word not in _EMPTY))
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """The words as an index has them: parts of identifiers beside the whole, stems, letters without their accents."""
+    plain = "".join(sign for sign in normalize("NFKD", split_identifiers(text)) if not combining(sign))
+    return tuple(dict.fromkeys(stem(word) for word in words_of(plain)))
 
 
 def error_text(signature: str) -> str:

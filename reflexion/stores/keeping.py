@@ -16,7 +16,7 @@ from reflexion.merging import placed
 from reflexion.stores import searching
 from reflexion.stores.schema import IN_PLACE_OF
 from reflexion.stores.searching import REACH
-from reflexion.words import split_identifiers, words_of
+from reflexion.words import words_of
 
 Row = TypeVar("Row", Lesson, Reflection, Showing, Verdict)
 NEIGHBOURS = 60
@@ -100,21 +100,19 @@ def neighbours(db: Connection, lesson: Lesson) -> tuple[Lesson, ...]:
     asked: dict[str, Value] = {
         "guild": scope.guild, "thread": scope.thread, "signature": lesson.error_signature, "id": lesson.id,
         "supersedes": lesson.supersedes,
-        "words": _any_of(f"{lesson.trigger} {lesson.action}"), "limit": NEIGHBOURS,
     }  # fmt: skip
-    # One index for each way to be alike: joined by OR they would read all lessons.
+    # One index for each way to be alike: joined by OR they would read all lessons.  Words are looked for within the
+    # reach alone, so that the most alike are the most alike of it, however many others hold the same words.
     alike = (
         "SELECT number FROM lesson WHERE id IN (:id, :supersedes)"
         " UNION SELECT number FROM lesson WHERE signature = :signature AND :signature != ''"
         f" UNION SELECT number FROM lesson WHERE status = '{CONTRADICTED}' AND guild IN (:guild, '')"
         f" UNION SELECT number FROM lesson WHERE {IN_PLACE_OF} = :id AND {IN_PLACE_OF} != ''"
     )
-    worded = "SELECT rowid FROM lesson_text WHERE lesson_text MATCH :words ORDER BY rank LIMIT 10 * :limit"
     rows = db.execute(f"SELECT body FROM lesson WHERE number IN ({alike}) AND {reach}", asked)
     found = {each.id: each for each in read(Lesson, rows)}
-    if asked["words"]:
-        near = f"SELECT body FROM lesson WHERE number IN ({worded}) AND {reach} LIMIT :limit"
-        found |= {each.id: each for each in read(Lesson, db.execute(near, asked)) if each.id not in found}
+    worded = searching.worded_alike(db, lesson, _longest(f"{lesson.trigger} {lesson.action}"), NEIGHBOURS)
+    found |= {each.id: each for each in read(Lesson, worded) if each.id not in found}
     return tuple(found.values())
 
 
@@ -133,8 +131,6 @@ def save(db: Connection, lesson: Lesson) -> None:
         " RETURNING number"
     )
     number = int(str(db.execute(upsert, row).get))
-    words = split_identifiers(f"{lesson.trigger} {lesson.action}")
-    db.execute("INSERT OR REPLACE INTO lesson_text (rowid, words) VALUES (?, ?)", (number, words))
     _note_seen(db, number, lesson.executions)
     searching.index(db, number, lesson)
 
@@ -197,6 +193,6 @@ def _within(lesson: Lesson | None, guild: str) -> bool:
     return lesson is not None and (lesson.scope.kind == "global" or lesson.scope.guild == guild)
 
 
-def _any_of(text: str) -> str:
-    """Any of a text's longest words, which are its rarest, each quoted so that no sign of the query language is left."""
-    return " OR ".join(f'"{word}"' for word in sorted(words_of(text), key=len, reverse=True)[:_WORDS])
+def _longest(text: str) -> list[str]:
+    """A text's longest words, which are its rarest."""
+    return sorted(words_of(text), key=len, reverse=True)[:_WORDS]

@@ -18,6 +18,7 @@ from reflexion.amending import (
 )
 from reflexion.contradictions import reconciled
 from reflexion.embedding import likenesses, revision_of
+from reflexion.judging import Reading, labelled
 from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
@@ -150,6 +151,10 @@ class MemoryLessonStore:
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
         """Of one guild or of all, in the order in which they were first recorded."""
         return tuple(each for each in self._verdicts.values() if guild in (None, each.guild))
+
+    async def readings(self, model: str, *, without: str, limit: int) -> tuple[Reading, ...]:
+        """The newest labelled readings of one judge, newest first."""
+        return labelled(self._verdicts.values(), model=model, without=without)[::-1][:limit]
 
     async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
         """The last verdicts of a guild that are known and rest on no lesson, newest first."""

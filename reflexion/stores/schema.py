@@ -16,6 +16,10 @@ UNAIDED = "json_extract(body, '$.lessons_shown') = 0 AND json_extract(body, '$.o
 IN_PLACE_OF = "json_extract(body, '$.supersedes')"
 """The lesson in whose place one came; '' for most."""
 
+JUDGED_BY, SHARE, RIGHT = (f"json_extract(body, '$.{name}')" for name in ("judge_model", "judge", "right"))
+LABELLED = f"{SHARE} IS NOT NULL AND {RIGHT} IS NOT NULL"
+"""Readings of a judge of which it is known whether the execution was right; the index holds all that is asked of them."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE reflection (
@@ -57,6 +61,10 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX lesson_seen_of ON lesson_seen (number);
     INSERT OR IGNORE INTO lesson_seen SELECT value, number FROM lesson, json_each(body, '$.executions');
+    """,
+    f"""
+    DROP TABLE lesson_text;
+    CREATE INDEX verdict_labelled ON verdict ({JUDGED_BY}, number, execution, {SHARE}, {RIGHT}) WHERE {LABELLED};
     """,
 )
 

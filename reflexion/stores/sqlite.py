@@ -21,11 +21,12 @@ from pydantic import ValidationError
 from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection, connect
 from reflexion.errors import LessonStoreUnavailable
+from reflexion.judging import Reading
 from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
 from reflexion.lifecycle import Showing
 from reflexion.stores import keeping, searching
 from reflexion.stores.keeping import read
-from reflexion.stores.schema import UNAIDED, migrate
+from reflexion.stores.schema import JUDGED_BY, LABELLED, RIGHT, SHARE, UNAIDED, migrate
 from reflexion.stores.searching import REACH
 
 T = TypeVar("T")
@@ -129,6 +130,15 @@ class SQLiteLessonStore:
         """Of one guild or of all, in the order in which they were first recorded."""
         select = "SELECT body FROM verdict WHERE :guild IS NULL OR guild = :guild ORDER BY number"
         return await self._do(lambda db: read(Verdict, db.execute(select, {"guild": guild})))
+
+    async def readings(self, model: str, *, without: str, limit: int) -> tuple[Reading, ...]:
+        """The newest labelled readings of one judge, newest first."""
+        select = (
+            f"SELECT {SHARE}, {RIGHT} FROM verdict WHERE {JUDGED_BY} = ? AND {LABELLED} AND execution != ?"
+            " ORDER BY number DESC LIMIT ?"
+        )
+        rows = await self._do(lambda db: list(db.execute(select, (model, without, limit))))
+        return tuple(Reading(float(str(share)), bool(right)) for share, right in rows)
 
     async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
         """The last verdicts of a guild that are known and rest on no lesson, newest first."""

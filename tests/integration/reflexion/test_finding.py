@@ -217,9 +217,10 @@ async def test_among_many_lessons_the_rare_words_decide_and_common_ones_are_stil
     beside.execute("COMMIT")
     found = await store.search("g1", "900", ["parser", "empty", "rows", "branch321"], 5)
     assert found[0].id == "l321"
-    query = searching.query_of(beside, ["parser", "empty", "rows", "branch321"])
+    asked = searching.asked_of(beside, many[0].scope, ["parser", "empty", "rows", "branch321"])
     beside.close()
-    assert query.startswith('("branch321") AND ("branch321" OR '), "one lesson is ranked, not seven hundred"
+    assert [word.split(":")[1] for word in asked.choosing] == ["branch321"], "one lesson is ranked, not seven hundred"
+    assert len(asked.worth) == 4
     assert len(await store.search("g1", "900", ["parser", "rows"], 5)) == 5
     long = await Finder(store).find("g1", "900", " ".join(f"word{n}" for n in range(3_000)) + " branch5 parser")
     assert long[0].lesson.id == "l5"
