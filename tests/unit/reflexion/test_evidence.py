@@ -18,7 +18,7 @@ def told(*dids: Did) -> Trajectory:
     return read_trajectory(Log().does(*dids).ends("failed").events)
 
 
-@given(token=st.from_regex(r"[a-z0-9]{10,24}", fullmatch=True), noise=st.integers(0, 400))
+@given(token=st.from_regex(r"[a-z0-9]{10,24}", fullmatch=True), noise=st.sampled_from((0, 1, 7, 8, 13, 14, 40, 200)))
 def test_a_token_in_the_last_failing_output_survives_word_for_word(token: str, noise: int) -> None:
     output = "\n".join(
         [*(f"collected item {n}" for n in range(noise)), f"E   AssertionError: expected {token}", "1 failed"]
