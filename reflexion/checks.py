@@ -2,8 +2,9 @@
 
 A check is a command that can fail because of the work: a test runner, a type checker, a build, or a command the task
 names.  Its verdict is read from exit codes and typed counts alone; no words of the transcript take part.  A command
-that hides the exit code of its check (``mypy . | tail``, ``make lint || true``) proves nothing by its exit code; only
-the counts its tool read can still speak.
+that hides the exit code of its check (``mypy . | tail``, ``make lint || true``, ``pytest & wait``) proves nothing by its exit
+code; only the counts its tool read can still speak.  One that only asks about a runner (``pytest --version``, ``make -n
+test``) is no check at all (``agentic/core/dry_runs.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agentic.core.command_words import read
 from agentic.core.deeds import Ran
+from agentic.core.dry_runs import is_lenient, runs_nothing
 from agentic.core.proving import is_test_run
 
 Verdict = Literal["pass", "fail", "none"]
@@ -38,7 +41,8 @@ _QUIET = re.compile(
 _PREFIX = re.compile(
     r"^(?:(?:[A-Za-z_]\w*=\S*|env|time|timeout\s+\S+|nice|xvfb-run|uv\s+run|poetry\s+run|pipenv\s+run)\s+)+"
 )
-_BETWEEN = re.compile(r"(\|\||&&|;|\n|\|&?)")
+_BETWEEN = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
+_PIPEFAIL = re.compile(r"^set\s.*\bpipefail\b")
 _QUOTED_IN_TASK = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
 
 
@@ -75,30 +79,59 @@ def read_check(
     ``counts`` are tests passed and failed where the tool read them; ``ran`` is False for a call that was denied,
     refused or cancelled.
     """
-    steps = _BETWEEN.split(command)
-    words = [_PREFIX.sub("", step.strip()) for step in steps[::2]]
+    steps, joints = _parted(command)
+    words = [_PREFIX.sub("", step.strip()) for step in steps]
     if not ran or not _is_check(command, words, counts, named):
         return None
     passed, failed = counts if counts is not None else (None, None)
-    verdict = _verdict(words, steps[1::2], exit_code, counts, named)
+    verdict = _verdict(words, joints, exit_code, counts, named)
     tests = is_test_run(Ran(command, exit_code, tests=(passed or 0, failed or 0, 0) if counts is not None else None))
     return CheckRun(command, turn, verdict, passed, failed, tests)
 
 
 def is_runner(command: str) -> bool:
     """Whether the first step of a command line is known to check something."""
-    return bool(_RUNNER.match(_PREFIX.sub("", _BETWEEN.split(command.strip())[0].strip())))
+    return bool(_RUNNER.match(_PREFIX.sub("", _parted(command.strip())[0][0].strip())))
+
+
+def runner_of(command: str) -> str:
+    """The program that runs the tests of a command line, by its common name; '' where it runs none that is known."""
+    line = read(command)
+    steps = line.steps if line is not None else ()
+    return next((step.program for step in steps if is_test_run(Ran(" ".join(step.words)))), "")
+
+
+def _parted(command: str) -> tuple[list[str], list[str]]:
+    """The steps of a command line, and what joins them; what is quoted joins none."""
+    steps, joints, at = list[str](), list[str](), 0
+    for found in _BETWEEN.finditer(command):
+        if found[1]:
+            steps.append(command[at : found.start()])
+            joints.append(found[1])
+            at = found.end()
+    return [*steps, command[at:]], joints
 
 
 def _is_check(command: str, words: list[str], counts: tuple[int, int] | None, named: tuple[str, ...]) -> bool:
-    if any(_checks(word, named) for word in words) or command.strip() in named:
+    if any(_checks(word, named) for word in words):
         return True
+    if command.strip() in named:
+        return not any(runs_nothing(_plain(word)) for word in words)
     # Counts in the output of `cat report.txt` or `echo "3 passed"` were not produced by a test run.
-    return counts is not None and not all(_QUIET.match(word) or not word for word in words)
+    return counts is not None and not all(
+        _QUIET.match(word) or not word or runs_nothing(_plain(word)) for word in words
+    )
 
 
 def _checks(word: str, named: tuple[str, ...]) -> bool:
-    return bool(_RUNNER.match(word)) or (word in named and not _QUIET.match(word))
+    known = bool(_RUNNER.match(word)) or (word in named and not _QUIET.match(word))
+    return known and not runs_nothing(_plain(word))
+
+
+def _plain(word: str) -> tuple[str, ...]:
+    """The words of one step, with the program's common name."""
+    line = read(word)
+    return line.steps[0].words if line is not None else tuple(word.split())
 
 
 def _verdict(
@@ -111,10 +144,13 @@ def _verdict(
         return "pass"
     if exit_code is None or counts == (0, 0) or hidden:
         return "none"
+    if exit_code == 0 and any(is_lenient(_plain(word)) for word in words if _checks(word, named)):
+        return "none"
     return "pass" if exit_code == 0 else "fail"
 
 
 def _hidden(words: list[str], joints: list[str], named: tuple[str, ...]) -> bool:
     """Whether something after the last check decides the exit code instead of it."""
     last = max((at for at, word in enumerate(words) if _checks(word, named)), default=len(words) - 1)
-    return any(joint != "&&" and words[last + 1 + at] for at, joint in enumerate(joints[last:]))
+    speaks = ("&&", "|", "|&") if any(_PIPEFAIL.match(word) for word in words[:last]) else ("&&",)
+    return any(joint not in speaks and (joint == "&" or words[last + 1 + at]) for at, joint in enumerate(joints[last:]))

@@ -8,7 +8,8 @@ It is looked for in three places, and the first one that has an answer counts:
 
 The last run of that check counts.  Without a run there is no verdict, and a pass of something else is none: a check that
 the task names and that never ran is told by the flag ``check_not_run``; what failed instead of it still failed.  A pass
-that is older than a change of what it checked proves nothing any more: ``check_stale``.
+that is older than a change of what it checked proves nothing any more: ``check_stale``.  Where a runner had counted tests
+that failed, only a run of it that counts again lifts that: an exit code without counts may come of a run that ran none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.command_words import Step, read
-from reflexion.checks import CheckRun, Verdict, is_runner, named_checks
+from reflexion.checks import CheckRun, Verdict, is_runner, named_checks, runner_of
 from reflexion.redaction import redact
 
 NOT_RUN: Final = "check_not_run"
@@ -120,7 +121,19 @@ def _last(runs: Sequence[CheckRun]) -> Verified | None:
     last = next((run for run in reversed(runs) if run.verdict != "none"), runs[-1])
     if last.verdict == "pass" and last.stale:
         return Verified("none", _shown(last.command), (STALE,))
+    failed = _counted_failure(last, runs)
+    if failed is not None:  # after a change it may be mended, which nothing shows
+        return Verified("none" if failed.stale else "fail", _shown(failed.command))
     return Verified(last.verdict, _shown(last.command))
+
+
+def _counted_failure(last: CheckRun, runs: Sequence[CheckRun]) -> CheckRun | None:
+    """The failed tests that its runner counted before, and that a passing run without counts would hide."""
+    runner = runner_of(last.command)
+    if last.verdict != "pass" or last.passed is not None or not runner:
+        return None
+    before = [run for run in runs[: runs.index(last)] if run.passed is not None and runner_of(run.command) == runner]
+    return before[-1] if before and before[-1].failed else None
 
 
 def _answers(run: CheckRun, wanted: Wanted) -> bool:

@@ -42,13 +42,15 @@ class Line:
 
     steps: tuple[Step, ...]
     pipefail: bool = False
+    detached: bool = False
+    """The last of them goes on in the background, and the line ends without it."""
 
     def hidden_by(self, at: int) -> str:
         """What decides the exit code instead of this step, as written; '' where the step does, or ends the line."""
         for step in self.steps[at + 1 :]:
             if step.joint != "&&" and not (self.pipefail and step.joint in ("|", "|&")):
                 return f"{step.joint} {' '.join(step.words)}".replace("\n ", "; ")[:60]
-        return ""
+        return "&" if self.detached else ""
 
 
 class _Unreadable(Exception):
@@ -72,7 +74,8 @@ def read(command: str) -> Line | None:
             cwd = folder(cwd, plain[1])
         if plain[0] not in _NEUTRAL:
             steps.append(Step(plain, joint if steps else "", given, cwd))
-    return Line(tuple(steps), pipefail) if steps else None
+    detached = command.rstrip().endswith("&") and not command.rstrip().endswith(("&&", "\\&"))
+    return Line(tuple(steps), pipefail, detached) if steps else None
 
 
 def folder(base: str, path: str) -> str:

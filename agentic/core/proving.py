@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from agentic.core.command_words import HOME, Line, Step, folder, read
 from agentic.core.deeds import Deeds, Ran
+from agentic.core.dry_runs import is_lenient, runs_nothing
 from agentic.core.values import Claim, FileChange
 
 _RUNNERS = re.compile(
@@ -59,12 +60,17 @@ def judged(claim: Claim, deeds: Deeds) -> Claim:
 
 
 def is_test_run(ran: Ran) -> bool:
-    """Its runner counted tests, or is known by its name."""
+    """Its runner counted tests, or is known by its name and was not only asked about itself."""
     line = read(ran.command)
     steps = line.steps if line is not None else ()
-    if any(_RUNNERS.match(" ".join(step.words)) for step in steps):
+    if any(_runs_tests(step) for step in steps):
         return True
-    return ran.tests is not None and (not steps or any(step.program not in _LOOKING for step in steps))
+    did = [step for step in steps if step.program not in _LOOKING and not runs_nothing(step.words)]
+    return ran.tests is not None and (not steps or bool(did))
+
+
+def _runs_tests(step: Step) -> bool:
+    return bool(_RUNNERS.match(" ".join(step.words))) and not runs_nothing(step.words)
 
 
 def last_test_run(deeds: Deeds) -> Ran | None:
@@ -77,7 +83,7 @@ def failure_of(ran: Ran) -> str:
     if ran.tests is not None and ran.tests[1]:
         return f"{ran.tests[1]} of {sum(ran.tests[:2])} tests failed"
     line = read(ran.command)
-    last = next((at for at, step in enumerate(line.steps) if _RUNNERS.match(" ".join(step.words))), 0) if line else 0
+    last = next((at for at, step in enumerate(line.steps) if _runs_tests(step)), 0) if line else 0
     if ran.exit_code == 0 or (line is not None and line.hidden_by(last)):
         return ""
     return "it did not end by itself" if ran.exit_code is None else f"it ended with exit {ran.exit_code}"
@@ -172,8 +178,9 @@ def _match(claimed: str, ran: Ran) -> _Found | None:
 
 def _hidden(line: Line, matched: range) -> str:
     """What hides the exit code of the tests among these steps; where none are, that of the last."""
-    runners = [at for at in matched if _RUNNERS.match(" ".join(line.steps[at].words))]
-    return next((hidden for at in runners or matched[-1:] if (hidden := line.hidden_by(at))), "")
+    deciding = [at for at in matched if _runs_tests(line.steps[at])] or matched[-1:]
+    lenient = next((" ".join(line.steps[at].words) for at in deciding if is_lenient(line.steps[at].words)), "")
+    return next((hidden for at in deciding if (hidden := line.hidden_by(at))), lenient[:60])
 
 
 def _core(line: Line) -> tuple[Step, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.deeds import Ran
+from agentic.core.proving import is_test_run
 from reflexion.checks import named_checks, read_check
 
 
@@ -72,3 +74,52 @@ def test_a_killed_check_has_no_verdict() -> None:
 
 def test_a_check_that_did_not_run_says_nothing() -> None:
     assert read_check("pytest", 1, None, None, ran=False) is None
+
+
+NO_RUN = [
+    "pytest --version", "python3 -m pytest --version", "pytest -V", "pytest --help", "pytest -h",
+    "pytest --collect-only -q",
+    "cd app && uv run pytest --co", "pytest --fixtures", "python -m unittest -h", "make -n test", "make -nk test",
+    "make --dry-run check",
+    "make -qj4 test", "cargo build --version", "cargo test --no-run", "cargo test -- --list", "npm test -- --listTests",
+    "npx jest --listTests", "go test -list . ./...", "tox -l", "tox -e py311 --notest", "nox --list", "ctest -N",
+    "tsc -v",
+    "./gradlew test --dry-run", "mvn -DskipTests verify", "ruff check --show-files",
+    "pytest --version && pytest --help",
+]  # fmt: skip
+NOTHING_SAID = [
+    "ruff check --exit-zero", "ruff check . -e", "pylint --exit-zero app", "npm test --if-present",
+    "npm run build --if-present",
+    "make -i test", "make -ki test", "mvn -fn verify", "pytest -q & wait", "pytest -q &", "pytest -q || true",
+    "pytest -q 2>&1 & sleep 9",
+]  # fmt: skip
+ORDINARY = [
+    "cd x && pytest -q tests/a.py", "python -m pytest", "make test", "npm test -- --watch=false", "poetry run pytest",
+    "tox -e py311", "pytest -q -n 4 -v", "pytest -q 2>&1", "pytest -q &> out.txt", "pytest -k 'a & b'",
+    'pytest -k "x; y | z"',
+    "make -j4 test", "make -k -C lib check", "go test -v ./...", "ctest -V", "tox -e py311 -- -l", "vitest run list",
+    "mvn -DskipTests=false verify", "set -o pipefail; pytest -q | tail -3", "cargo test --all", "jest --coverage",
+    "ruff check -q .",
+    "PYTHONPATH=. pytest --durations=3 --tb=short", "bash tests/run_tests.sh -v", "node --test -v",
+    "pytest tests/test_version.py",
+    "mypy --strict .", "tsc --noEmit -p .", "gradle test -i", "npm run test:unit", "yarn test --ci",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", NO_RUN)
+def test_a_runner_that_is_only_asked_about_itself_checks_nothing(command: str) -> None:
+    assert verdict(command, 0) is None
+    assert verdict(command, 0, task=f"Make `{command}` pass.") is None
+    assert not is_test_run(Ran(command, 0))
+
+
+@pytest.mark.parametrize("command", NOTHING_SAID)
+def test_an_exit_code_that_is_always_0_proves_nothing(command: str) -> None:
+    assert verdict(command, 0) == "none"
+    assert verdict(command, 0, (3, 1)) == "fail"
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_ordinary_commands_are_checks(command: str) -> None:
+    assert verdict(command, 0) == "pass"
+    assert verdict(command, 1) == "fail"

@@ -145,3 +145,22 @@ def test_the_score_says_which_check_it_rests_on_and_that_a_named_one_never_ran()
 
 def test_a_secret_in_a_check_does_not_stand_beside_the_score() -> None:
     assert "hunter2hunter2" not in ran("API_KEY=hunter2hunter2 pytest -q").check
+
+
+FAILED = Did("pytest -q", 1, tests=(5, 3))
+
+
+@pytest.mark.parametrize("command", ["pytest --version", "pytest --co -q", "python -m pytest --help", "make -n test"])
+def test_what_only_looks_like_a_run_lifts_no_failure(command: str) -> None:
+    assert ran(FAILED, command) == Verified("fail", "pytest -q")
+    assert ran(FAILED, edit("cart.py"), command).verdict == "fail"
+    done = evaluate(read_trajectory(Log(task=PLAIN).does(edit("a.py")).does(FAILED).does(Did(command)).ends().events))
+    assert (done.verifier, "verifier_failed" in done.caps) == ("fail", True)
+
+
+def test_a_run_without_counts_does_not_lift_failures_that_were_counted() -> None:
+    assert ran(FAILED, "pytest -qq").verdict == "fail", "the work is the same"
+    assert ran(FAILED, edit("cart.py"), "python -m pytest -qq").verdict == "none"
+    assert ran(FAILED, edit("cart.py"), Did("pytest -q", 0, tests=(8, 0)), "pytest -qq").verdict == "pass"
+    assert ran(FAILED, edit("cart.py"), "npm test").verdict == "pass", "another runner"
+    assert ran(("pytest", 1), "pytest").verdict == "pass", "neither counts"
