@@ -44,7 +44,9 @@ async def test_three_readings_are_paid_recorded_and_the_middle_one_counts(tmp_pa
             ("judge", number, JUDGE, 2) for number in (1, 2, 3)
         ]
         kinds = ["evaluated", *["model_requested"] * 3]
-        assert [event.kind for event in events[:4]] == kinds, "what costs nothing first; said before any of them is sent"
+        assert [event.kind for event in events[:4]] == kinds, (
+            "what costs nothing first; said before any of them is sent"
+        )
         assert judged.requests == tuple(each.request for each in asked)
         assert (judged.shares, judged.share, judged.model, judged.problem) == ((0.1667, 0.5, 1.0), 0.5, JUDGE, "")
         assert [item.yes for item in judged.items] == [True] * 3 + [False] * 3

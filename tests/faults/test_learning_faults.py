@@ -1,0 +1,81 @@
+"""Rows 76 and 100 where something is learned from an execution that ended: what is cut off is done again, once."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentic.failpoints import POINTS
+from agentic.models.scripted import answer
+from bot import learning
+from bot.learning import catch_up
+from bot.regrets import Regrets
+from reflexion.outcome import owes
+from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.faults.learner import EXECUTION, at_home, life
+from tests.integration.reflexion.conftest import REFLECTS, house
+from tests.integration.reflexion.test_cycle import failed
+
+ROOT = Path(__file__).parent.parent.parent
+ADDED = 9
+"""Times that something is added to what becomes of the execution: a score, four for a reflection, four for a judge."""
+BETWEEN = (
+    *(point for point in POINTS if point.startswith(("learn.", "judge."))),
+    *(f"store.outcome.after:{time}" for time in range(1, ADDED)),
+    "lessons.commit.before:1", "lessons.commit.after:1", "lessons.commit.before:2", "lessons.commit.after:2",
+)  # fmt: skip
+
+
+async def test_f76_what_a_kill_between_two_steps_of_learning_cut_off_is_done_by_the_next_process_and_paid_once(
+    tmp_path: Path,
+) -> None:
+    """A score, a verdict, a showing, a reflection, its lesson and a reading: each is there, once, wherever it died."""
+    lives = [sys.executable, "-m", "tests.faults.learner", str(tmp_path), *BETWEEN]
+    forked = asyncio.create_task(
+        asyncio.to_thread(subprocess.run, lives, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    )
+    await life(tmp_path / "whole")
+    ended = await forked
+    assert dict(line.split(" ") for line in ended.stdout.splitlines()) == dict.fromkeys(BETWEEN, "-9"), ended.stderr
+    async with at_home(tmp_path / "whole") as home:
+        expected = await home.left()
+        assert expected["paid"] == ["judge"] * 3 + ["reflection"]
+        assert expected["made"] == ["evaluated", "judged", "reflected"]
+        assert [len(expected[name]) for name in ("verdicts", "showings", "told", "lessons")] == [1, 1, 1, 2]  # type: ignore[arg-type]
+    for point in BETWEEN:
+        async with at_home(tmp_path / point.replace(":", "-")) as home:
+            await catch_up(home.store, home.reflexion)
+            assert await home.left() == expected, point
+            outcome = await home.outcome()
+            assert not await owes(home.store, EXECUTION, outcome), point
+            await catch_up(home.store, home.reflexion)
+            assert await home.outcome() == outcome, f"{point}: there was nothing left to do"
+
+
+async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learned_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody restarts anything, and the model is paid once."""
+    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
+    (tmp_path / "lessons.db").mkdir()
+    at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
+
+    async def tell(_: object) -> None:
+        """Nothing is told."""
+
+    regrets = Regrets(at.reflexion, at.reflexion, at.store, at.clock, tell, "")
+    await regrets.after(await at.keep(failed()))
+    assert await owes(at.store, "x1", await at.outcome("x1"))
+    (tmp_path / "lessons.db").rmdir()
+    async with asyncio.timeout(20):
+        while await owes(at.store, "x1", await at.outcome("x1")):
+            await asyncio.sleep(0.02)
+    assert len(await at.lessons.reflections("g1", "900", 3)) == 1
+    assert [each.execution for each in await at.lessons.verdicts()] == ["x1"]
+    assert len(at.model.asked) == 1
+    await regrets.close()
+    await at.lessons.close()
