@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median_low
@@ -22,14 +22,14 @@ from agentic.core.events import (
     RubricItem,
     TextBlock,
 )
-from agentic.ports import Clock, LanguageModel, Message, Prompt
+from agentic.failpoints import reach
+from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
 from agentic.purse import Purse
 from reflexion.errors import JudgementUnusable, LessonStoreError
 from reflexion.families import family_of, named_family
-from reflexion.judging import Mode, Trust, settled, trust, worth_asking
-from reflexion.lessons import Verdict
+from reflexion.judging import COMPARED, Mode, Trust, settled, trust_of, worth_asking
 from reflexion.outcome import OutcomeStream
-from reflexion.paying import NO_ROOM, Paid
+from reflexion.paying import NO_ROOM, Paid, read_again, standing
 from reflexion.ports import LessonStore
 from reflexion.record import Record, record_of
 from reflexion.rubric import read_answers, rubric_text, share_of
@@ -38,7 +38,7 @@ from reflexion.trajectory import Trajectory
 READINGS: Final = 3
 MAX_TOKENS: Final = 1_000
 SECONDS: Final = 25.0
-"""For the three together; with two requests for a reflection it fits into the time that learning has."""
+"""For the three together; it fits beside two requests for a reflection into the time that learning has."""
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 
 log = logging.getLogger("threadwright.reflexion")
@@ -94,15 +94,25 @@ class Judge:
         events = [envelope.event for envelope in await stream.read()]
         known, over = settled(events)
         chosen = self._chosen(trajectory.models)
-        if over or chosen is None or self._mode == "off":
+        if chosen is None or self._mode == "off":
             return known
-        if not worth_asking(trajectory, await self._trust(chosen.model, trajectory.execution), self._mode):
+        stood = standing(events, "judge", chosen.model)
+        if over and not stood:
+            return known
+        if not stood and not worth_asking(
+            trajectory, await self._trust(chosen.model, trajectory.execution), self._mode
+        ):  # fmt: skip
             return known
         record = record_of(trajectory)
         price = self._price(chosen.model, record)
-        if price is not None and trajectory.usd + READINGS * price > trajectory.usd_max:
-            return known
-        judged = await self._ask(chosen, record, price, trajectory, stream)
+        missing = [] if over else [each for each in range(1, READINGS + 1) if each not in stood]
+        if price is not None and missing and trajectory.usd + len(missing) * price > trajectory.usd_max:
+            if not stood:
+                return known
+            missing = []
+        reads = {event.request: _reading(read_again(event), record) for event in stood.values()}
+        judged = await self._ask(chosen, record, price, trajectory, stream, missing, reads)
+        reach("judge.answered")
         await stream.add(judged)
         return judged
 
@@ -131,39 +141,47 @@ class Judge:
 
     async def _trust(self, model: str, execution: str) -> Trust:
         try:
-            rows: Sequence[Verdict] = await self._lessons.verdicts()
+            readings = await self._lessons.readings(model, without=execution, limit=COMPARED)
         except LessonStoreError as error:
             log.warning("how far the judge is trusted cannot be read, it has no say: %s", error)
             return Trust()
-        return trust(rows, model=model, without=execution)
+        return trust_of(readings)
 
     async def _ask(
-        self, chosen: Candidate, record: Record, price: float | None, trajectory: Trajectory, stream: OutcomeStream
-    ) -> Judged:
+        self, chosen: Candidate, record: Record, price: float | None, trajectory: Trajectory, stream: OutcomeStream,
+        missing: Sequence[int], reads: Mapping[str, _Read],
+    ) -> Judged:  # fmt: skip
+        """Have the ``missing`` readings made, beside those that stand there."""
         name = chosen.model
+        if not missing:
+            return _median(name, tuple(reads), tuple(reads.values()))
         if price is None:
             return Judged(model=name, problem=f"the price of {name} is not known: set it in THREADWRIGHT_PRICES")
         paid = Paid(self._model, self._purse, self._clock, trajectory, stream)
-        requests = await paid.announce("judge", name, price, range(1, READINGS + 1), chosen.tier)
+        requests = await paid.announce("judge", name, price, missing, chosen.tier)
         if not requests:
-            return Judged(model=name, problem=NO_ROOM)
+            return _median(name, tuple(reads), tuple(reads.values())) if reads else Judged(model=name, problem=NO_ROOM)
         try:
             async with asyncio.TaskGroup() as group:
                 asked = [group.create_task(self._read(paid, each, record)) for each in requests]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        return _median(name, tuple(each.request for each in requests), [task.result() for task in asked])
+        new = tuple(each.request for each in requests)
+        return _median(name, (*reads, *new), (*reads.values(), *(task.result() for task in asked)))
 
     async def _read(self, paid: Paid, request: ModelRequested, record: Record) -> _Read:
         prompt = Prompt(system=self._system, tools=(), messages=(Message(role="user", text=record.text),))
-        answer = await paid.ask(request, prompt, max_tokens=MAX_TOKENS, seconds=self._seconds)
-        if isinstance(answer, str):
-            return _Read(problem=answer)
-        text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
-        try:
-            return _Read(read_answers(text, record.mark, record.citable))
-        except JudgementUnusable as error:
-            return _Read(problem=f"its text is no reading: {error}")
+        return _reading(await paid.ask(request, prompt, max_tokens=MAX_TOKENS, seconds=self._seconds), record)
+
+
+def _reading(answer: Answer | str, record: Record) -> _Read:
+    if isinstance(answer, str):
+        return _Read(problem=answer)
+    text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
+    try:
+        return _Read(read_answers(text, record.mark, record.citable))
+    except JudgementUnusable as error:
+        return _Read(problem=f"its text is no reading: {error}")
 
 
 def _median(name: str, requests: tuple[str, ...], reads: Sequence[_Read]) -> Judged:
@@ -171,7 +189,7 @@ def _median(name: str, requests: tuple[str, ...], reads: Sequence[_Read]) -> Jud
     usable = sorted((read.items for read in reads if read.items), key=share_of)
     shares = tuple(share_of(items) for items in usable)
     if 2 * len(usable) <= READINGS:
-        problem = next(read.problem for read in reads if read.problem)
+        problem = next((read.problem for read in reads if read.problem), "the others are lost")
         return Judged(
             requests=requests, model=name, shares=shares, problem=f"{len(usable)} of {READINGS} readings: {problem}"
         )
