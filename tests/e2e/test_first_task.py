@@ -40,7 +40,7 @@ print("|---:|---:|---|")
 for number, way in rows:
     print(f"| {number} | {len(way) - 1} | {' → '.join(map(str, way))} |")
 '''
-RUN = "python3 happy.py | tee happy.md"
+RUN = "python3 happy.py > happy.md && cat happy.md"
 HAPPY = "1, 7, 10, 13, 19, 23, 28, 31, 32, 44, 49"
 
 
