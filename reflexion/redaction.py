@@ -39,7 +39,7 @@ _HEADER = re.compile(
     r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
 )
 _ASSIGNED = re.compile(
-    r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
+    r"""(?ix)\b([\w-]{0,120}(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
 )
 

@@ -9,40 +9,53 @@ from __future__ import annotations
 
 import re
 
+from reflexion.commands import holds_command
+from reflexion.hosts import names_host
 from reflexion.legible import as_read, decoded
 from reflexion.redaction import holds_secret
 
 _ADDRESS = re.compile(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
+      | (?<![\w\\])\\\\[\w.-]+\\\w
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
-      | \b[\w-]+(?:[.。][\w-]+)*[.。](?:com|org|net|io|dev|ai|co|app|xyz|info|me|ru|cn|gg|cloud|onion|example|invalid
-          |co[.]uk|eu|tk|pw|biz|ly|online)\b
       | (?<!\w)!?\[[^\]\n]+\]\([^)\n]+\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
-      | \b[\w-]+(?:\.[\w-]+)*\.[a-z]{2}/\w
       | \b[a-z][\w.-]*:\d{2,5}\b"""
 )
 _PERSON = re.compile(
     r"""(?ix) \b[\w.+-]+@[\w-]+(?:\.[\w-]+)+ | \b\w+\s*[(\[]\s*at\s*[)\]]\s*\w | <[@\#][!&]?\d+>
-      | (?<!\w)\+\d[\d\ ()-]{7,}\d | \(\d{3}\)\s*\d{3}[-.\s]\d{4}\b | \b\d{3}[-.]\d{3}[-.]\d{4}\b
-      | \b\d{3}-\d{2}-\d{4}\b | \b(?:\d{4}[\ -]?){3}\d{4}\b | (?-i:\b[A-Z]{2}\d{2}(?:\ ?[A-Z0-9]{4}){3,7}\b)"""
+      | (?<!\w)\+\d[\d\ ()-]{7,}\d | \(\d{3}\)\s*\d{3}[-.\s]\d{4}\b | \b\d{3}[-.\ ]\d{3}[-.\ ]\d{4}\b
+      | (?<![\w.,:/-])0(?=(?:[\ /-]?\d){7})\d{1,5}(?:[\ /-]\d{2,8}){1,5}\b
+      | \b(?:call|dial|ring|phone|tel|telephone|mobile|cell|fax|whatsapp|sms)\b[^\n\d]{0,25}\d(?:[\ ()/.-]{0,2}\d){6,}
+      | \b\d{3}-\d{2}-\d{4}\b | \b(?:\d{4}[\ -]?){3}\d{4}\b | (?-i:\b[A-Z]{2}\d{2}(?:\ ?[A-Z0-9]{4}){3,7}\b)
+      | \b(?:passport|identity\ card|driving\ licence|driver's\ license|social\ security|tax|insurance)\s(?:number|no\.?|id)\b
+          .{0,12}\w*\d
+      | \b(?:born|birthday|date\ of\ birth|geburtsdatum)\b.{0,20}\d | \blives\s+(?:at|in)\s.{0,40}\d
+      | (?-i:\b\d{1,4}[a-z]?\s(?:[A-Z][a-z]+\s){1,3}(?:Street|Road|Avenue|Lane|Drive|Square)\b)
+      | (?-i:\b[A-Z]\w+(?:straße|strasse|gasse|platz)\s\d)"""
 )
-_COMMAND = re.compile(
-    r"""(?ix)
-        \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\( | (?:^|\s)\$\s\w | \brm\s+-\w
-      | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w | \w\s+--?[a-z][\w-]*
-      | \b(?:sudo|curl|wget|chmod|chown|ssh|scp|nc|dd|mkfs|iptables|crontab|systemctl|kubectl|pipx|uvx?|npx
-          |powershell|bash|zsh)\s+[-./\w$"']
-      | \bpip3?\s+(?:install|uninstall|download|wheel)\b
-      | \b(?:npm|yarn|pnpm)\s+(?:i|install|ci|add|run|exec|start|test|publish|update|link|audit)\b
-      | \b(?:docker|podman)\s+(?:run|exec|build|pull|push|compose|rm|rmi|stop|start|cp|login|load|save)\b
-      | \b(?:apt|apt-get|brew|cargo|gem|go|dnf|yum|apk)\s+(?:install|update|upgrade|remove|add|run|build|publish|get)\b
-      | \b(?:python3?|node|perl|ruby|sh)\s+(?:-\w|[\w./-]+\.(?:py|js|pl|rb|sh)\b)
-      | (?:^|\s)\.{0,2}/[\w./-]+\.(?:sh|py|pl|rb|js|bat|ps1)\b | \b(?:run|execute|start|source)\s+\.{0,2}/\w
-      | \bgit\s+(?:push|reset|clean|checkout|clone|config|remote|rebase|commit|pull)\b
-      | \b(?:eval|exec|system|popen|__import__)\s*\( | \bsubprocess\.\w | \bshell\s*=\s*true\b | \biex\b
-      | (?-i:\b(?:Invoke|Start|New|Set|Remove|Get|Add)-[A-Z]\w+)
-      | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
-      | `[^`\n]*\s[^`\n]*`"""
+_TOLD_SECRET = re.compile(
+    r"""(?ix) \b(?:pass(?:word|wd|phrase|code)|secret|token|pin|credentials?|api[\ _-]?key|access[\ _-]?key|passwort|kennwort
+          |contraseña|contrasena|mot\ de\ passe)s?\b
+        (?:\s+(?:for|of|to)\s+[\w'-]+(?:\s+[\w'-]+)?)?\s*(?:\b(?:is|are|was|ist|lautet|es|est)\b|[:=])\s*["']?
+        (?!(?:a|an|the|its|their|one|what|where|when|why|how|not|no|never|always|also|only|still|already|just|then|now|in|on
+            |at|by|from|to|for|of|with|without|as|too|so|than|under|inside|outside|longer|shorter|valid|invalid|empty|wrong|missing
+            |optional|secret|public|private|there|here|none|null|undefined|unknown|up|out|old|new|due|part|case|both|all|any
+            |first|last|next|string|text|bytes|int|integer|hex|base64|json|required|true|false)\b
+          |\w+(?:ed|en|ing)\b|(?:read|set|kept|sent|put|lost|built|cut|spelt|known|shown|drawn|made)\b) [^\s"'.,;]
+      | \b(?:password|passphrase|token|secret)\s+(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])[\w-]{6}
+      | \bkey\s+is\s+(?=[\w-]{0,60}\d)[\w-]{5}
+      | \b(?=[\w-]{0,40}\d)[\w-]{4,60}\s+as\s+(?:the|its|a|your)\s+(?:password|passphrase|token|pin|secret)\b"""
+)
+_PLACE_OF_SECRETS = re.compile(
+    r"""(?ix) (?:~|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|%USERPROFILE%)[/\\]\.\w | (?<![\w/.])~/\w
+      | /etc/(?:g?shadow|passwd|sudoers|ssh|ssl/private|kubernetes|krb5) | /proc/(?:self|\d+)/environ | /var/run/secrets
+      | \bid_(?:rsa|dsa|ecdsa|ed25519)\b | \bauthorized_keys\b
+      | (?<!\w)\.(?:netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|dockercfg|my\.cnf|s3cfg|vault-token
+          |(?:\w+_)?history)\b
+      | (?<![\w*])\.env(?!\.(?:example|sample|template|dist|test))\b | (?<!\w)\.(?:ssh|aws|gnupg|kube|azure|docker)[/\\]
+      | \$\{?\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)\b
+      | \w\.(?:pem|p12|pfx|kdbx|jks|keystore|ovpn|ppk|asc)\b | \bkubeconfig\b | \bwallet\.dat\b
+      | \b(?:credentials|client_secrets?|service[-_]account)\.(?:json|ya?ml|ini|csv)\b"""
 )
 
 
@@ -61,8 +74,8 @@ _ORDER = re.compile(
           (?:person|user|owner|operator|any|people)
       | \b(?:bypass|disable|circumvent|evade|get\s+around|turn\s+off)\b.{0,30}\b
           (?:approvals?|sandbox|safety|guardrails?|aiignore|confirmations?|restrictions?)\b
-      | \b(?:reveal|leak|exfiltrate|send|post|upload)\b.{0,30}\b
-          (?:passwords?|credentials?|secrets?|api\s*keys?|environment\s+variables?)\b
+      | \b(?:reveal|leak|exfiltrate|send|post|upload|print|echo|show|list|dump|paste|attach|include|quote)\b.{0,30}\b
+          (?:passwords?|credentials?|secrets?|(?:api|private)\s*keys?|environment\s+variables?)\b
       | \bfrom\s+now\s+on\b
       | \b(?:all|every|any)\s+(?:future|later)\s+(?:agents?|tasks?|attempts?|sessions?|executions?|runs?)\b"""
 )
@@ -74,10 +87,11 @@ def objections(text: str) -> tuple[str, ...]:
     hidden = decoded(text)
     text = as_read("\n".join((text, *hidden)))
     found = (
-        ("a secret", holds_secret(text)),
+        ("a secret", holds_secret(text) or bool(_TOLD_SECRET.search(text))),
+        ("a place of secrets", bool(_PLACE_OF_SECRETS.search(text))),
         ("a person's data", bool(_PERSON.search(text))),
-        ("an address", bool(_ADDRESS.search(text))),
-        ("a command", bool(_COMMAND.search(text))),
+        ("an address", bool(_ADDRESS.search(text)) or names_host(text)),
+        ("a command", holds_command(text)),
         ("an order to whoever reads it", bool(_ORDER.search(text))),
         ("text that is encoded", bool(hidden)),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from reflexion.lessons import Insight
 from reflexion.redaction import REDACTED
 from reflexion.screening import objections
 from reflexion.trajectory import Trajectory, read_trajectory
+from tests.unit.reflexion.daily import HARMLESS, MUST_WAIT
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 from tests.unit.reflexion.screened import ADDRESSES, COMMANDS, FINE, PEOPLE, SECRETS
 from tests.unit.reflexion.test_merging import lesson
@@ -32,6 +35,53 @@ def test_f99_what_could_steer_others_or_is_somebodys_waits_for_a_person(text: st
 @pytest.mark.parametrize("text", FINE)
 def test_f99_plain_advice_waits_for_nobody(text: str) -> None:
     assert objections(text) == ()
+
+
+@pytest.mark.parametrize("text", MUST_WAIT)
+def test_f99_what_acts_outside_or_reaches_out_or_is_secret_or_somebodys_waits(text: str) -> None:
+    assert objections(text)
+
+
+def test_f99_of_the_lessons_of_daily_work_hardly_any_waits() -> None:
+    assert [text for text in HARMLESS if objections(text)] == []
+    lessons = Path("bench/retrieval_set/lessons.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    waiting = [text for text in lessons if objections(" ".join(text.split("\t")[1:]))]
+    assert len(waiting) <= 42, "of 275 that were written to be found, and not for this; 40 wait, most with a command"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ask pypi\u200b.evil.d\u0435", "ｔｅｒｒａｆｏｒｍ destroy", "Wheels: evil。site",
+        "Read ~\u200b/.ssh", "The pass\u00adword is hunter2", "Call ０６６０ 123 45 67", "EVIL.COM has it",
+        "Look at evil dot site", "Try evil.sh/install",
+        "Push it to production", "Attach the private key", "Merge the pull request yourself", "Run mix ecto.drop",
+    ],
+)  # fmt: skip
+def test_f99_no_other_way_to_write_it_helps(text: str) -> None:
+    assert objections(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Read setup.py, lib.rs, notes.md, run.sh and bundle.js.map", "Use user.id, df.at, Path.name and queue.get",
+        "Call app.run() last", "asyncio.run is called once", "The id is 3.11.2",
+        "os.path.join and xml.dom.minidom join them",
+        "Set the value in setup.cfg.in", "The deploy failed, so read its log",
+        "Delete the last line", "Use git diff and git log",
+        "The token is not needed", "A secret is stored hashed", "Count 1 204 and 12 500 as numbers", "Copy .env.example first",
+    ],
+)  # fmt: skip
+def test_f99_files_code_and_sentences_are_no_hosts_and_no_commands(text: str) -> None:
+    assert objections(text) == ()
+
+
+@pytest.mark.parametrize("text", ["a" * 6000, "a-" * 3000, "a." * 3000, "0 1" * 2000, "make it " * 700])
+def test_f99_no_text_takes_long_to_look_at(text: str) -> None:
+    before = time.process_time()
+    objections(text)
+    assert time.process_time() - before < 2
 
 
 def test_f99_a_secret_is_taken_out_of_every_part_of_a_lesson_whoever_wrote_it() -> None:
