@@ -21,7 +21,7 @@ from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
 from agentic.stores.memory import MemoryStore
-from bot import learning
+from bot import learning, queueing
 from bot.commandline.verdict import broken_promises
 from bot.guild.local import LocalGuild
 from bot.guild.records import Message
@@ -44,10 +44,16 @@ class Mind:
 
     turns: list[CapturedRequest] = field(default_factory=list)
     reflections: list[CapturedRequest] = field(default_factory=list)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    """Reflections are written once it is set."""
 
-    def __call__(self, request: CapturedRequest) -> Reply:
+    def __post_init__(self) -> None:
+        self.goes_on.set()
+
+    async def __call__(self, request: CapturedRequest) -> Reply:
         if not request.tools:
             self.reflections.append(request)
+            await self.goes_on.wait()
             return Reply(json.dumps(INSIGHT))
         self.turns.append(request)
         return finishes(f"Answer {len(self.turns)}.")
@@ -148,6 +154,37 @@ async def test_the_question_survives_a_restart_and_is_put_once_and_takes_words_o
     (kept,) = await store.reflections(str(guild.guild_id), str(thread), 3)
     await store.close()
     assert kept.said == ("The hidden ones are missing.",)
+
+
+async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so_and_a_stop_ends_the_wait(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind, waits = Mind(), "⏳ I am still working out what to learn from what was before."
+    monkeypatch.setattr(queueing, "AFTER", 0.05)
+    async with alive(mind, guild, tmp_path) as running:
+        thread = await running.task("list the folders")
+        question = await regretted(running, thread, "Answer 1.")
+        mind.goes_on.clear()
+        await guild.click(question.id, pressed(question, "why:1"))
+        async with asyncio.timeout(SECONDS):
+            while not mind.reflections:
+                await asyncio.sleep(0.02)
+        await guild.post(thread, "and sort them")
+        await running.says(thread, waits)
+        await guild.post(thread, "stop")
+        await running.says(
+            thread, "Stopped before it began; nothing of it was done. Send it again if you want it:\n- and sort"
+        )
+        assert len(mind.turns) == 1
+
+        await guild.post(thread, "and count them")
+        await guild.wait_for(lambda _: sum(waits in m.content for m in running.of_bot(thread)) == 2 or None, SECONDS)
+        assert len(mind.turns) == 1
+        mind.goes_on.set()
+        await running.says(thread, "Answer 2.")
+        assert f"A person said: {OTHER}" in mind.turns[1].system
+        assert "Next time: Look into all folders." in mind.turns[1].system
+        assert len(mind.reflections) == 1
 
 
 async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
