@@ -47,6 +47,8 @@ class Parameters:
     """The chance by which a loss is reckoned where no task is at hand."""
     burden: float = 0.05
     """What a lesson costs that changes nothing: attention."""
+    elsewhere: float = 0.15
+    """So often a lesson is told for a task with which it has nothing to do, so that its outcome says nothing of it."""
     beside: float = 0.5
     """Weight of a showing in which others stood before it."""
     most_evidence: float = 8.0
@@ -56,15 +58,13 @@ class Parameters:
     """Surely enough that it helps, and that it does not harm, to be active and to be shown beside others."""
     doubtful: float = 0.4
     """An active lesson that is less likely to help than this is on probation again."""
-    hopeless: float = 0.2
+    hopeless: float = 0.23
     """Less likely to help than this: retired."""
     least_to_retire: int = 3
     """Showings before anything is retired, however bad it looks."""
     shown_unproven: int = 20
     still_unproven: float = 0.6
     """After so many showings it is retired unless it is at least this likely to help: the bound on a wrong lesson."""
-    shown_enough: int = 30
-    """After so many it is retired unless it is as likely to help as what is proven."""
     least_usefulness: float = -0.05
     """Retrieval withholds what lies under it."""
     least_shown: int = 5
@@ -232,7 +232,6 @@ def standing(
     known = belief(life, trust)
     helps_one = any(_is_proven(belief(each, trust)) for each in by_model)
     unproven = life.shown >= PARAMETERS.shown_unproven and known.useful < PARAMETERS.still_unproven
-    unproven = unproven or (life.shown >= PARAMETERS.shown_enough and known.useful < PARAMETERS.proven)
     if not helps_one and life.shown >= PARAMETERS.least_to_retire and (known.useful < PARAMETERS.hopeless or unproven):
         worse = known.harms > known.nothing
         return "retired", f"{_record(life)}: it {'does harm' if worse else 'does not help'}."
@@ -277,6 +276,7 @@ def _lifted(chance: float, unaided: float, gain: float) -> float:
 
 def _surprise(ok: bool, supposed: float, expected: float) -> float:
     """How much more the outcome speaks for what is supposed than for what was expected."""
+    supposed += PARAMETERS.elsewhere * (expected - supposed)
     return math.log(supposed / expected) if ok else math.log((1 - supposed) / (1 - expected))
 
 

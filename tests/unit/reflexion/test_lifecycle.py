@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -229,6 +230,12 @@ def test_what_it_did_with_the_model_at_hand_weighs_more() -> None:
     whole = life_of([shown(ok=False)] * 6 + [shown(ok=True)] * 6)
     assert usefulness(whole, bad) < usefulness(whole) < usefulness(whole, good)
     assert usefulness(whole, Life()) == usefulness(whole)
+
+
+def test_one_task_says_little_for_it_may_have_had_nothing_to_do_with_the_lesson() -> None:
+    surely = life_of([shown(ok=False, expected=0.04, unaided=0.94)])
+    assert min(surely.helps) >= math.log(PARAMETERS.elsewhere)
+    assert min(surely.helps) < -1
 
 
 def test_a_life_from_before_such_sums_were_kept_is_as_a_new_one() -> None:

@@ -110,8 +110,8 @@ def test_of_lessons_that_fit_alike_the_more_useful_comes_first() -> None:
 
 def test_one_unproven_lesson_stands_beside_proven_ones_at_most() -> None:
     """Beside another it would be praised and blamed for what that one did."""
-    new, other = lesson("new", life=Life()), lesson("other", life=Life())
-    choice = choose_lessons(ranked(TASK, [new, other, lesson("proven")]))
+    new, others = lesson("new", life=Life()), [lesson(f"other{number}", life=Life()) for number in range(6)]
+    choice = choose_lessons(ranked(TASK, [new, *others, lesson("proven")]))
     assert [each.id for each in choice.chosen] == ["new", "proven"]
     assert choice.withheld[0].why.startswith("it is not proven, and another stands in the prompt; shares date")
 
