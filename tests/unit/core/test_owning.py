@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Inspect, Record, Think, Wait
+from agentic.core.actions import Inspect, Record, Think, UseTools, Wait
 from agentic.core.decide import decide
 from agentic.core.events import (
     Asked,
@@ -112,6 +112,20 @@ def test_what_a_cut_off_call_did_to_files_is_looked_at_before_anything_else(foun
     else:
         assert said == []
         assert ("no room" in texts) == bool(found.problem)
+
+
+def test_a_call_of_which_its_sandbox_never_heard_begins_under_the_next_owner() -> None:
+    log = Log()
+    log.answer(("shell", {}))
+    log.settle()
+    call = log.start(0)
+    succeed(log)
+    assert told(log, WorkspaceFound(never_begun=(call,))) == []
+    [again] = log.execution.open_calls
+    assert (again.id, again.intent, again.fence) == (call, None, 0)
+    action = decide(log.execution)
+    assert isinstance(action, UseTools), "it is no call whose outcome is unknown"
+    assert [each.id for each in action.calls] == [call]
 
 
 def test_nothing_is_looked_at_where_nothing_could_have_changed() -> None:
