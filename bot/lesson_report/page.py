@@ -50,7 +50,7 @@ def _footer() -> Html:
     return tag(
         "footer",
         tag("p", "An execution counts where something outside of the agent says how it went: a check that ran, or people's "
-            "votes. A lesson that fits a task is left out at random about one time in ten, more rarely once it is proven; "
+            "votes. A lesson that fits a task is left out at random about one time in ten, however good it looks; "
             "the uplift is the difference between the times it was shown and those it was held back, compared lesson by "
             "lesson."),
         tag("p", "Lessons quote models and the output of commands. They are shown here as text; nothing on this page runs, "
