@@ -27,7 +27,8 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from reflexion.trajectory import Trajectory, read_trajectory
 from tests.integration.reflexion.conftest import REFLECTS
 from tests.integration.tools.bench import open_bench
-from tests.unit.reflexion.logs import ANN
+from tests.unit.reflexion.logs import ANN, BEN
+from tests.unit.reflexion.test_merging import lesson
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 MODEL = "claude-haiku-4-5"
@@ -117,6 +118,19 @@ async def test_a_real_failure_is_read_reflected_on_and_told_to_the_next_attempt_
         same_thread, unrelated = endpoint.requests
     assert f"unknown option {token}" in same_thread.system
     assert token not in unrelated.text()
+
+
+async def test_a_vote_on_talk_says_nothing_of_a_lesson_that_stood_in_no_request(tmp_path: Path) -> None:
+    async with worker(tmp_path, lambda _: Reply("You are welcome.")) as (at, endpoint):
+        await at.lessons.amend(lesson("l1", "Thanks were said", status="active"))
+        trajectory, _ = await at.works("x1", "900", "Thanks!")
+        assert [each.id for each in trajectory.lessons] == ["l1"]
+        assert "Skip them" not in endpoint.requests[0].text() + endpoint.requests[0].system
+        await at.reflexion.feedback("x1", BEN, "down")
+        (verdict,) = await at.lessons.verdicts("g1")
+        assert (verdict.right, verdict.ok) == (False, None)
+        assert await at.lessons.showings("g1") == ()
+        assert await at.lessons.unaided("g1", 10) == ()
 
 
 async def test_a_real_test_run_is_the_verifier(tmp_path: Path) -> None:
