@@ -13,10 +13,10 @@ from agentic.core.events import ChosenLesson
 from reflexion.legible import visible
 from reflexion.lessons import Insight, Reflection
 from reflexion.redaction import redact
+from reflexion.tokens import cut_to, tokens_of
 from reflexion.trajectory import Trajectory
 
 REFLECTION_TOKENS = 400
-BYTES_A_TOKEN = 4
 TASK_CHARACTERS = 500
 SAID_CHARACTERS, SAID_AT_MOST = 400, 3
 _FIELDS = {
@@ -27,40 +27,33 @@ _FIELDS = {
 
 def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson, ...]:
     """All of them, newest first, within the budget; what one leaves over goes to the next."""
-    room, chosen = REFLECTION_TOKENS * BYTES_A_TOKEN, list[ChosenLesson]()
+    room, chosen = REFLECTION_TOKENS, list[ChosenLesson]()
     for at, reflection in enumerate(reflections):
         text = reflection_text(reflection, room // (len(reflections) - at))
-        room -= len(text.encode())
+        room -= tokens_of(text)
         why = f"attempt {reflection.execution} in this thread scored {reflection.score}: {reflection.cause}"
         chosen.append(ChosenLesson(id=reflection.id, kind="reflection", text=text, why=why))
     return tuple(chosen)
 
 
 def reflection_text(reflection: Reflection, room: int) -> str:
-    """A reflection within ``room`` bytes: what a person said, what to do, why, then what was seen word for word."""
+    """A reflection within ``room`` tokens: what a person said, what to do, why, then what was seen word for word."""
     evidence = "\n".join(f"> {line}" for line in _lines_within(reflection.evidence, room * 3 // 10))
     seen = f"\nSeen (quoted output):\n{evidence}" if evidence else ""
     said = " / ".join(" ".join(text.split()) for text in reflection.said)
     parts = [f"A person said: {said}"] if said else []
     parts += [f"{name}: {getattr(reflection.insight, field)}" for name, field in _FIELDS.items()]
-    return "\n".join(shared(parts, room - len(seen.encode()))) + seen
+    return "\n".join(shared(parts, room - tokens_of(seen))) + seen
 
 
 def shared(parts: Sequence[str], room: int) -> list[str]:
-    """The parts, each cut to its fair share of the room; each costs a byte more for what parts it from the next."""
+    """The parts, each cut to its fair share of the tokens; each costs one more for what parts it from the next."""
+    sizes = [tokens_of(part) + 1 for part in parts]
     left, shares = room, dict[int, int]()
-    for done, at in enumerate(sorted(range(len(parts)), key=lambda at: len(parts[at].encode()))):
-        shares[at] = min(len(parts[at].encode()) + 1, left // (len(parts) - done))
+    for done, at in enumerate(sorted(range(len(parts)), key=lambda at: sizes[at])):
+        shares[at] = min(sizes[at], left // (len(parts) - done))
         left -= shares[at]
-    return [cut(part, shares[at] - 1) for at, part in enumerate(parts)]
-
-
-def cut(text: str, room: int) -> str:
-    """The text within ``room`` bytes, with a sign where it was cut."""
-    whole = text.encode()
-    if len(whole) <= room:
-        return text
-    return whole[: max(room - 3, 0)].decode(errors="ignore") + "…"
+    return [cut_to(part, shares[at] - 1) for at, part in enumerate(parts)]
 
 
 def said_of(trajectory: Trajectory) -> tuple[str, ...]:
@@ -88,8 +81,8 @@ def earlier_attempts(trajectory: Trajectory, known: Sequence[Reflection]) -> tup
 def _lines_within(lines: Sequence[str], room: int) -> list[str]:
     kept: list[str] = []
     for line in lines:
-        line = cut(line, room - 3) if not kept else line
-        room -= len(line.encode()) + 3
+        line = cut_to(line, room - 2) if not kept else line
+        room -= tokens_of(line) + 2  # the mark and the end of the line
         if room < 0:
             break
         kept.append(line)

@@ -20,7 +20,8 @@ from reflexion.legible import visible
 from reflexion.lessons import Lesson, Reflection, ScopeKind
 from reflexion.lifecycle import PARAMETERS, Life, together, usefulness
 from reflexion.ranking import Candidate
-from reflexion.reflections import BYTES_A_TOKEN, choose_reflections
+from reflexion.reflections import choose_reflections
+from reflexion.tokens import tokens_of
 
 LESSONS = 3
 LESSON_TOKENS = 300
@@ -68,18 +69,18 @@ def choose_lessons(
 ) -> Choice:
     """At most three that fit the task and have not proved worse than nothing; what else fits is withheld, with why."""
     fitting = _fitting(candidates, model)
-    room, lives = tokens * BYTES_A_TOKEN, list[Life]()
+    room, lives = tokens, list[Life]()
     chosen, withheld = list[ChosenLesson](), list[WithheldLesson]()
     for place, candidate in enumerate(fitting, 1):
         lesson = candidate.lesson
         text = " ".join(visible(f"{lesson.trigger} → {lesson.action}").split())
-        crowded = _no_place(lives, lesson.life, len(text.encode()) <= room)
+        crowded = _no_place(lives, lesson.life, tokens_of(text) <= room)
         if crowded:
             withheld.append(WithheldLesson(id=lesson.id, arm="crowded", why=f"{crowded}; {candidate.found}"))
         elif _held_back(execution, lesson.id, hold_back):
             withheld.append(WithheldLesson(id=lesson.id, arm="held_back", why=f"{HELD_BACK}; {candidate.found}"))
         else:
-            room -= len(text.encode())
+            room -= tokens_of(text)
             lives.append(lesson.life)
             why = _why(candidate, place, len(fitting))
             chosen.append(ChosenLesson(id=lesson.id, kind=lesson.kind, text=text, why=why))

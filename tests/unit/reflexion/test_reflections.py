@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reflexion.asking import REASONS, question_of, reason_of
 from reflexion.reflections import choose_reflections, earlier_attempts, reflection_text, said_of, shared
+from reflexion.tokens import tokens_of
 from reflexion.trajectory import read_trajectory
 from reflexion.transcript import transcript
 from tests.unit.reflexion.logs import EPOCH, Did, Log
@@ -23,7 +24,7 @@ def test_each_of_the_five_fields_and_a_persons_words_are_there_within_the_tokens
     if said:
         known = [one.model_copy(update={"said": ("Not the\nlast day. " + "x" * 20 * long,)}) for one in known]
     chosen = choose_reflections(known)
-    assert sum(len(each.text.encode()) for each in chosen) <= 400 * 4
+    assert sum(tokens_of(each.text) for each in chosen) <= 400
     for each in chosen:
         assert all(label in each.text for label in LABELS)
         assert each.text.startswith("A person said: Not the last day.") is said
@@ -32,8 +33,8 @@ def test_each_of_the_five_fields_and_a_persons_words_are_there_within_the_tokens
 @given(parts=st.lists(st.text(max_size=60), max_size=6), room=st.integers(0, 400))
 def test_a_short_part_leaves_its_room_to_the_long_ones_and_none_pushes_another_out(parts: list[str], room: int) -> None:
     kept = shared(parts, room)
-    assert sum(len(part.encode()) + 1 for part in kept) <= max(room, 4 * len(parts))
-    if sum(len(part.encode()) + 1 for part in parts) <= room:
+    assert sum(tokens_of(part) + 1 for part in kept) <= max(room, len(parts))
+    if sum(tokens_of(part) + 1 for part in parts) <= room:
         assert kept == parts
 
 

@@ -89,7 +89,7 @@ def test_at_most_three_lessons_within_their_tokens_and_the_others_are_crowded_ou
     assert [each.id for each in choice.chosen] == ["l0", "l1", "l2"]
     assert [(each.id, each.arm) for each in choice.withheld] == [("l3", "crowded"), ("l4", "crowded")]
     assert choice.withheld[0].why.startswith("3 fitted better; shares date")
-    long = ranked(TASK, [lesson(f"l{n}", action="y" * 700) for n in range(3)])
+    long = ranked(TASK, [lesson(f"l{n}", action="yes " * 170) for n in range(3)])
     choice = choose_lessons(long)
     assert ([each.id for each in choice.chosen], len(choice.withheld)) == (["l0"], 2)
     assert choice.withheld[0].why.startswith("too long for the room that was left")
