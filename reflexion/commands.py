@@ -62,11 +62,11 @@ _DOES: Final = re.compile(
 """Whatever the program is called."""
 _OUTSIDE: Final = re.compile(
     r"""(?ix) \b(?:force-)?(?:deploy|publish|release|roll\s+out|push|merge|delete|drop|destroy|purge|wipe
-          |restart|reboot|shut\s+down|upload|e?-?mail|post|send|call|use|trigger|notify|close|approve|overwrite|truncate|migrate|reset)
+          |restart|reboot|shut\s+down|upload|e?-?mail|post|send|trigger|notify|close|approve|overwrite|truncate|migrate|reset)
         \s+(?:[\w'-]+\s+){0,3}?
-        (?:prod|production|pull\s+requests?|merge\s+requests?|web\s?hooks?|registry|main\s+branch|master|upstream|live\s+\w+
-          |customers?|mailing\s+list|cluster|bucket)\b
-      | \bforce-push"""
+        (?:prod|production|pull\s+requests?|merge\s+requests?|web\s?hooks?|(?:package|container|image|npm|docker)\s+registry
+          |main\s+branch|master|upstream|live\s+\w+|customers?|mailing\s+list|cluster|bucket)\b
+      | \b(?:call|use)\s+(?:[\w'-]+\s+){0,3}?web\s?hooks?\b | \bforce-push"""
 )
 """The same in words: an act on what others use."""
 

@@ -69,7 +69,7 @@ def test_f99_no_other_way_to_write_it_helps(text: str) -> None:
         "Call app.run() last", "asyncio.run is called once", "The id is 3.11.2",
         "os.path.join and xml.dom.minidom join them",
         "Set the value in setup.cfg.in", "The deploy failed, so read its log",
-        "Delete the last line", "Use git diff and git log",
+        "Delete the last line", "Use git diff and git log", "Reset the global registry first",
         "The token is not needed", "A secret is stored hashed", "Count 1 204 and 12 500 as numbers", "Copy .env.example first",
     ],
 )  # fmt: skip
