@@ -226,9 +226,7 @@ class Reflexion:
     async def _keep(self, reflection: Reflection, *, verified: bool) -> None:
         await self._lessons.keep_reflection(reflection)
         reach("learn.written")
-        lesson = propose_lesson(reflection)
-        if lesson is not None:
-            await self._lessons.propose(lesson, verified=verified)
+        await self._lessons.propose(propose_lesson(reflection), verified=verified)
 
     def _reflection(
         self, trajectory: Trajectory, guild: str, cause: str, insight: Insight, model: str, evaluated: Evaluated

@@ -8,6 +8,7 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -18,10 +19,11 @@ from agentic.core.identity import digest
 from reflexion.lifecycle import LessonStatus, Life
 from reflexion.redaction import redact
 from reflexion.screening import objections
+from reflexion.words import stem, words_of
 
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
-    "Trust", "Verdict", "lesson_id", "propose_lesson", "reflection_id", "screened",
+    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -30,6 +32,8 @@ Trust = Literal["model", "person", "operator"]
 
 SHOWN: tuple[LessonStatus, ...] = ("probation", "active")
 """Lessons in one of these may stand in a prompt."""
+TOLD_WORDS, TOLD_SHARE = 3, 0.7
+"""So many words of a text, and such a share of them, are a person's where it repeats what that person said."""
 APPROVAL = "a person has to approve it before it is shown."
 
 
@@ -173,27 +177,43 @@ def reflection_id(execution: str) -> str:
     return "r" + digest("reflection", execution, length=11)
 
 
-def propose_lesson(reflection: Reflection) -> Lesson | None:
-    """The candidate a reflection gives its guild; None without an error to recognise it by.
+def propose_lesson(reflection: Reflection) -> Lesson:
+    """The candidate a reflection gives its guild, recognised by its error, or else by the words of what went wrong.
 
-    Direct messages belong to no guild: what is learned in one stays in it.
+    What rests on an error is a pitfall.  Otherwise it is a fact where the reflection repeats what a person stated, which
+    counts as that person's, and a strategy where it is about the way.  Direct messages belong to no guild: what is learned
+    in one stays in it.
     """
-    if not reflection.error_signature:
-        return None
     scope = Scope(kind="guild", guild=reflection.guild)
     if not reflection.guild:
         scope = Scope(kind="thread", thread=reflection.thread)
     insight = reflection.insight
+    stated = not reflection.error_signature and told_by(insight.key_insight, reflection.said)
+    kind: LessonKind = "pitfall" if reflection.error_signature else "fact" if stated else "strategy"
+    action = insight.key_insight if stated else insight.strategy_change
     lesson = Lesson(
-        id=lesson_id(scope, reflection.error_signature), scope=scope, kind="pitfall", trigger=insight.what_failed,
-        action=insight.strategy_change, error_signature=reflection.error_signature, evidence=reflection.evidence,
-        executions=(reflection.execution,), model=reflection.model, created=reflection.created,
+        id=lesson_id(scope, reflection.error_signature or matter_of(insight.what_failed)), scope=scope, kind=kind,
+        trigger=insight.what_failed, action=action, error_signature=reflection.error_signature,
+        evidence=reflection.evidence, executions=(reflection.execution,), model=reflection.model,
+        author_trust="person" if told_by(action, reflection.said) else "model", created=reflection.created,
     )  # fmt: skip
     if order := reflection.held or reflection.dictated:
         where = "in what the agent read" if reflection.held else "in the thread"
         note = f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”): {APPROVAL}"
         return lesson.model_copy(update={"status": "quarantined", "note": note})
     return screened(lesson)
+
+
+def matter_of(trigger: str) -> str:
+    """What a lesson is about, where no error says it: the words of its trigger, in whatever order and form."""
+    return f"when: {' '.join(sorted({stem(word) for word in words_of(trigger)}) or trigger.split())}"
+
+
+def told_by(text: str, said: Iterable[str]) -> bool:
+    """Whether a text repeats what people said: most of its words that carry meaning are theirs."""
+    words = {stem(word) for word in words_of(text)}
+    theirs = {stem(word) for each in said for word in words_of(each)}
+    return len(words & theirs) >= TOLD_WORDS and len(words & theirs) >= TOLD_SHARE * len(words)
 
 
 def screened(lesson: Lesson) -> Lesson:

@@ -7,8 +7,10 @@ different things throughout, are never the same one.
 
 A proposal of the same failure (error signature) strengthens the lessons that are known for it.  It is merged into the
 one that says the same, retired and quarantined ones included: so what was found wrong is not learned again.  Where
-none does, it is another remedy for the failure, and stands beside them; up to ``REMEDIES`` at once.  It says which
-retired one it comes in place of; a person who brings that one back lets both count.
+none does, it is another remedy for the failure, and stands beside them; up to ``REMEDIES`` at once.  Where there are so
+many, the least useful one that is not proven makes room, and where all are proven the newcomer stands by its own words, not
+as a remedy of that failure: no text is thrown away.  It says which retired one it comes in place of; a person who brings
+that one back lets both count.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from agentic.core.identity import digest
 from reflexion.amending import changed, revised
 from reflexion.contradictions import opposed, reconciled
 from reflexion.lessons import Lesson
+from reflexion.lifecycle import usefulness
 from reflexion.words import stem
 
 SAME = 0.6
@@ -83,25 +86,31 @@ def placed(lesson: Lesson, around: Sequence[Lesson], *, verified: bool) -> Place
     """Where a proposal belongs among the lessons ``around`` it: those of its scope that share words or the failure."""
     mine = [each for each in around if each.scope == lesson.scope]
     alike = [each for each in mine if same(each, lesson)]
-    ofone = [each for each in mine if lesson.error_signature and each.error_signature == lesson.error_signature]
+    ofone = [each for each in mine if of_one_failure(each, lesson)]
     known = next((each for each in mine if each.id == lesson.id), None)
     home = max(alike, key=lambda each: (likeness(each, lesson), each.id == lesson.id), default=None)
     live = [each for each in ofone if each.status not in ("retired", "quarantined")]
     told = [each for each in ofone if set(lesson.executions) <= set(each.executions)]
-    if home is None and (told or len(live) >= REMEDIES):
-        home = max(told or live, key=lambda each: likeness(each, lesson))
+    if home is None and told:
+        home = max(told, key=lambda each: likeness(each, lesson))
     strengthened = {each.id: seen_again(each, lesson, verified=verified) for each in ofone}
     if home is not None:
         strengthened[home.id] = merged(home, lesson, verified=verified)
     else:
+        if len(live) >= REMEDIES and lesson.status != "quarantined":
+            lesson, gone = _with_room(lesson, [strengthened[each.id] for each in live])
+            strengthened |= {gone.id: gone} if gone is not None else {}
         lesson = lesson if known is None else lesson.model_copy(update={"id": _other_id(lesson)})
         strengthened[lesson.id] = lesson = _instead(lesson, strengthened.values())
     stands = strengthened[home.id if home is not None else lesson.id]
     before = {each.id: each for each in around}
     now = {**before, **strengthened}
+    moved = [each for each in strengthened.values() if each.status == "retired" and before[each.id].status != "retired"]
     if stands.id not in before or before[stands.id].status != stands.status:
-        others = [each for id, each in now.items() if id != stands.id]
-        for each in reconciled(stands, others, at=lesson.created, verified=verified):
+        moved.append(stands)
+    for moves in moved:
+        others = [each for id, each in now.items() if id != moves.id]
+        for each in reconciled(now[moves.id], others, at=lesson.created, verified=verified):
             now[each.id] = revised(before[each.id], each) if each.id in before else each
     return Placement(now[stands.id], tuple(each for id, each in now.items() if before.get(id) != each))
 
@@ -129,6 +138,24 @@ def seen_again(known: Lesson, lesson: Lesson, *, verified: bool) -> Lesson:
         what = f"Seen in {len(now.executions)} executions."
         return revised(known, changed(now, at=at, what=what, status="probation"))
     return now
+
+
+def _with_room(lesson: Lesson, live: Sequence[Lesson]) -> tuple[Lesson, Lesson | None]:
+    """A further remedy where there are enough, and the one that makes room for it.
+
+    That is the least useful of what is neither proven, nor a person's, nor waits for one.  Where there is none, the
+    newcomer stands by its own words.
+    """
+    unproven = [
+        each
+        for each in live
+        if each.status in ("candidate", "probation") and each.author_trust == "model" and not each.contradicts
+    ]
+    gone = min(unproven, key=lambda each: (usefulness(each.life), each.created), default=None)
+    if gone is None:
+        return lesson.model_copy(update={"error_signature": "", "id": _other_id(lesson)}), None
+    what = f"It made room: the least useful of {REMEDIES} remedies for its failure."
+    return lesson, revised(gone, changed(gone, at=lesson.created, what=what, status="retired"))
 
 
 def _instead(lesson: Lesson, of_one: Iterable[Lesson]) -> Lesson:

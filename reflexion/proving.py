@@ -34,7 +34,7 @@ def told_first(trajectory: Trajectory, reflections: Sequence[Reflection]) -> Ref
 def proved(reflection: Reflection, verdict: Verdict, lessons: Sequence[Lesson], at: datetime) -> Lesson | None:
     """The candidate that says what the reflection said, on probation from now on; None where there is none."""
     said = propose_lesson(reflection)
-    if said is None or not verdict.ok or verdict.verifier != "pass":
+    if not verdict.ok or verdict.verifier != "pass":
         return None
     fits = [
         lesson

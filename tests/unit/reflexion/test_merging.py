@@ -6,10 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from reflexion.lessons import Lesson, Scope
+from reflexion.lessons import Lesson, Scope, lesson_id, matter_of
+from reflexion.lifecycle import Life
 from reflexion.merging import EXECUTIONS, REMEDIES, likeness, placed, same
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.pairs import OTHERS, SAME, Pair
+
+GUILD = Scope(kind="guild", guild="g1")
 
 
 def lesson(
@@ -59,11 +62,58 @@ def test_what_was_found_wrong_is_not_learned_again_but_something_else_for_the_sa
     assert (stands.status, stands.id != "l1") == ("candidate", True)
 
 
-def test_remedies_for_one_failure_are_bounded() -> None:
+def remedies(status: str = "probation") -> list[Lesson]:
     words = ("one", "two", "three", "four", "five", "six")
-    around = [lesson(f"l{word}", "It fails", f"try {word} {word}ish", error_signature="E") for word in words[:REMEDIES]]
-    further = lesson("l1", "It fails", "try something wholly else", error_signature="E", executions=("x2",))
-    assert placed(further, around, verified=False).stands.id in {each.id for each in around}
+    return [
+        lesson(f"l{word}", "It fails", f"try {word} {word}ish", error_signature="E", status=status)
+        for word in words[:REMEDIES]
+    ]
+
+
+FURTHER = lesson("l1", "It fails", "try something wholly else", error_signature="E", executions=("x2",))
+
+
+def test_where_a_failure_has_its_remedies_the_least_useful_unproven_one_makes_room() -> None:
+    around = remedies()
+    lame = Life(shown=2, helps=(-1.0, -1.0))
+    around[3] = around[3].model_copy(update={"life": lame, "inherited": lame})
+    around[0] = around[0].model_copy(update={"contradicts": (around[3].id,)})
+    placement = placed(FURTHER, around, verified=False)
+    now = {each.id: each for each in (*around, *placement.saved)}
+    assert placement.stands.action == FURTHER.action, "no text is thrown away"
+    assert placement.stands.supersedes == around[3].id
+    assert (now[around[3].id].status, now[around[3].id].revision) == ("retired", 1)
+    assert "made room" in now[around[3].id].note
+    assert now[around[0].id].contradicts == (), "what is retired holds nobody back"
+    assert sum(each.status not in ("retired", "quarantined") for each in now.values()) == REMEDIES
+
+
+@pytest.mark.parametrize("proven", [{"status": "active"}, {"author_trust": "person"}, {"contradicts": ("l9",)}])
+def test_where_all_remedies_are_proven_or_peoples_a_further_one_stands_by_its_own_words(proven: dict[str, str]) -> None:
+    around = [each.model_copy(update=proven) for each in remedies()]
+    placement = placed(FURTHER, around, verified=True)
+    assert (placement.stands.action, placement.stands.error_signature) == (FURTHER.action, "")
+    assert placement.stands.id not in {each.id for each in around}
+    assert not any(each.status == "retired" for each in placement.saved)
+
+
+def test_a_remedy_that_waits_for_a_person_makes_no_other_give_way() -> None:
+    around = remedies()
+    placement = placed(FURTHER.model_copy(update={"status": "quarantined"}), around, verified=False)
+    assert (placement.stands.status, placement.stands.action) == ("quarantined", FURTHER.action)
+    assert {each.status for each in placement.saved if each.id != FURTHER.id} <= {"probation"}
+
+
+def test_what_no_error_recognises_is_met_again_by_the_words_of_what_went_wrong() -> None:
+    first = lesson(lesson_id(GUILD, matter_of("The dates were not in ISO form.")), "The dates were not in ISO form.",
+                   "Write each date as year, month, day.", kind="strategy")  # fmt: skip
+    trigger = "Dates in the ISO form were not."
+    again = lesson(lesson_id(GUILD, matter_of(trigger)), trigger, "Write each date as year, month and day.",
+                   kind="strategy", executions=("x2",))  # fmt: skip
+    assert placed(again, [first], verified=True).stands.status == "probation"
+    other = again.model_copy(update={"action": "Ask which form the readers of the table know."})
+    beside = placed(other, [first], verified=True)
+    assert {each.action for each in beside.saved} == {first.action, other.action}
 
 
 def test_what_expired_comes_back_as_a_candidate_when_its_failure_does() -> None:
