@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agentic.core.identity import digest
-from reflexion.amending import changed, revised
+from reflexion.amending import RANKS, changed, revised
 from reflexion.contradictions import opposed, reconciled
 from reflexion.lessons import Lesson
 from reflexion.lifecycle import usefulness
@@ -151,7 +151,7 @@ def _with_room(lesson: Lesson, live: Sequence[Lesson]) -> tuple[Lesson, Lesson |
         for each in live
         if each.status in ("candidate", "probation") and each.author_trust == "model" and not each.contradicts
     ]
-    gone = min(unproven, key=lambda each: (usefulness(each.life), each.created), default=None)
+    gone = min(unproven, key=lambda each: (usefulness(each.life), RANKS[each.status], each.created), default=None)
     if gone is None:
         return lesson.model_copy(update={"error_signature": "", "id": _other_id(lesson)}), None
     what = f"It made room: the least useful of {REMEDIES} remedies for its failure."
