@@ -21,7 +21,7 @@ LOOKED_AT = 40
 
 async def known_of(bot: ThreadwrightBot, lessons: LessonStore, stand: Stand, lesson: Lesson) -> Known:
     """Its effect, and its uses newest first."""
-    showings = await lessons.showings(stand.guild_id, lesson.id)
+    showings = await lessons.showings(stand.guild_id, lesson.id, thread=stand.alone_in)
     seen: dict[str, bool] = {}
     uses: list[Used] = []
     hidden = 0

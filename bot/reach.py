@@ -68,6 +68,11 @@ class Stand:
         """'' in a direct message."""
         return str(self.guild.id) if self.guild else ""
 
+    @property
+    def alone_in(self) -> str:
+        """The conversation of a direct message, which shares nothing with others; '' in a guild."""
+        return "" if self.guild else str(self.channel)
+
 
 @dataclass(frozen=True, slots=True)
 class _Home:

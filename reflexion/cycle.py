@@ -282,11 +282,12 @@ class Reflexion:
         arms = arms_of(trajectory)
         if verdict.ok is None or not arms:
             return []
-        unaided = await self._lessons.unaided(verdict.guild, UNAIDED)
+        alone = "" if verdict.guild else verdict.thread  # direct messages share nothing with each other
+        unaided = await self._lessons.unaided(verdict.guild, UNAIDED, thread=alone)
         showings: list[Showing] = []
         before: list[Life] = []  # in the order of the prompt
         for id, arm in arms.items():
-            baseline = similar(verdict, await self._lessons.showings(verdict.guild, id), unaided)
+            baseline = similar(verdict, await self._lessons.showings(verdict.guild, id, thread=alone), unaided)
             showings.append(showing_of(verdict, id, arm, baseline, before))
             lesson = await self._lessons.lesson(verdict.guild, id)
             before += [lesson.life] if lesson is not None and arm == "shown" else []

@@ -112,8 +112,11 @@ class LessonStore(Protocol):
         """Let what was hardly ever shown expire; returns what did."""
         ...
 
-    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
-        """In this guild, of one lesson or of all, in the order in which they were recorded; None: in all guilds."""
+    async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
+        """In this guild, of one lesson or of all, in the order in which they were recorded; None: in all guilds.
+
+        ``thread``: in that one alone, for direct messages, which share the guild '' and nothing else.
+        """
         ...
 
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
@@ -127,8 +130,8 @@ class LessonStore(Protocol):
         """
         ...
 
-    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
-        """The last verdicts of a guild that say how a task went without any lesson, newest first."""
+    async def unaided(self, guild: str, limit: int, *, thread: str = "") -> tuple[Verdict, ...]:
+        """The last verdicts of a guild, or of one ``thread``, that say how a task went without any lesson, newest first."""
         ...
 
     async def close(self) -> None:

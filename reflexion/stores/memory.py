@@ -143,9 +143,9 @@ class MemoryLessonStore:
         ]
         return self._changed(live, [settled(each, now=now, verified=False) for each in live])
 
-    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
+    async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""
-        held = self._showings.values()
+        held = [each for each in self._showings.values() if thread in ("", self._verdicts[each.execution].thread)]
         return tuple(each for each in held if guild in (None, each.guild) and lesson in ("", each.lesson))
 
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
@@ -156,10 +156,10 @@ class MemoryLessonStore:
         """The newest labelled readings of one judge, newest first."""
         return labelled(self._verdicts.values(), model=model, without=without)[::-1][:limit]
 
-    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
+    async def unaided(self, guild: str, limit: int, *, thread: str = "") -> tuple[Verdict, ...]:
         """The last verdicts of a guild that are known and rest on no lesson, newest first."""
         known = [each for each in await self.verdicts(guild) if each.ok is not None and each.lessons_shown == 0]
-        return tuple(known[::-1][:limit])
+        return tuple([each for each in known if thread in ("", each.thread)][::-1][:limit])
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -33,6 +33,7 @@ T = TypeVar("T")
 SECONDS = 5.0
 """A call that takes longer is given up."""
 _BUSY_MILLISECONDS = 2_000
+_SHOWN_IN = "(SELECT body ->> '$.thread' FROM verdict WHERE verdict.execution = showing.execution) = :thread"
 _BROKEN = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError)
 
 
@@ -119,12 +120,13 @@ class SQLiteLessonStore:
         """Let time do what it does to lessons, in one transaction."""
         return await self._write(lambda db: keeping.sweep(db, now))
 
-    async def showings(self, guild: str | None, lesson: str = "") -> tuple[Showing, ...]:
+    async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""
         asked = [name for name, value in (("guild", guild), ("lesson", lesson or None)) if value is not None]
-        where = " AND ".join(f"{name} = :{name}" for name in asked) or "TRUE"
-        select = f"SELECT body FROM showing WHERE {where} ORDER BY number"
-        return await self._do(lambda db: read(Showing, db.execute(select, {"guild": guild, "lesson": lesson})))
+        wanted = [*(f"{name} = :{name}" for name in asked), *([_SHOWN_IN] if thread else [])]
+        select = f"SELECT body FROM showing WHERE {' AND '.join(wanted) or 'TRUE'} ORDER BY number"
+        values = {"guild": guild, "lesson": lesson, "thread": thread}
+        return await self._do(lambda db: read(Showing, db.execute(select, values)))
 
     async def verdicts(self, guild: str | None = None) -> tuple[Verdict, ...]:
         """Of one guild or of all, in the order in which they were first recorded."""
@@ -140,10 +142,14 @@ class SQLiteLessonStore:
         rows = await self._do(lambda db: list(db.execute(select, (model, without, limit))))
         return tuple(Reading(float(str(share)), bool(right)) for share, right in rows)
 
-    async def unaided(self, guild: str, limit: int) -> tuple[Verdict, ...]:
+    async def unaided(self, guild: str, limit: int, *, thread: str = "") -> tuple[Verdict, ...]:
         """The last verdicts of a guild that are known and rest on no lesson, newest first."""
-        select = f"SELECT body FROM verdict WHERE guild = ? AND {UNAIDED} ORDER BY number DESC LIMIT ?"
-        return await self._do(lambda db: read(Verdict, db.execute(select, (guild, limit))))
+        here = "(:thread = '' OR body ->> '$.thread' = :thread)"
+        select = (
+            f"SELECT body FROM verdict WHERE guild = :guild AND {UNAIDED} AND {here} ORDER BY number DESC LIMIT :limit"
+        )
+        values = {"guild": guild, "thread": thread, "limit": limit}
+        return await self._do(lambda db: read(Verdict, db.execute(select, values)))
 
     async def close(self) -> None:
         """Close the file, once; the last one to close it leaves no log file behind."""

@@ -132,7 +132,8 @@ class Lessons(commands.Cog):
         stand, store = await self._store(ctx)
         found = [each for each in await store.lessons(stand.guild_id) if await self._may_see(stand, each)]
         wanted = STATUSES[status]
-        lived = await store.showings(stand.guild_id)
+        ids = {each.id for each in found}
+        lived = [each for each in await store.showings(stand.guild_id, thread=stand.alone_in) if each.lesson in ids]
         of_each: dict[str, list[Showing]] = {}
         for showing in lived:
             of_each.setdefault(showing.lesson, []).append(showing)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bot.guild.local import LocalGuild
-from reflexion.lessons import Scope
+from reflexion.lessons import Scope, Verdict
+from reflexion.lifecycle import Showing
 from tests.integration.bot.commanding import desk, lesson, words
+from tests.unit.reflexion.logs import EPOCH
 
 
 async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(guild: LocalGuild) -> None:
@@ -29,7 +31,19 @@ async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(gui
         for id, scope in (("lserver", None), ("lmine", here), ("lother", other)):
             kept = lesson(str(guild.guild_id), id=id, status="active")
             await one.lessons.amend(kept if scope is None else kept.model_copy(update={"scope": scope}))
+        everywhere = {"scope": Scope(kind="global"), "author_trust": "operator"}
+        await one.lessons.amend(lesson(str(guild.guild_id), id="lall", status="active").model_copy(update=everywhere))
+        for number in range(12):  # of another conversation: told with success, held back without
+            arm, execution = ("held_back" if number % 2 else "shown"), f"xother{number}"
+            lived = [
+                Showing(lesson=id, execution=execution, guild="", arm=arm, ok=arm == "shown", at=EPOCH)
+                for id in ("lother", "lall")
+            ]
+            await one.lessons.record(Verdict(execution=execution, guild="", thread="12345", ok=True, at=EPOCH), lived)
         listed = words(await one.slash(direct.id, "lessons list", author="eve"))
         assert "Lessons of this conversation" in listed
         assert [id for id in ("lserver", "lmine", "lother") if id in listed] == ["lmine"]
+        assert "All lessons together" not in listed, "what happened elsewhere is no figure of this conversation"
+        shown = words(await one.slash(direct.id, "lessons show", {"lesson": "lall"}, author="eve"))
+        assert "cannot see" not in shown, "nor is how often it was used there told"
         assert "no lesson" in words(await one.slash(direct.id, "lessons show", {"lesson": "lserver"}, author="eve"))

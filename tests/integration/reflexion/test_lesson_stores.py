@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+from reflexion.judging import Reading
 from reflexion.lessons import Insight, Lesson, Reflection, Scope
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import INSIGHT, went
@@ -143,3 +144,32 @@ async def test_showings_that_come_at_once_are_all_counted(lesson_store: LessonSt
     counted = await lesson_store.lesson("g1", "l")
     assert counted is not None
     assert (counted.life.shown, counted.life.shown_ok) == (20, 5)
+
+
+async def test_conversations_share_the_guild_of_none_and_nothing_else(lesson_store: LessonStore) -> None:
+    """Row 42: neither what a lesson did in another one is told, nor how tasks went there."""
+    await lesson_store.amend(lesson("all", scope=Scope(kind="global"), author_trust="operator"))
+    for number, thread in enumerate(("d1", "d2", "d2", "d1")):
+        verdict, lived = went(["all"], ok=True, execution=f"x{number}", guild="")
+        await lesson_store.record(verdict.model_copy(update={"thread": thread}), lived)
+        alone = verdict.model_copy(update={"thread": thread, "execution": f"y{number}", "lessons_shown": 0})
+        await lesson_store.record(alone, ())
+    assert [each.execution for each in await lesson_store.showings("", thread="d1")] == ["x0", "x3"]
+    assert [each.execution for each in await lesson_store.showings("", "all", thread="d2")] == ["x1", "x2"]
+    assert await lesson_store.showings("", "other", thread="d1") == await lesson_store.showings("g1", thread="d1") == ()
+    assert [each.execution for each in await lesson_store.unaided("", 9, thread="d1")] == ["y3", "y0"]
+    assert [each.execution for each in await lesson_store.unaided("", 1, thread="d2")] == ["y2"]
+
+
+async def test_the_newest_labelled_readings_of_one_judge_are_read_and_no_others(lesson_store: LessonStore) -> None:
+    for number in range(9):
+        verdict, _ = went([], ok=True, execution=f"x{number}", guild=f"g{number % 2}")
+        said: dict[str, object] = {"judge": number / 10, "judge_model": "j", "right": number % 3 == 0}
+        said |= {4: {"judge_model": "other"}, 5: {"right": None}, 6: {"judge": None}}.get(number, {})
+        await lesson_store.record(verdict.model_copy(update=said), ())
+    told = await lesson_store.readings("j", without="x7", limit=4)
+    assert told == (Reading(0.8, False), Reading(0.3, True), Reading(0.2, False), Reading(0.1, False))
+    voted, _ = went([], ok=True, execution="x0", guild="g0")
+    await lesson_store.record(voted.model_copy(update={"judge": 0.0, "judge_model": "j", "right": False}), ())
+    assert (await lesson_store.readings("j", without="x7", limit=5))[-1] == Reading(0.0, False), "a vote came later"
+    assert await lesson_store.readings("nobody", without="", limit=5) == ()
