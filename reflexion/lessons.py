@@ -95,9 +95,10 @@ class Verdict(Frozen):
     guild: str
     thread: str
     model: str = ""
+    """The one that lessons were chosen for."""
     role: str = ""
     ok: bool | None = None
-    """None where nothing verified it and nobody voted."""
+    """None where nothing verified it and nobody voted, and where it says nothing of lessons (talk, a copy's end)."""
     score: int = 0
     verifier: Literal["pass", "fail", "none"] = "none"
     judge: float | None = None
