@@ -1,13 +1,15 @@
 """Lessons for a task, out of the store: by their words, and by meaning where a model of meaning is at hand.
 
 Vectors are made a few at a time: after an execution, when a new lesson has just been written and nobody waits, and,
-of those that are still missing, some more before a search.  Meaning has little time; without it words have to do.
+of those still missing where one searches, some more before the search (never of others, however many theirs are).
+Meaning has little time; without it words have to do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from reflexion.embedding import revision_of, text_of
 from reflexion.errors import EmbeddingUnavailable
@@ -50,7 +52,7 @@ class Finder:
         if self._embedder is None:
             return
         try:
-            await self._embed(self._embedder, most)
+            await self._embed(self._embedder, await self._lessons.unembedded(self._embedder.name, most))
         except EmbeddingUnavailable as error:
             self._tell(str(error))
 
@@ -61,7 +63,8 @@ class Finder:
             return ()
         try:
             async with asyncio.timeout(SECONDS):
-                await self._embed(self._embedder, BEFORE_A_SEARCH)
+                mine = await self._lessons.unembedded(self._embedder.name, BEFORE_A_SEARCH, guild=guild, thread=thread)
+                await self._embed(self._embedder, mine)
                 if not await self._lessons.embedded(guild, thread, self._embedder.name):
                     return ()
                 (vector,) = await self._embedder.embed([task])
@@ -71,8 +74,7 @@ class Finder:
             self._tell(str(error) or f"{self._embedder.name} took more than {SECONDS:.0f} s")
             return ()
 
-    async def _embed(self, embedder: Embedder, most: int) -> None:
-        missing = await self._lessons.unembedded(embedder.name, most)
+    async def _embed(self, embedder: Embedder, missing: Sequence[Lesson]) -> None:
         if missing:
             vectors = await embedder.embed([text_of(lesson) for lesson in missing])
             known = [(each.id, revision_of(each), vector) for each, vector in zip(missing, vectors, strict=True)]

@@ -81,8 +81,10 @@ class LessonStore(Protocol):
         """Whether any lesson that may be shown in this thread has a vector of this model."""
         ...
 
-    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
-        """Lessons of all guilds that may be shown and have no vector of this model, the newest first."""
+    async def unembedded(
+        self, model: str, limit: int, *, guild: str | None = None, thread: str = ""
+    ) -> tuple[Lesson, ...]:
+        """Lessons that may be shown, in this thread or for None anywhere, and have no vector of this model; newest first."""
         ...
 
     async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:

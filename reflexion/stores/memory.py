@@ -98,9 +98,12 @@ class MemoryLessonStore:
         """Whether any lesson that may be shown here has a vector."""
         return bool(self._vectors_of(guild, thread, model))
 
-    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+    async def unembedded(
+        self, model: str, limit: int, *, guild: str | None = None, thread: str = ""
+    ) -> tuple[Lesson, ...]:
         """Lessons that may be shown and have no vector of this model, the newest first."""
-        shown = [each for each in self._lessons.values() if may_be_shown(each)]
+        everywhere = [each for each in self._lessons.values() if may_be_shown(each)]
+        shown = everywhere if guild is None else self._shown(guild, thread)
         return tuple(each for each in shown[::-1] if (each.id, revision_of(each), model) not in self._vectors)[:limit]
 
     async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:

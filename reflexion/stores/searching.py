@@ -120,13 +120,14 @@ def embedded(db: Connection, guild: str, thread: str, model: str) -> bool:
     return db.execute(select, {"model": model, "guild": guild, "thread": thread}).fetchone() is not None
 
 
-def unembedded(db: Connection, model: str, limit: int) -> Iterator[tuple[Value, ...]]:
-    """The bodies of lessons that may be shown and have no vector of this model, the newest first."""
+def unembedded(db: Connection, model: str, limit: int, guild: str | None, thread: str) -> Iterator[tuple[Value, ...]]:
+    """The bodies of lessons that may be shown, here or for None anywhere, and have no vector of it, the newest first."""
+    shown = f"SELECT number FROM lesson_shown WHERE :guild IS NULL OR ({_HERE})"
     select = (
-        "SELECT body FROM lesson_shown JOIN lesson USING (number) WHERE NOT EXISTS (SELECT 1 FROM lesson_vector"
-        " WHERE lesson_vector.number = lesson.number AND model = ?) ORDER BY number DESC LIMIT ?"
+        f"SELECT body FROM ({shown}) JOIN lesson USING (number) WHERE NOT EXISTS (SELECT 1 FROM lesson_vector"
+        " WHERE lesson_vector.number = lesson.number AND model = :model) ORDER BY number DESC LIMIT :limit"
     )
-    return iter(db.execute(select, (model, limit)))
+    return iter(db.execute(select, {"model": model, "limit": limit, "guild": guild, "thread": thread}))
 
 
 def keep_vectors(db: Connection, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:

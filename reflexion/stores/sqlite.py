@@ -98,9 +98,11 @@ class SQLiteLessonStore:
         """Whether any lesson that may be shown here has a vector."""
         return await self._do(lambda db: searching.embedded(db, guild, thread, model))
 
-    async def unembedded(self, model: str, limit: int) -> tuple[Lesson, ...]:
+    async def unembedded(
+        self, model: str, limit: int, *, guild: str | None = None, thread: str = ""
+    ) -> tuple[Lesson, ...]:
         """Lessons that may be shown and have no vector of this model, the newest first."""
-        return await self._do(lambda db: read(Lesson, searching.unembedded(db, model, limit)))
+        return await self._do(lambda db: read(Lesson, searching.unembedded(db, model, limit, guild, thread)))
 
     async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
         """Keep (lesson, revision of its text, vector), in one transaction."""

@@ -46,6 +46,15 @@ class Silent:
         raise EmbeddingUnavailable(f"it has no answer to {len(texts)} texts")
 
 
+class Alike:
+    """A model to which all means the same."""
+
+    name = "alike"
+
+    async def embed(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        return (bytes([127, 0]),) * len(texts)
+
+
 async def keep(store: LessonStore, *lessons: Lesson) -> None:
     for each in lessons:
         await store.amend(each)
@@ -60,6 +69,15 @@ async def test_a_lesson_that_shares_no_word_with_the_task_is_found_by_meaning(le
     assert found[0].fit > 0.7
     assert found[0].fit > 2 * found[1].fit
     assert found[0].found.startswith("shares no word, means ")
+
+
+async def test_f42_what_a_server_learned_is_found_by_meaning_however_much_others_learn(
+    lesson_store: LessonStore,
+) -> None:
+    others = [lesson(f"o{n}", f"Other {n}", scope=Scope(kind="guild", guild="g2")) for n in range(20)]
+    await keep(lesson_store, lesson("images", STUTTERS), *others)
+    found = await Finder(lesson_store, Alike()).find("g1", "900", SAME_MATTER)
+    assert [each.lesson.id for each in found] == ["images"]
 
 
 @meaning
