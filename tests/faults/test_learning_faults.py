@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentic.failpoints import POINTS
-from agentic.models.scripted import answer
+from agentic.models.scripted import Asked, answer
+from agentic.ports import Answer
 from bot import learning
 from bot.learning import catch_up
 from bot.regrets import Regrets
@@ -79,3 +80,33 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     assert len(at.model.asked) == 1
     await regrets.close()
     await at.lessons.close()
+
+
+async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_before_it_is_not_paid_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first text is no reflection, and the second request hangs: only that one is asked again."""
+    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
+    monkeypatch.setattr(learning, "LEARN_SECONDS", 1.0)
+    turns = iter((answer("N/A"), None, answer(REFLECTS)))
+
+    async def script(_: Asked) -> Answer:
+        if (given := next(turns)) is None:
+            await asyncio.sleep(3600)
+        assert given is not None
+        return given
+
+    at = house(script)
+
+    async def tell(_: object) -> None:
+        """Nothing is told."""
+
+    regrets = Regrets(at.reflexion, at.reflexion, at.store, at.clock, tell, "")
+    await learning.learn(regrets, await at.keep(failed()))
+    assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
+    async with asyncio.timeout(20):
+        while await owes(at.store, "x1", await at.outcome("x1")):
+            await asyncio.sleep(0.02)
+    assert len(await at.lessons.reflections("g1", "900", 3)) == 1
+    assert [len(asked.prompt.messages) for asked in at.model.asked] == [1, 3, 3]
+    await regrets.close()
