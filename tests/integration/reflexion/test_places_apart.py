@@ -71,7 +71,7 @@ def _small_bounds() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, place=st.sampled_from(tuple(PLACES)), kind=st.sampled_from(("memory", "sqlite", "sqlite")))
 def test_f42_what_a_place_finds_merges_and_contradicts_is_the_same_whatever_others_hold(
     steps: list[Step], place: str, kind: str
