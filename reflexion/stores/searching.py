@@ -34,7 +34,7 @@ RANKING_WORDS = 8
 """The rarest of a task; the others say next to nothing once these are known."""
 COUNTED_WORDS = 10
 """Of a longer task those are counted first that not every task has."""
-COUNTED = 800
+COUNTED = 400
 """A word of more lessons of a place than this is common, however many they are."""
 _RANK = "worth * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * words / :usual))"
 """Okapi BM25 with the numbers of FTS5; a word in the trigger counts for two."""
