@@ -24,6 +24,7 @@ from agentic.errors import AgenticError
 from agentic.ports import ExecutionRow, SessionRow
 from bot.missed import AGE, MESSAGES, messages_after
 from bot.posting import Gone, Held, Unfit
+from bot.scheduling import Urgency
 from bot.tending import UNKNOWN_CHANNEL
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _PASSING = (Held, Gone, Unfit, AgenticError, discord.DiscordException, aiohttp.C
 log = logging.getLogger(__name__)
 
 Take = Callable[[discord.Message], Awaitable[None]]
-Stops = Callable[[ExecutionRow, SessionRow, str], Awaitable[None]]
+Stops = Callable[[ExecutionRow, SessionRow, str, Urgency], Awaitable[None]]
 
 
 class CatchingUp:
@@ -116,13 +117,16 @@ class CatchingUp:
             if len(self._unread) == left:
                 return
 
-    async def close(self, channel: str) -> bool:
-        """Close the gap of one channel, whose lane is held; False where it could not be read."""
+    async def close(self, channel: str, urgency: Urgency = Urgency.RESULT) -> bool:
+        """Close the gap of one channel, whose lane is held; False where it could not be read.
+
+        As urgent as a receipt where somebody waits for it.
+        """
         if self._bot.watermarks.is_closed(channel):
             return True
         try:
             async with asyncio.timeout(SECONDS):
-                await self._close(channel)
+                await self._close(channel, urgency)
         except _PASSING as error:
             gone = isinstance(error, Held) and error.code == UNKNOWN_CHANNEL
             log.log(logging.INFO if gone else logging.WARNING, "channel %s: what was missed cannot be read: %s", channel,
@@ -130,14 +134,14 @@ class CatchingUp:
             return gone  # there is nothing to be read, now or later
         return True
 
-    async def _close(self, channel: str) -> None:
+    async def _close(self, channel: str, urgency: Urgency) -> None:
         marks = self._bot.watermarks
         mark = await self._mark(channel)
         newest = self._newest(channel) if self._told else None
         if newest is not None and newest <= mark:
             marks.closed(channel, mark)
             return
-        missed = await self._bot.desk.look(channel, lambda _: messages_after(self._bot, channel, mark))
+        missed = await self._bot.desk.look(channel, lambda _: messages_after(self._bot, channel, mark), urgency)
         for message in missed.messages:
             if not marks.known(message.id):
                 await self._take(channel, message)
@@ -220,9 +224,9 @@ class CatchingUp:
         self._now_unread([row.thread for row in rows])
         room = asyncio.Semaphore(AT_ONCE)
 
-        async def one(row: ExecutionRow) -> None:
+        async def one(row: ExecutionRow, urgency: Urgency) -> None:
             async with room:
-                for look in (partial(self._close_running_in, row), partial(self._look_after, row.thread)):
+                for look in (partial(self._close_running_in, row, urgency), partial(self._look_after, row.thread)):
                     try:
                         await look()
                     except AgenticError as error:
@@ -232,11 +236,11 @@ class CatchingUp:
                 self._was_read(row.thread)
 
         async with asyncio.TaskGroup() as group:
-            leads = [group.create_task(one(row)) for row in rows[:1]]
+            leads = [group.create_task(one(row, Urgency.RESULT)) for row in rows[:1]]
             if len(rows) > 1:
                 await self._led(leads)
             for row in rows[1:]:
-                group.create_task(one(row))
+                group.create_task(one(row, Urgency.MESSAGE))
 
     async def _led(self, leads: Sequence[asyncio.Task[None]]) -> None:
         """The first one was read and its model is there; where that takes long, the others wait no longer."""
@@ -246,12 +250,12 @@ class CatchingUp:
                 if self.goes_on is not None:
                     await self.goes_on()
 
-    async def _close_running_in(self, row: ExecutionRow) -> None:
+    async def _close_running_in(self, row: ExecutionRow, urgency: Urgency) -> None:
         """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
-        await self._in_lane(row.thread)
+        await self._in_lane(row.thread, urgency)
         session = await self._bot.store.session(row.thread)
         if self.stops is not None and session is not None:
-            await self.stops(row, session, await self._message_of(row))
+            await self.stops(row, session, await self._message_of(row), urgency)
 
     async def _look_after(self, thread: str) -> None:
         """Whether the bot can be heard there, as soon as what runs there was taken up."""
@@ -286,7 +290,7 @@ class CatchingUp:
 
         async def one(channel: str) -> None:
             async with room:
-                if not await self._in_lane(channel):
+                if not await self._in_lane(channel, Urgency.MESSAGE):
                     left.append(channel)
 
         async with asyncio.TaskGroup() as group:
@@ -294,9 +298,9 @@ class CatchingUp:
                 group.create_task(one(channel))
         return left
 
-    async def _in_lane(self, channel: str) -> bool:
+    async def _in_lane(self, channel: str, urgency: Urgency) -> bool:
         async with self._bot.lanes.lane(channel):
-            return await self.close(channel)
+            return await self.close(channel, urgency)
 
     async def _channels(self) -> list[str]:
         """Where the bot reads, and the newest sessions elsewhere."""

@@ -254,10 +254,12 @@ class Desk:
             return known
         return self._client.get_partial_messageable(int(channel))
 
-    async def look(self, channel: str, look: Callable[[discord.abc.Messageable], Awaitable[T]]) -> T:
+    async def look(
+        self, channel: str, look: Callable[[discord.abc.Messageable], Awaitable[T]], urgency: Urgency = Urgency.MESSAGE
+    ) -> T:
         """Read something of a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
         target = self._channel(channel)
-        return await self._judged(Urgency.MESSAGE, lambda: look(target))
+        return await self._judged(urgency, lambda: look(target))
 
     async def may_look_back(self, channel: str, person: str) -> bool:
         """Whether a person may read back what was said in a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""

@@ -1,4 +1,4 @@
-"""What an earlier process left behind, and whether it is safe to go on with it.
+"""What an earlier process left behind, what its sessions know of it, and whether it is safe to go on with it.
 
 An execution that ends its process each time it is taken up would do so for ever: after three crashes since a person last
 said something the rules leave it alone (``agentic/core/owning.py``).  From then on no process takes it up by itself, only
@@ -11,13 +11,19 @@ from collections.abc import AsyncIterator
 
 from agentic.core.events import Envelope
 from agentic.core.evolving import fold
-from agentic.ports import EventLog, Store
+from agentic.ports import Store
 from agentic.purse import DailyCaps, Purse
+from bot.session import Session
 
 
-async def is_left_alone(log: EventLog, execution: str) -> bool:
-    """Whether it waits until a person says something.  Raises ``StoreError``."""
-    return fold([envelope async for envelope in log.read(execution)]).quarantined is not None
+async def recall(session: Session, execution: str) -> None:
+    """What outlives a process: whose it is, a question, a pause, that it is left alone.  Raises ``StoreError``."""
+    folded = fold([envelope async for envelope in session.ground.store.read(execution)])
+    session.requester = folded.started.requester.id if folded.started is not None else ""
+    if folded.question is not None:
+        session.asked(folded.question.question)
+    session.paused = folded.paused.author.id if folded.paused is not None else ""
+    session.left_alone = folded.quarantined is not None
 
 
 async def settle_leftovers(store: Store, caps: DailyCaps) -> None:

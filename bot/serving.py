@@ -11,7 +11,6 @@ import contextlib
 import logging
 
 from agentic.core.events import InboxItem, Sort, Started
-from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, LeaseLost, SandboxLost
@@ -22,6 +21,7 @@ from bot.halting import Halted, unless
 from bot.learning import learn
 from bot.leftovers import Opine, call_off, leave_behind, without_doubles
 from bot.queueing import word_of_learning, word_of_waiting
+from bot.recovery import recall
 from bot.session import Session, starts
 from bot.setting_aside import ended_after_all, set_aside
 from bot.siding import side_questions
@@ -222,12 +222,9 @@ class _Serving:
     async def _recall(self, execution: str) -> None:
         """A question and a pause outlive the process; what was said while nobody listened comes before going on."""
         session = self._session
-        folded = fold([envelope async for envelope in self._ground.store.read(execution)])
-        session.requester = folded.started.requester.id if folded.started is not None else ""
-        if folded.question is not None:
-            session.asked(folded.question.question)
-        session.paused = folded.paused.author.id if folded.paused is not None else ""
-        session.left_alone = folded.quarantined is not None
+        if session.recalled != execution:
+            await recall(session, execution)
+        session.recalled = ""
         with contextlib.suppress(Halted):
             await self._caught_up()
 

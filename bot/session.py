@@ -45,6 +45,8 @@ class Session:
     task: asyncio.Task[None] | None = None
     execution: str = ""
     """The execution that is running, '' between two."""
+    recalled: str = ""
+    """The execution of an earlier process that is to go on and whose log was just read: it is read once, not twice."""
     left_open: str = ""
     """An execution that a fault of ours or of the machine interrupted; the next message takes it up again."""
     requester: str = ""

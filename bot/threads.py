@@ -21,7 +21,7 @@ from bot.conversation import Receipt, StatusView, ThreadState
 from bot.forks import Forks
 from bot.ground import Ground
 from bot.learning import Feedback, Opinions, catch_up
-from bot.recovery import is_left_alone
+from bot.recovery import recall
 from bot.roster import Roster
 from bot.serving import serve
 from bot.session import Session
@@ -89,7 +89,7 @@ class Threads:
             self._known(row)
         waiting = set(await store.pending_threads())
         for row in await store.executions(open_only=True):
-            if row.thread in waiting or not await self._left_alone(row):
+            if not await self._left_alone(row):
                 waiting.add(row.thread)
         for thread in sorted(waiting):
             self._known(SessionRow(thread, "", "")).wake()
@@ -100,15 +100,17 @@ class Threads:
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether it ended its process too often; of a damaged log the session tells its thread."""
+        session = self._known(SessionRow(row.thread, "", ""))
         try:
-            if not await is_left_alone(self._ground.store, row.execution):
-                return False
+            await recall(session, row.execution)
         except StoreError as damaged:
             log.error("execution %s: %s", row.execution, damaged)
             return False
-        session = self._known(SessionRow(row.thread, "", ""))
-        session.left_open, session.left_alone = row.execution, True
-        return True
+        if session.left_alone:
+            session.left_open = row.execution
+        else:
+            session.recalled = row.execution
+        return session.left_alone
 
     def _adopt(self, row: SessionRow) -> None:
         """A fork is complete: what is to be done there begins."""

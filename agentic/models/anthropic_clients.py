@@ -2,7 +2,7 @@
 
 Its HTTP library looks at every connection of a pool at each request and at each end of one, a system call each: with 500
 threads in one pool that was a third of the whole process's time.  So a client takes at most ``EACH`` requests at once,
-and another one is made beside it, which costs half a millisecond because they share the certificates they trust.
+and another one is made beside it, which costs half a millisecond because all share the certificates they trust.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EACH: Final = 8
 class Clients:
     """Lends the busiest client that has room, so that connections of the others may rest; ``connect`` makes the first."""
 
-    def __init__(self, connect: Callable[[], AsyncAnthropic]) -> None:
+    def __init__(self, connect: Callable[[], tuple[AsyncAnthropic, SSLContext]]) -> None:
         self._connect = connect
         self._making = asyncio.Lock()
         self._busy: dict[AsyncAnthropic, int] = {}
@@ -33,7 +33,8 @@ class Clients:
         """Have one client at least; the first is made in a thread, since it imports the SDK."""
         async with self._making:
             if not self._busy:
-                self._busy[await asyncio.to_thread(self._connect)] = 0
+                first, self._certificates = await asyncio.to_thread(self._connect)
+                self._busy[first] = 0
 
     @asynccontextmanager
     async def lent(self) -> AsyncGenerator[AsyncAnthropic]:
@@ -41,7 +42,7 @@ class Clients:
         await self.ready()
         client = max((one for one, busy in self._busy.items() if busy < EACH), key=self._busy.__getitem__, default=None)
         if client is None:
-            client = await self._another()
+            client = self._another()
         self._busy[client] = self._busy.get(client, 0) + 1
         try:
             yield client
@@ -55,11 +56,9 @@ class Clients:
         for client in clients:
             await client.close()
 
-    async def _another(self) -> AsyncAnthropic:
+    def _another(self) -> AsyncAnthropic:
         import anthropic
-        import httpx2
 
+        assert self._certificates is not None, "the first client is there, and with it what all of them trust"
         first = next(iter(self._busy))
-        if self._certificates is None:
-            self._certificates = await asyncio.to_thread(httpx2.create_ssl_context)
         return first.copy(http_client=anthropic.DefaultAsyncHttpxClient(verify=self._certificates))

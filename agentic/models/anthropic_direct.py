@@ -8,6 +8,7 @@ thread when the first request comes, or by ``warm_up``; it never retries: when t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, cast
 
@@ -29,6 +30,8 @@ from agentic.models.streams import IDLE_SECONDS, Patience
 from agentic.ports import Answer, Prompt
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from anthropic import AsyncAnthropic
 
 KEY: Final = "ANTHROPIC_API_KEY"
@@ -133,16 +136,24 @@ class AnthropicDirect:
     def _has_key(self) -> bool:
         return bool(self._env.get(KEY) or self._env.get(TOKEN))
 
-    def _connect(self) -> AsyncAnthropic:
+    def _connect(self) -> tuple[AsyncAnthropic, SSLContext]:
+        """The first client, and the certificates it trusts: another thread reads them while the SDK is imported."""
         try:
-            with uncollected(), names_on_demand("anthropic", ONLY_NAMED):
-                from anthropic import AsyncAnthropic
+            with uncollected(), names_on_demand("anthropic", ONLY_NAMED), ThreadPoolExecutor(1) as beside:
+                import httpx2
+
+                trusted = beside.submit(httpx2.create_ssl_context)
+                from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+                certificates = trusted.result()
         except Exception as error:
             raise broken("anthropic", error) from error
-        return AsyncAnthropic(
+        client = AsyncAnthropic(
             api_key=self._env.get(KEY) or None,
             auth_token=self._env.get(TOKEN) or None,
             base_url=self._env.get(ADDRESS) or None,
             max_retries=0,
             timeout=None,  # ``Patience`` keeps both clocks
+            http_client=DefaultAsyncHttpxClient(verify=certificates),
         )
+        return client, certificates

@@ -18,6 +18,7 @@ from bot.intake import Place
 from bot.missed import stops_in, stops_on
 from bot.posting import Gone, Held, Unfit
 from bot.reading import scene_of, when
+from bot.scheduling import Urgency
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -95,14 +96,14 @@ class Places(commands.Cog):
         if after == after.guild.me:
             await _kept(self.bot.tending.look_all(after.guild.id))
 
-    async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str) -> None:
+    async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str, urgency: Urgency) -> None:
         """Obey a 🛑 that was given while nobody listened, and notice that the task's message is gone."""
         began, channel = row.started_at or when(), session.channel or row.thread
         custom = self.bot.options.custom_emoji
-        found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began, custom))
+        found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began, custom), urgency)
         if task.isdecimal():
             found += await self._looked(
-                channel, lambda _: stops_on(self.bot, channel, task, custom), gone=(task, session.guild)
+                channel, lambda _: stops_on(self.bot, channel, task, custom), urgency, gone=(task, session.guild)
             )
         guild = self.bot.get_guild(int(session.guild)) if session.guild else None
         for message, person in found:
@@ -117,10 +118,12 @@ class Places(commands.Cog):
             outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
             await self.bot.intake.take(outcome, reacted.id, Place(session.guild, row.thread))
 
-    async def _looked(self, channel: str, look: Look, gone: tuple[str, str] = ("", "")) -> list[tuple[str, int]]:
+    async def _looked(
+        self, channel: str, look: Look, urgency: Urgency, gone: tuple[str, str] = ("", "")
+    ) -> list[tuple[str, int]]:
         """What was found; ``gone`` is a task's message and its server, told where the message is no more."""
         try:
-            return await self.bot.desk.look(channel, look)
+            return await self.bot.desk.look(channel, look, urgency)
         except Gone:
             message, guild = gone
             await self.bot.tending.deleted(message, channel, guild)

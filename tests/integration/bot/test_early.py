@@ -1,4 +1,4 @@
-"""What an earlier process took in and did not begin: it waits until this process is connected to Discord."""
+"""A start: what an earlier process took in and did not begin waits for the connection; what was running goes first."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InboxItem, Person
+from agentic.core.events import InboxItem, OutboxItem, Person
+from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.replies import Reply
 from agentic.ports import SessionRow
 from agentic.stores.sqlite import SQLiteStore
 from bot.app import App
 from bot.guild.local import LocalGuild
-from tests.integration.bot.whole import finishes, whole
+from tests.integration.bot.whole import SECONDS, finishes, whole
 
 
 async def test_a_task_from_before_the_start_is_begun_when_the_bot_is_connected(
@@ -48,3 +50,37 @@ async def test_a_task_from_before_the_start_is_begun_when_the_bot_is_connected(
             await running.says(thread, "Second.")
             assert not [m for m in running.of_bot(thread) if "fault" in m.content.lower()]
         assert "the first task" in endpoint.requests[-1].text()
+
+
+async def test_what_was_running_goes_on_before_what_is_still_to_be_posted_elsewhere(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """At Discord's pace a hundred posts take seconds; a person may wait for each of them, but nobody works meanwhile."""
+    home = tmp_path / "home"
+    home.mkdir()
+    owed = [guild.add_channel(f"owed-{number}").id for number in range(100)]
+    asked, posted = asyncio.Event(), 0
+    goes_on = asyncio.Event()
+
+    async def script(_: CapturedRequest) -> Reply:
+        nonlocal posted
+        posted = sum(bool(guild.messages(channel)) for channel in owed)
+        asked.set()
+        await goes_on.wait()
+        return finishes()
+
+    async with ScriptedEndpoint.start(script) as endpoint:
+        async with whole(home, endpoint, guild):
+            await guild.post(guild.channel().id, f"{guild.bot.mention} work")
+            await asked.wait()
+        kept = SQLiteStore.open(home / "threadwright.sqlite")
+        await kept.put_outbox(
+            [OutboxItem(key=f"o{to}", thread=str(to), execution="", sort="notice", text="owed") for to in owed]
+        )
+        await kept.close()
+        asked.clear()
+        async with asyncio.timeout(SECONDS), whole(home, endpoint, guild):
+            await asked.wait()
+            assert posted < len(owed) / 2, f"{posted} of {len(owed)} were posted first"
+            goes_on.set()
+            await guild.wait_for(lambda guild: all(guild.messages(channel) for channel in owed), SECONDS)

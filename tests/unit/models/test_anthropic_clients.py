@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections import Counter
 from contextlib import AsyncExitStack
 
@@ -10,8 +11,9 @@ from anthropic import AsyncAnthropic
 from agentic.models.anthropic_clients import EACH, Clients
 
 
-def connect() -> AsyncAnthropic:
-    return AsyncAnthropic(api_key="x", base_url="http://127.0.0.1:1", max_retries=0, timeout=None)
+def connect() -> tuple[AsyncAnthropic, ssl.SSLContext]:
+    first = AsyncAnthropic(api_key="x", base_url="http://127.0.0.1:1", max_retries=0, timeout=None)
+    return first, ssl.create_default_context()
 
 
 async def test_no_pool_serves_more_than_its_share_and_what_ended_makes_room() -> None:

@@ -37,6 +37,7 @@ async def test_a_question_outlives_the_process_that_asked_it() -> None:
         await home.threads.settled("100")
     async with asyncio.timeout(10), house([FINISH, FINISH], store=store, limit=1) as home:
         await home.threads.recover()
+        assert home.threads.state("100") == "asking", "whoever answers at once, answers"
         await home.threads.settled("100")
         assert home.threads.state("100") == "asking"
         await home.say("works", thread="200")
