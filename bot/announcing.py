@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from agentic.core.events import Evaluated, Person, Reflected
 from agentic.errors import AgenticError
 from agentic.ports import Store
-from bot.learning import Feedback, Learning
+from bot.learning import Afterwards, Feedback
 from bot.lesson_lines import learned_lines, with_lines
 from bot.posting import Desk, Gone, Held, Unfit
 from bot.render import LIMIT, length
@@ -31,7 +31,7 @@ LOOKS, PAUSE = 40, 0.5
 log = logging.getLogger(__name__)
 
 
-class Learner(Learning, Feedback, Protocol):
+class Learner(Afterwards, Feedback, Protocol):
     """What learns, both ways."""
 
 

@@ -37,12 +37,16 @@ Tell = Callable[[OutboxItem], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 
-class Learning(Protocol):
-    """What happens after an execution: ``reflexion.Reflexion``."""
+class Afterwards(Protocol):
+    """What happens after an execution."""
 
     async def after(self, execution: str) -> Evaluated:
         """Score it and, where it failed, reflect."""
         ...
+
+
+class Learning(Afterwards, Protocol):
+    """The same, and who waits for it: ``reflexion.Reflexion``."""
 
     async def known(self, thread: str) -> None:
         """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
@@ -59,7 +63,7 @@ class Feedback(Protocol):
         ...
 
 
-async def learn(learning: Learning, execution: str) -> None:
+async def learn(learning: Afterwards, execution: str) -> None:
     """Evaluate an execution; what goes wrong is logged."""
     try:
         async with asyncio.timeout(LEARN_SECONDS):
@@ -72,7 +76,7 @@ async def learn(learning: Learning, execution: str) -> None:
         log.exception("a fault of ours in the evaluation of execution %s", execution)
 
 
-async def catch_up(store: Store, learning: Learning) -> None:
+async def catch_up(store: Store, learning: Afterwards) -> None:
     """Do what should have followed the end of an execution, and did not, when the process ended."""
     try:
         rows = await store.executions()

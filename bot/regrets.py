@@ -43,16 +43,16 @@ OFFER = " 🔄 tries the task again from its beginning, with that (attempt {atte
 log = logging.getLogger(__name__)
 
 
-class Learned(Learner, Lessons, Protocol):
-    """What learns, and what is known of it."""
-
-
 class Known(Lessons, Protocol):
     """What is known, and when what is being learned is."""
 
     async def known(self, thread: str) -> None:
         """Wait until the next execution of a thread can know what is being learned in it."""
         ...
+
+
+class Learned(Learner, Known, Protocol):
+    """What learns, and what is known of it."""
 
 
 @dataclass(slots=True)
