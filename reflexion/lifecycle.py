@@ -52,7 +52,7 @@ class Parameters:
     beside: float = 0.5
     """Weight of a showing in which others stood before it."""
     most_evidence: float = 8.0
-    """The logarithms of a life go no further than this."""
+    """The logarithms of a life go no further than this before the next showing is told."""
     proven: float = 0.75
     harmless: float = 0.04
     """Surely enough that it helps, and that it does not harm, to be active and to be shown beside others."""
@@ -153,13 +153,15 @@ def lived(life: Life, showing: Showing) -> Life:
         weight * _surprise(showing.ok, _lifted(expected, unaided, gain), expected) for gain in PARAMETERS.gains
     ]
     with_loss = weight * _surprise(showing.ok, _within(expected * (1 - PARAMETERS.loss)), expected)
+    known = _bounded((*_helps(life), life.harms))
+    *helps, harms = [old + new for old, new in zip(known, (*with_gain, with_loss), strict=True)]
     return life.model_copy(
         update={
             "shown": life.shown + 1,
             "shown_ok": life.shown_ok + ok,
             "evidence": life.evidence + ok - showing.expected,
-            "helps": tuple([_bounded(known + new) for known, new in zip(_helps(life), with_gain, strict=True)]),
-            "harms": _bounded(life.harms + with_loss),
+            "helps": tuple(helps),
+            "harms": harms,
             "last_shown": showing.at,
         }
     )
@@ -280,9 +282,13 @@ def _surprise(ok: bool, supposed: float, expected: float) -> float:
     return math.log(supposed / expected) if ok else math.log((1 - supposed) / (1 - expected))
 
 
-def _bounded(evidence: float) -> float:
-    """Old evidence may not weigh so much that a lesson the world has left behind can never be given up."""
-    return min(max(evidence, -PARAMETERS.most_evidence), PARAMETERS.most_evidence)
+def _bounded(evidence: Sequence[float]) -> list[float]:
+    """Old evidence may not weigh so much that a lesson the world has left behind can never be given up.
+
+    All of it is made smaller alike, whatever comes next: so a success always speaks for a lesson more than a failure.
+    """
+    most = max(map(abs, evidence))
+    return [each * min(1.0, PARAMETERS.most_evidence / most) if most else 0.0 for each in evidence]
 
 
 def _within(chance: float) -> float:

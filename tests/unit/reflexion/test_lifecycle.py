@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reflexion.lifecycle import (
@@ -84,6 +84,7 @@ def test_whatever_happens_to_a_lesson_its_numbers_stay_within_their_bounds(showi
 
 
 @FEW
+@example([shown(ok=True, expected=0.0)] * 3)
 @given(SHOWINGS)
 def test_a_success_never_makes_a_lesson_less_useful_than_a_failure(showings: list[Showing]) -> None:
     told = life_of(showings)
