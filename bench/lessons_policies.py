@@ -191,7 +191,7 @@ class Product:
             self._meet(each, seen.task)
             chance = expected(baseline, before)
             before.append(self._lives[each.id])
-            self._add(each, seen, "shown", at, chance, expected(baseline), place)
+            self._add(each, seen, "shown", at, chance, expected(baseline), place, says=place < seen.own)
         for each in self._held if seen.offered else ():
             self._add(each, seen, "held_back", at, expected(baseline), expected(baseline), 0)
         if not seen.own:
@@ -213,10 +213,14 @@ class Product:
         known = [*own, *islice(rest, max(SIMILAR - len(own), 0))]
         return Baseline(tries=len(known), ok=sum(known))
 
-    def _add(self, each: Made, seen: Seen, arm: Arm, at: datetime, chance: float, unaided: float, place: int) -> None:
+    def _add(
+        self, each: Made, seen: Seen, arm: Arm, at: datetime, chance: float, unaided: float, place: int, *,
+        says: bool = True,
+    ) -> None:  # fmt: skip
+        """A free place that the world gave to a lesson of another family says nothing of that lesson: it was not chosen."""
         showing = Showing(
-            lesson=str(each.id), execution=str(seen.task), guild="g", model="m", arm=arm, ok=seen.ok, expected=chance,
-            unaided=unaided, place=place, at=at,
+            lesson=str(each.id), execution=str(seen.task), guild="g", model="m", arm=arm, ok=seen.ok, says=says,
+            expected=chance, unaided=unaided, place=place, at=at,
         )  # fmt: skip
         self.showings.append(showing)
         self._lives[each.id] = life = lived(self._lives[each.id], showing)

@@ -39,7 +39,8 @@ async def known_of(bot: ThreadwrightBot, lessons: LessonStore, stand: Stand, les
 
 def _words(showing: Showing) -> str:
     told = {"shown": "told of it", "held_back": "held back to measure it", "crowded": "no room for it"}[showing.arm]
-    return f"{stamp(showing.at)} {told}: {'✔ went well' if showing.ok else '✖ did not go well'}"
+    went = ("✔ went well" if showing.ok else "✖ did not go well") if showing.says else "how it went is not known"
+    return f"{stamp(showing.at)} {told}: {went}"
 
 
 async def _within(bot: ThreadwrightBot, stand: Stand, thread: str) -> bool:

@@ -280,7 +280,7 @@ class Reflexion:
 
     async def _showings(self, trajectory: Trajectory, verdict: Verdict) -> list[Showing]:
         arms = arms_of(trajectory)
-        if verdict.ok is None or not arms:
+        if not arms:
             return []
         alone = "" if verdict.guild else verdict.thread  # direct messages share nothing with each other
         unaided = await self._lessons.unaided(verdict.guild, UNAIDED, thread=alone)

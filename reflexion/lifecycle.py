@@ -58,10 +58,14 @@ class Parameters:
     """Surely enough that it helps, and that it does not harm, to be active and to be shown beside others."""
     doubtful: float = 0.4
     """An active lesson that is less likely to help than this is on probation again."""
-    hopeless: float = 0.23
+    hopeless: float = 0.3
     """Less likely to help than this: retired."""
     least_to_retire: int = 3
     """Showings before anything is retired, however bad it looks."""
+    reviewed: int = 25
+    """So often a lesson that no person wrote or approved is told, whatever became of the tasks.  Then it stays only if"""
+    rather_helps: float = 20.0
+    """it is so many times likelier to help than to harm: nothing of which nothing is known is told for ever."""
     shown_unproven: int = 20
     still_unproven: float = 0.6
     """After so many showings it is retired unless it is at least this likely to help: the bound on a wrong lesson."""
@@ -86,6 +90,8 @@ class Showing(Frozen):
     model: str = ""
     arm: Arm = "shown"
     ok: bool
+    says: bool = True
+    """Whether its outcome says something of the lesson: it is known, and the lesson was chosen for that task."""
     expected: float = Field(default=0.5, ge=0.0, le=1.0)
     """The chance that it would have gone well without this lesson, as far as was known then."""
     unaided: float | None = Field(default=None, ge=0.0, le=1.0)
@@ -98,6 +104,8 @@ class Showing(Frozen):
 class Life(Frozen):
     """What is known of a lesson's effect."""
 
+    told: int = Field(default=0, ge=0)
+    """How often it stood in a prompt, also where nothing is known of the outcome."""
     shown: int = Field(default=0, ge=0)
     shown_ok: int = Field(default=0, ge=0)
     held_back: int = Field(default=0, ge=0)
@@ -142,6 +150,10 @@ class Belief:
 def lived(life: Life, showing: Showing) -> Life:
     """A life after one more showing."""
     ok = int(showing.ok)
+    if showing.arm == "shown":
+        life = life.model_copy(update={"told": life.told + 1, "last_shown": showing.at})
+    if not showing.says:
+        return life
     if showing.arm == "held_back":
         return life.model_copy(update={"held_back": life.held_back + 1, "held_back_ok": life.held_back_ok + ok})
     if showing.arm == "crowded":
@@ -162,7 +174,6 @@ def lived(life: Life, showing: Showing) -> Life:
             "evidence": life.evidence + ok - showing.expected,
             "helps": tuple(helps),
             "harms": harms,
-            "last_shown": showing.at,
         }
     )
 
@@ -237,6 +248,9 @@ def standing(
     if not helps_one and life.shown >= PARAMETERS.least_to_retire and (known.useful < PARAMETERS.hopeless or unproven):
         worse = known.harms > known.nothing
         return "retired", f"{_record(life)}: it {'does harm' if worse else 'does not help'}."
+    in_doubt = trust == "model" and known.useful < PARAMETERS.rather_helps * known.harms
+    if not helps_one and life.told >= PARAMETERS.reviewed and in_doubt:
+        return "retired", f"Told {life.told} times, and nothing shows that it helps rather than harms."
     if status == "probation" and _is_proven(known):
         return "active", f"{_record(life)}: it helps."
     if (

@@ -79,9 +79,11 @@ def similar(verdict: Verdict, showings: Iterable[Showing], unaided: Sequence[Ver
 
 
 def showing_of(verdict: Verdict, lesson: str, arm: Arm, baseline: Baseline, before: Sequence[Life]) -> Showing:
-    """What an execution whose outcome is known says of a lesson that stood, or would have stood, after those ``before``."""
+    """What an execution says of a lesson that stood, or would have stood, after those ``before``: nothing where its
+    outcome is not known, but that it was told."""
     return Showing(
         lesson=lesson, execution=verdict.execution, guild=verdict.guild, model=verdict.model, arm=arm, ok=bool(verdict.ok),
-        expected=expected(baseline, before), unaided=expected(baseline) if before else None, place=len(before),
+        says=verdict.ok is not None, expected=expected(baseline, before),
+        unaided=expected(baseline) if before else None, place=len(before),
         at=verdict.at,
     )  # fmt: skip

@@ -176,7 +176,7 @@ def _told(lesson: Lesson, showings: Sequence[Showing]) -> Told:
 
 
 def _share(showings: Sequence[Showing], arm: str) -> Share:
-    found = [showing.ok for showing in showings if showing.arm == arm]
+    found = [showing.ok for showing in showings if showing.says and showing.arm == arm]
     return Share(sum(found), len(found))
 
 

@@ -63,8 +63,8 @@ def overall_uplift(showings: Sequence[Showing]) -> Uplift | None:
 
 
 def _table(showings: Iterable[Showing]) -> _Table:
-    shown = [each.ok for each in showings if each.arm == "shown"]
-    held = [each.ok for each in showings if each.arm == "held_back"]
+    shown = [each.ok for each in showings if each.says and each.arm == "shown"]
+    held = [each.ok for each in showings if each.says and each.arm == "held_back"]
     return _Table(len(shown), sum(shown), len(held), sum(held))
 
 

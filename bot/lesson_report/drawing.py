@@ -71,7 +71,8 @@ def life_lane(
         )
         for start, end, status in stretches
     ]  # fmt: skip
-    marks = (mark(each.arm, ok=each.ok, x=span.place(each.at), y=4.5 if each.ok else 14.5) for each in showings)
+    known = (each for each in showings if each.says)
+    marks = (mark(each.arm, ok=each.ok, x=span.place(each.at), y=4.5 if each.ok else 14.5) for each in known)
     return _picture(said, *bands, *marks)
 
 

@@ -72,7 +72,12 @@ def lives(report: LessonsReport) -> Html:
 
 def held_back(report: LessonsReport) -> Html:
     """What was left out, newest first."""
-    found = [(told.lesson, showing) for told in report.lessons for showing in told.showings if showing.arm != "shown"]
+    found = [
+        (told.lesson, showing)
+        for told in report.lessons
+        for showing in told.showings
+        if showing.says and showing.arm != "shown"
+    ]
     found.sort(key=lambda each: each[1].at, reverse=True)
     if not found:
         return _section("What was held back", "Nothing was held back yet. About one showing in ten is, at random.")

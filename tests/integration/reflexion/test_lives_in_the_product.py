@@ -15,7 +15,7 @@ from tests.integration.reflexion.conftest import INSIGHT, REFLECTS, House, house
 from tests.integration.reflexion.test_cycle import FAILS, PASSES, TASK
 from tests.integration.reflexion.test_lesson_lives import known
 from tests.integration.reflexion.test_lesson_stores import lesson
-from tests.unit.reflexion.logs import EPOCH, Did, Log, edit
+from tests.unit.reflexion.logs import ANN, EPOCH, Did, Log, edit
 
 FITS = "The date parser crashes on empty rows in tests"
 
@@ -48,6 +48,21 @@ async def test_what_is_expected_without_a_lesson_comes_from_this_servers_tasks_a
     life = (await known(lesson_store, "l")).life
     assert (life.shown, life.shown_ok, life.last_shown) == (2, 2, second.at)
     assert len(await lesson_store.unaided("g1", 99)) == 12
+
+
+async def test_a_task_of_which_nobody_knows_how_it_went_counts_as_told_until_a_person_says_so(
+    lesson_store: LessonStore,
+) -> None:
+    at = house(lambda asked: answer(REFLECTS), lesson_store)
+    await lesson_store.amend(lesson("l", FITS))
+    log = Log(task=TASK, lessons=(ChosenLesson(id="l", kind="pitfall", text="…"),)).does(edit("a.py")).ends()
+    execution = await at.keep(log)
+    await at.reflexion.after(execution)
+    before = (await known(lesson_store, "l")).life
+    assert (before.told, before.shown, before.last_shown is not None) == (1, 0, True)
+    await at.reflexion.feedback(execution, ANN, "down")
+    after = (await known(lesson_store, "l")).life
+    assert (after.told, after.shown, after.shown_ok) == (1, 1, 0)
 
 
 async def test_a_lesson_that_was_withheld_is_counted_apart(lesson_store: LessonStore) -> None:

@@ -241,3 +241,17 @@ def test_one_task_says_little_for_it_may_have_had_nothing_to_do_with_the_lesson(
 
 def test_a_life_from_before_such_sums_were_kept_is_as_a_new_one() -> None:
     assert usefulness(Life(shown=9, shown_ok=2)) == usefulness(Life())
+
+
+def test_what_nothing_is_known_of_is_told_so_often_and_no_more() -> None:
+    silent = [shown(ok=False, says=False, at=NOW + timedelta(days=day)) for day in range(PARAMETERS.reviewed)]
+    told = life_of(silent)
+    assert (told.told, told.shown, told.last_shown) == (PARAMETERS.reviewed, 0, silent[-1].at)
+    assert usefulness(told) == usefulness(Life()), "it says nothing for or against it"
+    assert becomes(life_of(silent[:-1])) == "probation"
+    assert becomes(told) == "retired"
+    assert becomes(told, trust="person") == "probation", "what a person approved is theirs to retire"
+    assert becomes(told, by_model=[life(10, 10)]) == "probation"
+    assert becomes(lived(life_of([*silent[:3], *[shown(ok=True)] * 20]), silent[3])) == "active"
+    left_out = life_of([shown(ok=True, says=False, arm=arm) for arm in ARMS if arm != "shown"])
+    assert left_out == Life()

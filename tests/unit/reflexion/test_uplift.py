@@ -49,6 +49,12 @@ def test_nothing_is_said_of_a_lesson_that_was_never_held_back() -> None:
     assert overall_uplift(showings((3, 4), (0, 0)) + showings((0, 0), (2, 3), "l2")) is None
 
 
+def test_tasks_of_which_nobody_knows_how_they_went_are_no_comparison() -> None:
+    known = showings((3, 4), (1, 4))
+    silent = [each.model_copy(update={"says": False}) for each in showings((0, 9), (9, 9))]
+    assert uplift_of([*known, *silent]) == uplift_of(known)
+
+
 def test_what_was_crowded_out_is_no_comparison() -> None:
     crowded = [each.model_copy(update={"arm": "crowded"}) for each in showings((0, 50), (0, 0))]
     assert uplift_of(showings((3, 4), (1, 4))) == uplift_of(showings((3, 4), (1, 4)) + crowded)
