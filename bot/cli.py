@@ -16,6 +16,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from agentic.collecting import uncollected
 from bot.commandline.output import fail, nobody_reads, note, open_standard_streams, say
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ def perform(argv: Sequence[str] | None = None) -> int:
     wanted = parser().parse_args(argv)
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
-    from agentic.errors import AgenticError, StoreCorrupt
-    from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
-    from bot.state import HomeUnusable
+    with uncollected():
+        from agentic.errors import AgenticError, StoreCorrupt
+        from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
+        from bot.state import HomeUnusable
 
     try:
         settings = read_settings()

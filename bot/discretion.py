@@ -11,22 +11,23 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from agentic.core.patterns import later
 from reflexion.redaction import REDACTED, redact_known
 
 LEAST = 8
 """A shorter value is too likely to be an ordinary word."""
-_NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNED = re.compile(
+_NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
+_ASSIGNED = later(
     r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret|token))(["']?\s*[:=]\s*["']?)
         (?=[\w+/=.-]*\d)(?=[\w+/=.-]*[a-z])([\w+/=.-]{16,})"""
 )
 TELLING = 4
 """So many characters of a value say something of it."""
-_LAST_WORD = re.compile(r"(.*?)(\S*)", re.DOTALL)
-_BEGINS = re.compile(
+_LAST_WORD = later(r"(.*?)(\S*)", re.DOTALL)
+_BEGINS = later(
     r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)[^\s]*$"
 )
-_PATHLIKE = re.compile(r"[./]")
+_PATHLIKE = later(r"[./]")
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
@@ -41,7 +42,7 @@ class Discretion:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._values = later("|".join(map(re.escape, longest_first))) if longest_first else None
         self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
 
     def text(self, text: str) -> str:

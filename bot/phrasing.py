@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.patterns import later
 from bot.progress import Step
 from bot.render import inline, plain
 
@@ -36,7 +37,7 @@ _WITHOUT_SUBJECT = frozenset(
 
 _RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
 _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
-    (re.compile(pattern), verbs)
+    (later(pattern), verbs)
     for pattern, verbs in (
         (
             _RUNNER + r"(?:pytest|unittest|nose2|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
@@ -66,7 +67,7 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
         (r"(?:cat|head|tail|less|nl|wc|sed -n)\b", ("Reading", "Read")),
     )
 )
-_BEFORE = re.compile(
+_BEFORE = later(
     r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
     r"|\w+=\S*\s+"
     r"|(?:timeout|nice|time|env)(?: -?[\d.]+[smh]?)? )+"

@@ -9,18 +9,18 @@ test``) is no check at all (``agentic/core/dry_runs.py``).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.command_words import read
 from agentic.core.deeds import Ran
 from agentic.core.dry_runs import is_lenient, runs_nothing
+from agentic.core.patterns import later
 from agentic.core.proving import is_test_run
 
 Verdict = Literal["pass", "fail", "none"]
 
-_RUNNER = re.compile(
+_RUNNER = later(
     r"""(?x)^(?:
         (?:python3?(?:\.\d+)?\s+(?:-\w\s+)*-m\s+)?
           (?:pytest|py\.test|unittest|tox|nox|nose2|mypy|doctest|compileall)\b
@@ -35,15 +35,15 @@ _RUNNER = re.compile(
           (?:tests?|checks?|verify)(?:[_-]\w+)?\.(?:sh|py|js)\b
     )"""
 )
-_QUIET = re.compile(
+_QUIET = later(
     r"^(?:echo|printf|cat|head|tail|grep|rg|ls|cd|export|set|true|:|sleep|wc|sed|awk|find|rm|mkdir|touch|cp|mv|tee)\b"
 )
-_PREFIX = re.compile(
+_PREFIX = later(
     r"^(?:(?:[A-Za-z_]\w*=\S*|env|time|timeout\s+\S+|nice|xvfb-run|uv\s+run|poetry\s+run|pipenv\s+run)\s+)+"
 )
-_BETWEEN = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
-_PIPEFAIL = re.compile(r"^set\s.*\bpipefail\b")
-_QUOTED_IN_TASK = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
+_BETWEEN = later(r"""'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
+_PIPEFAIL = later(r"^set\s.*\bpipefail\b")
+_QUOTED_IN_TASK = later(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ act on something, with a verb of doing after it; or the form of a command (an op
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_SHAPED: Final = re.compile(
+from agentic.core.patterns import later
+
+_SHAPED: Final = later(
     r"""(?ix)
         \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\( | (?:^|\s)\$\s\w
       | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w | \w\s+--?[a-z][\w-]*
@@ -19,7 +20,7 @@ _SHAPED: Final = re.compile(
       | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
       | `[^`\n]*\s[^`\n]*`"""
 )
-_PROGRAMS: Final = re.compile(
+_PROGRAMS: Final = later(
     r"""(?ix) (?<![\w./-])(?:
         sudo|doas|curl|wget|chmod|chown|chgrp|setfacl|ssh|scp|sftp|rsync|rclone|nc|ncat|netcat|socat|telnet|dd|mkfs(?:\.\w+)?
       | rm|rmdir|shred|wipefs|fdisk|parted|iptables|nft|ufw|crontab|nohup|setsid|xargs|ssh-(?:add|copy-id|keygen)
@@ -37,7 +38,7 @@ _VERBS: Final = (
     r"scale|send|set|shutdown|start|stop|submit|sync|tag|terminate|transfer|truncate|undeploy|uninstall|unpublish|up|update|"
     r"upgrade|upload|wipe|yank|down|copy|cp|put|merge|retire|cancel|abort|pg:\w+|filter-\w+|update-ref|gc)\b(?!-)"
 )
-_KNOWN: Final = re.compile(
+_KNOWN: Final = later(
     rf"""(?ix) (?<![\w./-])(?:
         (?:git|svn|hg|jj)\s+(?:(?:stash|branch|tag|remote|worktree|submodule|reflog|lfs|notes)\s+)?(?:checkout|switch|{_VERBS})
       | (?:make|just|task|rake|invoke|tox|nox|ant|gradlew?|mvnw?|bazel|mix|lein|sbt)\s+{_VERBS}
@@ -54,13 +55,13 @@ _KNOWN: Final = re.compile(
       )"""
 )
 """Programs that also only look, with a verb of doing after them."""
-_DOES: Final = re.compile(
+_DOES: Final = later(
     r"""(?ix) \b(?:run|call|execute|type|enter|invoke|issue|use|try|by|with|via|do)\s+
         (?!(?:a|an|the|this|that|these|those|our|your|its|their|no|each|every|any|all|it|and|or|to|not)\b)
         [a-z][\w-]+\s+(?:deploy|destroy|publish|unpublish|uninstall|terminate|purge|yank|wipe)\b"""
 )
 """Whatever the program is called."""
-_OUTSIDE: Final = re.compile(
+_OUTSIDE: Final = later(
     r"""(?ix) \b(?:force-)?(?:deploy|publish|release|roll\s+out|push|merge|delete|drop|destroy|purge|wipe
           |restart|reboot|shut\s+down|upload|e?-?mail|post|send|trigger|notify|close|approve|overwrite|truncate|migrate|reset)
         \s+(?:[\w'-]+\s+){0,3}?

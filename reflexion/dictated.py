@@ -10,9 +10,9 @@ thread counts there, and waits only as a lesson for everyone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from agentic.core.patterns import later
 from reflexion.legible import as_read, decoded
 from reflexion.lessons import Insight
 from reflexion.trajectory import Trajectory
@@ -25,7 +25,7 @@ WRAPPED = 56
 """A line so long may have been broken for its length."""
 ASKS = "ask_user"
 """What came of it are a person's words."""
-_ORDER = re.compile(
+_ORDER = later(
     r"""(?ix)
         \bremember\s*(?:[:,-]|to\b|that\b|this\b) | \bfrom\s+now\s+on\b | \bin\s+(?:the\s+)?future\s*[,:]
       | \b(?:ignore|disregard|forget)\s+(?:all|any|every|the|your|previous|prior|above|earlier)\b
@@ -44,9 +44,9 @@ _ORDER = re.compile(
       | запомни|отныне|с\s+этого\s+момента|игнорируй|ты\s+должен
       | 记住|記住|从现在|從現在|忽略|无视|今后|必须始终 | 覚えて|今後は|無視して|必ず | 기억해|앞으로|무시하|반드시"""
 )
-_WORD = re.compile(r"[^\W_]+")
-_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_BETWEEN = re.compile(r"[_/\\.-]+")
+_WORD = later(r"[^\W_]+")
+_IDEOGRAPHS = later(r"[\u3040-\u30ff\u3400-\u9fff]")
+_BETWEEN = later(r"[_/\\.-]+")
 
 
 def orders_in(text: str) -> tuple[str, ...]:

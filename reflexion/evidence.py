@@ -6,8 +6,7 @@ somebody would search for.  So the lines are kept verbatim (secrets aside) besid
 
 from __future__ import annotations
 
-import re
-
+from agentic.core.patterns import later
 from reflexion.legible import visible
 from reflexion.redaction import redact
 from reflexion.signatures import TELLING, recognised_by
@@ -19,7 +18,7 @@ CHARACTERS = 1_200
 _CALLS = 3
 _TELLINGS = 4
 _TAIL = 8
-_QUIET_LINE = re.compile(r"^[\s=~_*+.-]*$")
+_QUIET_LINE = later(r"^[\s=~_*+.-]*$")
 
 
 def evidence_of(trajectory: Trajectory) -> tuple[str, ...]:

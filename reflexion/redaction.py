@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.patterns import later
+
 REDACTED = "[redacted]"
 
-_KEY_BLOCK = re.compile(
+_KEY_BLOCK = later(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_PREFIXED = re.compile(
+_PREFIXED = later(
     r"""(?<![A-Za-z0-9])(?:
         sk-[A-Za-z0-9_-]{16,}                                   # OpenAI, Anthropic, OpenRouter
       | (?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}             # Stripe
@@ -29,16 +31,16 @@ _PREFIXED = re.compile(
     )""",
     re.VERBOSE,
 )
-_IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-_BEARER = re.compile(
+_IN_URL = later(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_BEARER = later(
     r"""(?ix)\b(bearer|basic)\s+
         (?: (?=[A-Z._~+/=-]*[0-9]) | (?=[A-Z0-9._~+/-]*=) | (?=(?-i:(?:[A-Za-z._~+/-]*?[a-z][A-Z]){3})) )  # no mere words
         [A-Z0-9._~+/=-]{16,}"""
 )
-_HEADER = re.compile(
+_HEADER = later(
     r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = later(
     r"""(?ix)\b([\w-]{0,120}(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
 )

@@ -7,21 +7,20 @@ that does not belong to everyone (a secret, a person's data) is kept apart.  It 
 
 from __future__ import annotations
 
-import re
-
+from agentic.core.patterns import later
 from reflexion.commands import holds_command
 from reflexion.hosts import names_host
 from reflexion.legible import as_read, decoded
 from reflexion.redaction import holds_secret
 
-_ADDRESS = re.compile(
+_ADDRESS = later(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
       | (?<![\w\\])\\\\[\w.-]+\\\w
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
       | (?<!\w)!?\[[^\]\n]+\]\([^)\n]+\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
       | \b[a-z][\w.-]*:\d{2,5}\b"""
 )
-_PERSON = re.compile(
+_PERSON = later(
     r"""(?ix) \b[\w.+-]+@[\w-]+(?:\.[\w-]+)+ | \b\w+\s*[(\[]\s*at\s*[)\]]\s*\w | <[@\#][!&]?\d+>
       | (?<!\w)\+\d[\d\ ()-]{7,}\d | \(\d{3}\)\s*\d{3}[-.\s]\d{4}\b | \b\d{3}[-.\ ]\d{3}[-.\ ]\d{4}\b
       | (?<![\w.,:/-])0(?=(?:[\ /-]?\d){7})\d{1,5}(?:[\ /-]\d{2,8}){1,5}\b
@@ -33,7 +32,7 @@ _PERSON = re.compile(
       | (?-i:\b\d{1,4}[a-z]?\s(?:[A-Z][a-z]+\s){1,3}(?:Street|Road|Avenue|Lane|Drive|Square)\b)
       | (?-i:\b[A-Z]\w+(?:straße|strasse|gasse|platz)\s\d)"""
 )
-_TOLD_SECRET = re.compile(
+_TOLD_SECRET = later(
     r"""(?ix) \b(?:pass(?:word|wd|phrase|code)|secret|token|pin|credentials?|api[\ _-]?key|access[\ _-]?key|passwort|kennwort
           |contraseña|contrasena|mot\ de\ passe)s?\b
         (?:\s+(?:for|of|to)\s+[\w'-]+(?:\s+[\w'-]+)?)?\s*(?:\b(?:is|are|was|ist|lautet|es|est)\b|[:=])\s*["']?
@@ -46,7 +45,7 @@ _TOLD_SECRET = re.compile(
       | \bkey\s+is\s+(?=[\w-]{0,60}\d)[\w-]{5}
       | \b(?=[\w-]{0,40}\d)[\w-]{4,60}\s+as\s+(?:the|its|a|your)\s+(?:password|passphrase|token|pin|secret)\b"""
 )
-_PLACE_OF_SECRETS = re.compile(
+_PLACE_OF_SECRETS = later(
     r"""(?ix) (?:~|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|%USERPROFILE%)[/\\]\.\w | (?<![\w/.])~/\w
       | /etc/(?:g?shadow|passwd|sudoers|ssh|ssl/private|kubernetes|krb5) | /proc/(?:self|\d+)/environ | /var/run/secrets
       | \bid_(?:rsa|dsa|ecdsa|ed25519)\b | \bauthorized_keys\b
@@ -59,7 +58,7 @@ _PLACE_OF_SECRETS = re.compile(
 )
 
 
-_ORDER = re.compile(
+_ORDER = later(
     r"""(?ix)
         \b(?:ignore|disregard|forget|override)\s+(?:all|any|every|your|these|previous|prior|above|earlier
           |the\s+(?:previous|prior|above|earlier|system))\b.{0,30}\b(?:rules?|prompts?|guidelines?|polic\w+|orders?|messages?)\b

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.command_words import Step, read
+from agentic.core.patterns import later
 from reflexion.checks import CheckRun, Verdict, is_runner, named_checks, runner_of
 from reflexion.redaction import redact
 
@@ -27,16 +28,16 @@ NOT_RUN: Final = "check_not_run"
 STALE: Final = "check_stale"
 CHARACTERS: Final = 200
 _NOISE = frozenset(("-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--silent", "--no-header"))
-_SENTENCE = re.compile(r"""(?:`[^`\n]*`|"[^"\n]*"|[^.!?;\n]|[.!?;](?!\s))+""")
-_UNWANTED = re.compile(r"(?i)\b(?:do not|don't|never|without|no need to|skip|instead of|not)\b")
-_PASSES = re.compile(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|exits? (?:with )?0|status 0)\b")
-_TESTS = re.compile(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
-_TO_RUN = re.compile(r"(?i)\b(?:run|fix|repair|mend|unbreak)\b|\b(?:failing|broken|red) (?:\w+ )?tests?\b")
-_PATH = re.compile(
+_SENTENCE = later(r"""(?:`[^`\n]*`|"[^"\n]*"|[^.!?;\n]|[.!?;](?!\s))+""")
+_UNWANTED = later(r"(?i)\b(?:do not|don't|never|without|no need to|skip|instead of|not)\b")
+_PASSES = later(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|exits? (?:with )?0|status 0)\b")
+_TESTS = later(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
+_TO_RUN = later(r"(?i)\b(?:run|fix|repair|mend|unbreak)\b|\b(?:failing|broken|red) (?:\w+ )?tests?\b")
+_PATH = later(
     r"(?<![\w/])(?:[\w.-]+/)+[\w.-]*|\btest_\w+(?:\.py)?\b|\b[\w-]+[._](?:test|spec)\.\w+\b|\b\w+_test\.\w+\b"
 )
-_BEFORE_PATH = re.compile(r"(?i)\b(?:in|of|under|for|from|below)\s+[`'\"]?$")
-_LOOKS_LIKE_PATH = re.compile(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)(?:$|::)|::|^tests?\b|^test_|^specs?$")
+_BEFORE_PATH = later(r"(?i)\b(?:in|of|under|for|from|below)\s+[`'\"]?$")
+_LOOKS_LIKE_PATH = later(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)(?:$|::)|::|^tests?\b|^test_|^specs?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from agentic.core.events import Option
+from agentic.core.patterns import later
 
 What = Literal["turns", "tokens", "usd", "minutes", "day"]
 """What an extension would raise."""
@@ -19,18 +20,18 @@ OPERATORS: frozenset[str] = frozenset(("tokens", "usd", "day"))
 
 STOP = "stop"
 """The choice that ends it."""
-STOPS = re.compile(
+STOPS = later(
     r"(please )?(no|nope|nah|stop|don.?t|do not|not|enough|end|cancel|halt|quit|abort)\b(?! more than)|.*\bplease stop\b",
     re.IGNORECASE,
 )
-YES = re.compile(r"(yes|yep|sure|ok|okay|go on|go ahead|continue|please|do|of course|[ ,.!])+$", re.IGNORECASE)
+YES = later(r"(yes|yep|sure|ok|okay|go on|go ahead|continue|please|do|of course|[ ,.!])+$", re.IGNORECASE)
 
 _DIGITS = r"(?P<figure>\d[\d.,]*)\s?"
 _FIGURE = r"(?<![\w.,-])" + _DIGITS
 _MORE = r"(?:more |extra |another )?"
-_WHOLE = re.compile(r"\+?\s?(?P<figure>\d[\d.,]*)\s?(?P<times>k|m)?\s?(?:more|extra)?", re.IGNORECASE)
+_WHOLE = later(r"\+?\s?(?P<figure>\d[\d.,]*)\s?(?P<times>k|m)?\s?(?:more|extra)?", re.IGNORECASE)
 _MONEY = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    later(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![\w-])(?:us ?)?\$\s?{_DIGITS}",
         rf"{_FIGURE}{_MORE}(?:\$|dollars?\b|usd\b|bucks?\b)",
@@ -39,10 +40,10 @@ _MONEY = tuple(
     )
 )
 _TIME = tuple(
-    re.compile(rf"{_FIGURE}{_MORE}{unit}", re.IGNORECASE)
+    later(rf"{_FIGURE}{_MORE}{unit}", re.IGNORECASE)
     for unit in (r"(?:minutes?|mins?|m)\b", r"(?P<hours>hours?|hrs?|h)\b")
 )
-_TOKENS = (re.compile(rf"{_FIGURE}(?P<times>k|m|thousand|million)?\b\s?{_MORE}tokens?\b", re.IGNORECASE),)
+_TOKENS = (later(rf"{_FIGURE}(?P<times>k|m|thousand|million)?\b\s?{_MORE}tokens?\b", re.IGNORECASE),)
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "usd": _MONEY, "day": _MONEY, "minutes": _TIME, "tokens": _TOKENS,
 }  # fmt: skip
@@ -53,10 +54,10 @@ _WORDS = {
     "fifteen": "15", "twenty": "20", "thirty": "30", "fifty": "50",
 }  # fmt: skip
 _UNITS = r" (?:more )?(?:dollar|buck|minute|hour|cent)"
-_SPELT = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b(?={_UNITS})|\b(?:half|a quarter of) an hour\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s*(?:[,.;:!\n]|(?:and|but|then)\b)", re.IGNORECASE)
+_SPELT = later(rf"\b(?:{'|'.join(_WORDS)})\b(?={_UNITS})|\b(?:half|a quarter of) an hour\b", re.IGNORECASE)
+_GOES_ON = later(r"\s*(?:[,.;:!\n]|(?:and|but|then)\b)", re.IGNORECASE)
 """What may stand after an amount that is meant: further words, not a remark about it."""
-_FILLING = re.compile(
+_FILLING = later(
     r"(?:another|more|give|it|take|yes|ok|okay|sure|please|go|on|with|for|up|to|at|no|not|than|most|add|you|can|may|have"
     r"|spend|use|this|today|task|and|of|course|extra|[\s,.!+])*",
     re.IGNORECASE,

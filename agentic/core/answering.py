@@ -5,11 +5,10 @@ Used by the fold, so that an answer is read once, when it comes in, by the quest
 
 from __future__ import annotations
 
-import re
-
 from agentic.core.amounts import COUNTED, STOP, STOPS, understood
 from agentic.core.events import Asked, InputReceived, Level, Option, Person
 from agentic.core.execution import Execution
+from agentic.core.patterns import later
 
 LEVELS: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 CLOSED = "This question is no longer open."
@@ -30,11 +29,11 @@ _GIVES = {
     "minutes": "Only {name}, who asked for this, or an operator can give it more time.",
     "turns": "Only {name}, who asked for this, or an operator can give it more turns.",
 }
-_NUMBERED = re.compile(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
+_NUMBERED = later(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
 _MARKS = " .!?,;:()[]*`'\"\u201c\u201d"
 """What may stand around a name without changing it."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACE = re.compile(
+_PLACE = later(
     rf"(?:(?:i(?:'d| would)? )?(?:take|choose|pick|prefer|use|go (?:with|for)) |let'?s (?:take|use|go with) )?(?:the )?"
     rf"(?:(?:option|number|no\.?|nr\.?|answer) ?|#)?(?P<which>\d{{1,3}}|{'|'.join(_ORDINALS)}|last)"
     r"(?:st|nd|rd|th)?(?: (?:one|option|answer))?(?:,? please)?"

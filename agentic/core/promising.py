@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-_LAST = re.compile(r"(?:.*[.!?…]\s+|.*\n\s*)?(\S.*?)\s*$", re.DOTALL)
+from agentic.core.patterns import later
+
+_LAST = later(r"(?:.*[.!?…]\s+|.*\n\s*)?(\S.*?)\s*$", re.DOTALL)
 _END = 240
 """A last sentence longer than this is an explanation."""
 _LEAD = (
@@ -34,8 +36,8 @@ _GERMAN = (
 )
 _FRENCH = r"(?:je vais\b|laisse[zs]?-moi\b|permettez-moi\b|regardons\b|vérifions\b)"
 _SPANISH = r"(?:voy a\b|vamos a\b|déjame\b|dejame\b|permíteme\b|permíteme\b|veamos\b)"
-_ANNOUNCES = re.compile(f"{_LEAD}(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH})", re.IGNORECASE)
-_TALKS = re.compile(
+_ANNOUNCES = later(f"{_LEAD}(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH})", re.IGNORECASE)
+_TALKS = later(
     r"\b(?:let me know|get back to you|be happy|be glad|explain|summar|answer|wenn du|wenn sie|si vous|si tu|si quieres"
     r"|if you (?:want|like|wish|prefer|need)|once you|when you|unless you|expliquer|résumer|explicar|resumir)",
     re.IGNORECASE,

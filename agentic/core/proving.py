@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from agentic.core.command_words import HOME, Line, Step, folder, read
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.dry_runs import is_lenient, runs_nothing
+from agentic.core.patterns import later
 from agentic.core.values import Claim, FileChange
 
-_RUNNERS = re.compile(
+_RUNNERS = later(
     r"(?:pytest|tox|nox|nose2|jest|vitest|mocha|ctest|bats|rspec|phpunit|python -m (?:unittest|tox|nox|doctest)|"
     r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|t)|(?:cargo|go|deno|dotnet|swift) (?:nextest|test)|node --test|playwright test|"
     r"bundle exec rspec|make (?:\S+ )*(?:test|tests|check)|mvn .*\b(?:test|verify)|(?:gradlew?) .*\b(?:test|check)|"
@@ -33,20 +34,20 @@ _LOOKING = frozenset(
 _FILTERS = frozenset(
     ("tail", "head", "cat", "tee", "grep", "egrep", "rg", "sed", "awk", "true", "echo", "printf", "less", ":")
 )
-_NOISE = re.compile(
+_NOISE = later(
     r"(?:^|/)(?:__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.hypothesis|\.tox|\.nox|\.nyc_output|coverage|htmlcov|"
     r"node_modules|target|dist|build|\.git|\.cache)(?:/|$)|\.(?:pyc|log|md|rst|adoc)$|(?:^|/)\.coverage|"
     r"(?:^|/)(?:CHANGELOG|LICENSE|NOTES?)\b[^/]*$|\.tmp$"
 )
 """What no check is about: caches, what builds leave, prose."""
-_SOURCE = re.compile(
+_SOURCE = later(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|hpp|java|kt|scala|rb|php|cs|swift|sh|sql|lua|pl|ex|exs)$"
 )
-_TESTS = re.compile(
+_TESTS = later(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|[^/]*(?:_test|\.test|\.spec|_spec|Tests?)\.\w+|conftest\.py|"
     r"pytest\.ini|tox\.ini|(?:jest|vitest|playwright)\.config\.\w+)$"
 )
-_DELETES = re.compile(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
+_DELETES = later(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
 NAMED = 3
 """So many files are named in a note."""
 

@@ -10,23 +10,24 @@ import re
 from dataclasses import dataclass
 
 from agentic.core import task_words as words
+from agentic.core.patterns import later
 from agentic.core.task_roles import role_of
 from agentic.core.values import Complexity
 
 SHORT = 100
 LONG = 700
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_URL = re.compile(r"https?://\S+")
-_WORD = re.compile(r"[\w'’-]+")
-_WHOLE = re.compile(
+_FENCE = later(r"```.*?(?:```|\Z)", re.DOTALL)
+_URL = later(r"https?://\S+")
+_WORD = later(r"[\w'’-]+")
+_WHOLE = later(
     r"\b(?:whole|entire|complete|completely|full|fully|from scratch|end[- ]to[- ]end|every(?:thing)?|all (?:modules|services|"
     r"files|tests|callers|endpoints|\d+)|gesamte|komplett|tout le|entier|todo el|completo)\b"
 )
-_BIG = re.compile(
+_BIG = later(
     r"\b(?:migrate|rewrite|refactor|port|redesign|restructure|re-?implement|build|create|develop|terraform|modernise|modernize|"
     r"migriere|baue|entwickle|réécris|reescribe)\b"
 )
-_SMALL = re.compile(
+_SMALL = later(
     r"\b(?:typo|rename|\.gitignore|empty file|one-liner|one line|comment|colou?r|blue|red|green|bigger|smaller|undo|revert|"
     r"delete all|how many|which version|what version|size of|license)\b"
 )

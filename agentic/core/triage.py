@@ -15,6 +15,7 @@ from agentic.core.actions import Action, Consult, Record
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened, Started, Triaged
 from agentic.core.execution import Execution
+from agentic.core.patterns import later
 from agentic.core.task_reading import Reading, read
 from agentic.core.task_roles import ROLES
 from agentic.core.telling import NOTE
@@ -28,9 +29,9 @@ TOKENS = 300
 SHOWN = 2_000
 ACTS = "talk_to_task"
 """The intervention that gives a talk its tools."""
-_JSON = re.compile(r"\{[^{}]*\}")
-_MARK = re.compile(r"^\W*(?:THREADWRIGHT )?TASK\W*$", re.MULTILINE)
-_INTENT = re.compile(
+_JSON = later(r"\{[^{}]*\}")
+_MARK = later(r"^\W*(?:THREADWRIGHT )?TASK\W*$", re.MULTILINE)
+_INTENT = later(
     r"(?:^|[.!?:\n]\s*)(?:(?:ok(?:ay)?|sure|of course|right|certainly|one moment)[,.!]? )*"
     r"(?:let me|i(?:'ll| will| need to| have to| must|'d need to|'d have to)) (?:first |now |quickly |just )*"
     r"(?:take a look|look (?:at|into|up)|check|inspect|open|read|run|search|fix|write|create|list|examine|investigate)\b"

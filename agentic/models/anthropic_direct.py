@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import JsonValue
 
+from agentic.collecting import uncollected
 from agentic.errors import ModelKeyRefused
 from agentic.models import characters, failures
 from agentic.models.anthropic_answer import Reading, SaidError, refusal_of
@@ -23,7 +24,7 @@ from agentic.models.calls import by_name
 from agentic.models.events_stream import event_data
 from agentic.models.failures import NoAnswer
 from agentic.models.finishing import Came, finished_answer
-from agentic.models.importing import broken, uncollected
+from agentic.models.importing import broken
 from agentic.models.on_demand import names_on_demand
 from agentic.models.prices import Prices
 from agentic.models.streams import IDLE_SECONDS, Patience

@@ -9,6 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from agentic.core.patterns import later
 from agentic.errors import (
     ModelBadRequest,
     ModelContentFiltered,
@@ -21,26 +22,26 @@ from agentic.errors import (
     ModelUnavailable,
 )
 
-OVERFLOW: Final = re.compile(
+OVERFLOW: Final = later(
     r"maximum context length|context[_ ]length[_ ]exceeded|context[_ ]window|prompt is too long|input is too long"
     r"|exceeds? (?:the )?(?:available )?context|exceed context limit|input token count|too many (?:input )?tokens"
     r"|reduce the length of (?:the|your) (?:messages|prompt|input)|model_max_prompt_tokens|max_model_len"
     r"|maximum number of (?:input )?tokens|request_too_large|string_above_max_length",
     re.IGNORECASE,
 )
-FILTERED: Final = re.compile(
+FILTERED: Final = later(
     r"content[_ ]filter|content[_ ]policy|content management policy|responsible ?ai|blocked by (?:the )?safety"
     r"|safety system|prohibited_content|content_violation|flagged",
     re.IGNORECASE,
 )
-QUOTA: Final = re.compile(
+QUOTA: Final = later(
     r"insufficient[_ ]quota|exceeded your current quota|credit balance is too low"
     r"|insufficient (?:balance|credits?|funds)"
     r"|billing[_ ](?:hard[_ ]limit|error|not[_ ]active)|account is not active|payment required|spending limit",
     re.IGNORECASE,
 )
-RETRY_IN: Final = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
-SECRET: Final = re.compile(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
+RETRY_IN: Final = later(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
+SECRET: Final = later(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
 SAID_LIMIT: Final = 400
 
 

@@ -1,31 +1,8 @@
-"""Importing something large: many objects that stay, which the collector of cycles would walk again and again.
-
-A library that cannot be loaded is a fault of the installation, not of a task, and is told as one.
-"""
+"""A library that cannot be loaded is a fault of the installation, not of a task, and is told as one."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
-
 from agentic.errors import ModelLibraryBroken
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Nothing is collected in this block, and what is there at its end is not looked at again.
-
-    It takes a seventh off the import of the anthropic SDK and a quarter off LiteLLM's, and keeps later collections short.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collects:
-            gc.enable()
 
 
 def broken(library: str, error: Exception) -> ModelLibraryBroken:

@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PydanticDeprecatedSince211
 
-from agentic.models.importing import broken, uncollected
+from agentic.collecting import uncollected
+from agentic.models.importing import broken
 
 SETTINGS: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else importing it waits for a download

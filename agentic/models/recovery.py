@@ -16,15 +16,16 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.core.events import Block, CallBlock, TextBlock
+from agentic.core.patterns import later
 from agentic.models.calls import arguments_of, properties, read_call, required
 from agentic.ports import ToolSpec
 
-TAG: Final = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
-FENCE: Final = re.compile(
+TAG: Final = later(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
+FENCE: Final = later(
     r"^[ \t]*```[ \t]*(?:json|tool_call|tool|tool_code)?[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE
 )
-LINE_START: Final = re.compile(r"^[\[{]", re.MULTILINE)
-NAME: Final = re.compile(r'"(?:name|tool)"\s*:\s*"([\w.-]+)"')
+LINE_START: Final = later(r"^[\[{]", re.MULTILINE)
+NAME: Final = later(r'"(?:name|tool)"\s*:\s*"([\w.-]+)"')
 NAMES: Final = ("name", "tool", "tool_name")
 ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 BESIDE: Final = frozenset({*NAMES, *ARGUMENTS, "id", "type", "reasoning", "thought"})

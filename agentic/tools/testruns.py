@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from agentic.core.patterns import later
+
 
 @dataclass(frozen=True, slots=True)
 class TestCount:
@@ -23,28 +25,26 @@ class TestCount:
     skipped: int = 0
 
 
-_PYTEST = re.compile(
+_PYTEST = later(
     r"^(?:=+ )?((?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)(?:, )?)+)"
     r" in [\d.]+s",
     re.MULTILINE,
 )
-_COUNT = re.compile(r"(\d+) ([a-z]+)")
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
-_NAMED = re.compile(r"([a-z ]+)=(\d+)")
-_JEST = re.compile(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
-_VITEST = re.compile(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
-_MOCHA = re.compile(r"^ +(\d+) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d+) failing)?", re.MULTILINE)
-_CARGO = re.compile(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;", re.MULTILINE)
-_NEXTEST = re.compile(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
-_NODE_PASS = re.compile(r"^(?:#|ℹ) pass (\d+)$", re.MULTILINE)
-_NODE_FAIL = re.compile(r"^(?:#|ℹ) fail (\d+)$", re.MULTILINE)
-_NO_TESTS = re.compile(
+_COUNT = later(r"(\d+) ([a-z]+)")
+_UNITTEST = later(r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
+_NAMED = later(r"([a-z ]+)=(\d+)")
+_JEST = later(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
+_VITEST = later(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
+_MOCHA = later(r"^ +(\d+) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d+) failing)?", re.MULTILINE)
+_CARGO = later(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;", re.MULTILINE)
+_NEXTEST = later(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
+_NODE_PASS = later(r"^(?:#|ℹ) pass (\d+)$", re.MULTILINE)
+_NODE_FAIL = later(r"^(?:#|ℹ) fail (\d+)$", re.MULTILINE)
+_NO_TESTS = later(
     r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
 )
-_GO_TEST = re.compile(r"^--- (PASS|FAIL): ", re.MULTILINE)
-_GO_PACKAGE = re.compile(
-    r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE
-)
+_GO_TEST = later(r"^--- (PASS|FAIL): ", re.MULTILINE)
+_GO_PACKAGE = later(r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE)
 
 
 def count_tests(output: str) -> TestCount | None:

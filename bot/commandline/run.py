@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from agentic.models.importing import uncollected
+from agentic.collecting import uncollected
 from bot.commandline.output import fail, note, say
 from bot.settings import Settings
 from bot.state import usable, why_unusable
