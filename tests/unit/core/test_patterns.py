@@ -25,3 +25,9 @@ def test_one_that_is_wrong_says_so_when_it_is_used() -> None:
     wrong = later("(")
     with pytest.raises(re.error):
         wrong.search("x")
+
+
+def test_what_python_asks_of_every_object_compiles_nothing() -> None:
+    pattern = later("(")
+    assert not hasattr(pattern, "__wrapped__")
+    assert vars(pattern).keys() == {"_text", "_flags"}
