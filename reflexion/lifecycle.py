@@ -248,8 +248,8 @@ def standing(
     if not helps_one and life.shown >= PARAMETERS.least_to_retire and (known.useful < PARAMETERS.hopeless or unproven):
         worse = known.harms > known.nothing
         return "retired", f"{_record(life)}: it {'does harm' if worse else 'does not help'}."
-    in_doubt = trust == "model" and known.useful < PARAMETERS.rather_helps * known.harms
-    if not helps_one and life.told >= PARAMETERS.reviewed and in_doubt:
+    in_doubt = known.useful < PARAMETERS.rather_helps * known.harms and not _is_proven(known)
+    if trust == "model" and not helps_one and life.told >= PARAMETERS.reviewed and in_doubt:
         return "retired", f"Told {life.told} times, and nothing shows that it helps rather than harms."
     if status == "probation" and _is_proven(known):
         return "active", f"{_record(life)}: it helps."

@@ -255,3 +255,13 @@ def test_what_nothing_is_known_of_is_told_so_often_and_no_more() -> None:
     assert becomes(lived(life_of([*silent[:3], *[shown(ok=True)] * 20]), silent[3])) == "active"
     left_out = life_of([shown(ok=True, says=False, arm=arm) for arm in ARMS if arm != "shown"])
     assert left_out == Life()
+
+
+def test_what_is_proven_stays_at_its_review() -> None:
+    """Just proven, it is not yet twenty times likelier to help than to harm."""
+    known = Life(told=PARAMETERS.reviewed, shown=10, shown_ok=6, helps=(0.85, 0.85), harms=-1.2)
+    sure = belief(known)
+    assert sure.useful >= PARAMETERS.proven
+    assert sure.harms <= PARAMETERS.harmless
+    assert sure.useful < PARAMETERS.rather_helps * sure.harms
+    assert becomes(known, "active") == "active"
