@@ -16,10 +16,12 @@ import os
 import random
 import signal
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
+
+from agentic.core.lazy_dataclass import dataclass
 
 VARIABLE: Final = "THREADWRIGHT_FAILPOINT"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
+
+from agentic.core.lazy_dataclass import dataclass
 
 __all__ = ["LabelRow", "LabelSource", "Labels", "Look"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.core.actions import Action, Checkpoint, Inspect, Think, UseTools, Wait
+from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

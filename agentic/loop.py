@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, assert_never
 
@@ -33,17 +33,10 @@ from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
 from agentic.core.decide import decide
-from agentic.core.events import (
-    CancelRequested,
-    DeadlinePassed,
-    Finished,
-    HandedOver,
-    Perceived,
-    Started,
-    ToolFinished,
-)
+from agentic.core.events import CancelRequested, DeadlinePassed, Finished, HandedOver, Perceived, Started, ToolFinished
 from agentic.core.execution import Call, Execution
 from agentic.core.identity import batch_id, question_id, request_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
 from agentic.errors import SandboxUnavailable

@@ -7,7 +7,6 @@ Errors are those of ``agentic.errors``; every call that waits on others has a ti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from agentic.core.events import (
     ToolStarted,
     Usage,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.store_ports import *
 
 # --- time -----------------------------------------------------------------------------------------------------

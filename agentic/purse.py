@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -25,6 +24,7 @@ from agentic.core.events import (
     Whose,
 )
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.requesting import UNPRICED
 from agentic.errors import StoreError
 from agentic.store_ports import Ledger, Scope, Sessions

@@ -7,12 +7,12 @@ does not, and that is said rather than shown as if it had been sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentic.core.conversation import Prompt
 from agentic.core.events import Envelope, ModelRequested
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Store
 from agentic.segments import chain_of, prompt_for, specs_in
 

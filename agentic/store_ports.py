@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.label_ports import LabelRow, Labels, LabelSource, Look
 
 __all__ = [

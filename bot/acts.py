@@ -6,10 +6,10 @@ Between two executions only.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from agentic.core.events import InboxItem, Sort
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.ports import Lease, SessionRow
 from agentic.world.snapshots import SnapshotLost

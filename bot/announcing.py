@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.events import Evaluated, Person, Reflected
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.ports import Store
 from bot.learning import Afterwards, Feedback

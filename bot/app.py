@@ -16,7 +16,6 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 import discord
 
 from agentic.core.events import OutboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError, ModelLibraryBroken
 from agentic.leaving import Leaving
 from agentic.loop import Loop

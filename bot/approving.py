@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import JsonValue
 
 from agentic.core.events import Asked, Envelope, Gated, OutboxItem
 from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from bot.asking import Standing, closing_line
 from bot.fences import FENCE
 from bot.refusals import LEVELS

@@ -7,7 +7,7 @@ that was not there when the answer came.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agentic.core.answering import label_of
@@ -22,6 +22,7 @@ from agentic.core.events import (
     Part,
     Reason,
 )
+from agentic.core.lazy_dataclass import dataclass
 from bot.render import plain
 
 _WHOLE = 1_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.core.events import Started
 from agentic.core.evolving import fold
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Store
 from agentic.purse import costs_in
 from reflexion.decision import is_outage

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from agentic.core.events import Policy
+from agentic.core.lazy_dataclass import dataclass
 from bot.altering import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:

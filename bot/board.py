@@ -13,11 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 
 import discord
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from agentic.ports import Store
 from bot.feed import Feed, folded

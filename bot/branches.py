@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from agentic.core.events import BranchMerged, BranchRejected, CommitCreated, InboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.failpoints import reach
 from agentic.ports import Clock, Store
 from agentic.world.repository import GitProblem, Repository

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from agentic.core.lazy_dataclass import dataclass
 
 FOR_EVER = math.inf
 IDLE_SECONDS = 600.0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from agentic.core.events import CheckpointSaved, Envelope, Event, Moment, Started, ToolFinished
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from agentic.ports import Store
 from agentic.world.snapshots import Snapshots

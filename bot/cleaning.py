@@ -7,9 +7,8 @@ Done again after a crash, the checkpoint is the one that was kept the first time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.core.events import CheckpointSaved, InboxItem, WorkspaceRestored
+from agentic.core.lazy_dataclass import dataclass
 from agentic.world.ignore import NAME as IGNORE
 from agentic.world.snapshots import HIDDEN, MADE_AGAIN, Manifest
 from bot import shelf

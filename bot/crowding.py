@@ -7,9 +7,10 @@ more is told once that it is full, and once, when there is room again, how much 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import Envelope, Finished, InboxItem, InputReceived, ModelRequested, Sort, Started
+from agentic.core.lazy_dataclass import dataclass
 
 ROOM = 50
 MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.fences import FENCE
 from bot.progress import Changed
 from bot.render import clean, inline

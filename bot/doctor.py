@@ -11,10 +11,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.commandline.output import say
 from bot.settings import Settings
 from bot.soundness import troubles

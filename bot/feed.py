@@ -6,7 +6,6 @@ It only takes note; the board (``bot/board.py``) edits progress messages and the
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from agentic.core.events import (
     Asked,
@@ -24,6 +23,7 @@ from agentic.core.events import (
     ToolFinished,
     WorkspaceFound,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import EventLog
 from bot.discretion import Discretion
 from bot.progress import Progress, update_of

@@ -13,7 +13,6 @@ Nothing of it needs the lease of the thread that is forked, so what runs there g
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from agentic.core.events import (
     CheckpointSaved,
@@ -30,6 +29,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Execution
 from agentic.core.identity import execution_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.visible import visible
 from agentic.failpoints import reach
 from agentic.ports import Clock, Lease, SessionRow, Store

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from agentic.core.events import InboxItem, OutboxItem, Started
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.leaving import Leaving
 from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
 from bot.courtesy import Courtesy

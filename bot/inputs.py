@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal
 
 from agentic.core.events import Asked, FileRef, InboxItem, Level, Person, QuotedMessage
+from agentic.core.lazy_dataclass import dataclass
 from bot.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]

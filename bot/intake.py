@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from agentic.core.events import InboxItem, OutboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError, StoreError
 from agentic.ports import Store
 from bot.conversation import Conversation, Receipt

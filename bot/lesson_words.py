@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.render import fenced, inline, plain
 from bot.tellings import stamp
 from reflexion.lessons import Change, Lesson, LessonStatus

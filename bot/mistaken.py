@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from annotated_types import Ge, Gt, Le
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from agentic import failpoints
+from agentic.core.lazy_dataclass import dataclass
 
 PREFIX = "THREADWRIGHT_"
 Fields = Mapping[str, FieldInfo]

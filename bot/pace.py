@@ -9,7 +9,9 @@ It also keeps an answer from waiting for the rest of a second behind a burst of 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from agentic.core.lazy_dataclass import dataclass
 
 PER_SECOND = 40
 """Discord takes 50."""

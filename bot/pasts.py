@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import (
     BranchMerged,
@@ -18,6 +18,7 @@ from agentic.core.events import (
     ToolFinished,
     WorkspaceRestored,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import ExecutionRow, Store
 
 Verdict = BranchMerged | BranchRejected

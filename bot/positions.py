@@ -18,7 +18,6 @@ is how a fork that only knows what was done has it), and to the log without its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from agentic.core.counting import may_change
 from agentic.core.events import (
@@ -38,6 +37,7 @@ from agentic.core.events import (
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import asyncio
 import io
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, cast
 
 import aiohttp
@@ -20,6 +19,7 @@ from discord.utils import MISSING
 
 from agentic.core.events import OutboxItem
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 from agentic.failpoints import reach
 from bot.asking import Standing
 from bot.buttons import buttons_of, closed_buttons_of, keys_of

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, cast, get_args
 
 import orjson
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Sessions
 
 Scope = Literal["guild", "channel", "thread"]

@@ -8,7 +8,7 @@ every execution passes here: making a new value of this size for each costs more
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -44,6 +44,7 @@ from agentic.core.events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
+from agentic.core.lazy_dataclass import dataclass
 from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
 
 UpdateKind = Literal[

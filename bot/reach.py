@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import aiohttp
 import discord
 
 from agentic.core.events import Started
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
 from bot.inputs import Speaker
 from bot.refusals import VIEWER

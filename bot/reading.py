@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 import aiohttp
 import discord
 
 from agentic.core.events import FileRef, Level, QuotedMessage, Started
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import EventLog
 from bot.conversation import Conversation
 from bot.inputs import House, Kind, Said, Scene, Speaker

@@ -7,7 +7,6 @@ takes for granted, and stands wherever the figures are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.events import (
@@ -21,6 +20,7 @@ from agentic.core.events import (
     Triaged,
     Usage,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.tiering import first_of, starting_tier
 
 ASSUMPTIONS = (

@@ -12,10 +12,11 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from agentic.core.events import Asked, DeadlinePassed, Evaluated, Event, OutboxItem, Person, Started
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.ports import Clock, Store
 from bot import learning

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from bot.fences import FENCE, fence_after
 from bot.tables import with_tables

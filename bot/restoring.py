@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agentic.core.events import CheckpointSaved, InboxItem, WorkspaceRestored
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.ports import Clock, Store
 from agentic.world.snapshots import Manifest, Plan, Restored, SnapshotLost, Snapshots, changed_units, plan_undo, unit_of

@@ -13,7 +13,6 @@ that an earlier process left.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.decide import RULES_VERSION
@@ -22,6 +21,7 @@ from agentic.core.evolving import fold
 from agentic.core.execution import Execution
 from agentic.core.failing import standing_timers
 from agentic.core.identity import execution_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.peopled import MACHINE
 from agentic.core.visible import visible
 from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox

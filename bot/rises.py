@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from agentic.core.events import (
@@ -16,6 +16,7 @@ from agentic.core.events import (
     Tier,
     TurnEnded,
 )
+from agentic.core.lazy_dataclass import dataclass
 from bot.conversation import StatusView
 from bot.render import plain
 from bot.tellings import stamp

@@ -13,9 +13,10 @@ import heapq
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.buckets import FOR_EVER, Bucket, Buckets
 from bot.pace import PER_SECOND, Pace
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
 from agentic.core.events import (
@@ -22,6 +22,7 @@ from agentic.core.events import (
     OutboxItem,
     Quarantined,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
 from bot.conversation import Activity
 from bot.crowding import Crowd

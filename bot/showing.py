@@ -6,11 +6,10 @@ in a thread with an agent; what stands in another thread shows nothing here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import discord
 
 from agentic.core.identity import execution_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import OutboxRow, Store
 from bot.board import Board
 from bot.conversation import Conversation

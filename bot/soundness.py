@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from bot.state import DATABASE, LESSONS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.calibrator import Calibrator
@@ -22,6 +21,7 @@ from agentic.core.events import (
     ToolRef,
 )
 from agentic.core.identity import execution_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.tiering import chosen_for
 from agentic.errors import StoreCorrupt
 from agentic.models.litellm_route import OLLAMA_WINDOW

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from pydantic import JsonValue
 
 from agentic.core.events import FileChange
+from agentic.core.lazy_dataclass import dataclass
 
 LOOKED_THROUGH = 4_000
 """Characters of a long text, of which far fewer are shown."""

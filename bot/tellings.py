@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean
 
 from agentic.core.events import Envelope, Policy, Started, Tier, Triaged
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
 from bot.checkpoints import Kept, moment
 from bot.conversation import StatusView, ThreadState

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import quantiles
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.pace import Pace
 from bot.scheduling import Urgency
 

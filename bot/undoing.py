@@ -8,11 +8,12 @@ state before the undo is kept too, so an undo loses nothing: a redo puts it back
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentic.core.events import CheckpointSaved, InboxItem
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Store
 from bot.ground import Acted
 from bot.pasts import Past, past_of, pasts_after

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -25,6 +24,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.evolving import fold
+from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import FileChange, FileRef, InboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError, PathRefused
 from agentic.ports import Found, Saved
 from agentic.tools import COMMIT_TOOL, STANDARD, StandardToolbox, repositories_in

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import (
     Asked,
@@ -28,6 +28,7 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.core.identity import call_id
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.peopled import DENY, MACHINE
 from agentic.tools.commandline import UNKNOWN, Line, Simple, TooDeep, inside
 from agentic.tools.gates import targets

@@ -9,12 +9,12 @@ test``) is no check at all (``agentic/core/dry_runs.py``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.command_words import read
 from agentic.core.deeds import Ran
 from agentic.core.dry_runs import is_lenient, runs_nothing
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.core.proving import is_test_run
 

@@ -8,9 +8,9 @@ nobody could say what was wrong, so the person is asked first, once; what they s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Reflected
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluator import approval
 from reflexion.trajectory import Trajectory
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median_low
 from typing import Final
@@ -22,6 +21,7 @@ from agentic.core.events import (
     RubricItem,
     TextBlock,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.failpoints import reach
 from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
 from agentic.purse import Purse

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.amending import RANKS, changed, revised
 from reflexion.contradictions import opposed, reconciled
 from reflexion.lessons import Lesson

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons import Lesson
 from reflexion.words import error_text, stem, weight, words_of
 

@@ -8,9 +8,9 @@ their typed outcomes and the files they changed, may be cited: what stood in an 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.legible import visible
 from reflexion.redaction import redact
 from reflexion.trajectory import Call, Trajectory

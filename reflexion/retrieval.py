@@ -10,10 +10,10 @@ executions is what its use is measured against.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentic.core.events import ChosenLesson, WithheldLesson
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.amending import may_be_shown
 from reflexion.contradictions import agreeing
 from reflexion.legible import visible

@@ -1,13 +1,12 @@
 """What an execution did, as the evaluator and the reflector read it: derived from its log, and nothing else.
 
-Reading is a fold over the envelopes of both streams (the log, and the outcome stream that follows it).  Whatever a
-model or a tool wrote is carried along as text and never interpreted.
+Reading is a fold over both streams (the log, and the outcome after it).  What a model or a tool wrote stays mere text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from agentic.core.deeds import Deeds, Ran
@@ -39,6 +38,7 @@ from agentic.core.events import (
     WithheldLesson,
     WorkspaceRestored,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.proving import changed_since
 from agentic.core.tiering import chosen_for
 from reflexion.arguments import asked_in, command_in, written_in

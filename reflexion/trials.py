@@ -8,9 +8,8 @@ person decides.  What a person ended is left.  All attempts at a task begin from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.core.events import Evaluated, Policy
+from agentic.core.lazy_dataclass import dataclass
 from reflexion.decision import failure_of, is_called_off, is_outage, is_voted_down
 from reflexion.trajectory import Trajectory
 

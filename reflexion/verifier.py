@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.command_words import Step, read
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from reflexion.checks import CheckRun, Verdict, is_runner, named_checks, runner_of
 from reflexion.redaction import redact

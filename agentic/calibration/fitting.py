@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 
 from agentic.calibration.isotonic import Knots, Seen, isotonic
@@ -23,6 +22,7 @@ from agentic.calibration.logistic import CURVED, Column, Fit, Prior, fit, said_b
 from agentic.calibration.scoring import brier
 from agentic.core.calibrator import LEAST, MOST, Calibrator, Kind, interpolated
 from agentic.core.features import FEATURES
+from agentic.core.lazy_dataclass import dataclass
 
 LEAST_LABELS = 20
 """With fewer, people are shown the heuristic."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.events import Asked, Event, Finished, Moment, Purpose
 from agentic.core.execution import Call
+from agentic.core.lazy_dataclass import dataclass
 
 __all__ = [
     "Action", "Ask", "Cancel", "Checkpoint", "Consult", "Finish", "Inspect", "Record", "Think", "Timer", "UseTools", "Wait",

@@ -7,9 +7,9 @@ longest ago is told in fewer words first, and then only counted by tool: the log
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from agentic.core.conversation import Message, ToolAnswer, ToolCall
+from agentic.core.lazy_dataclass import dataclass
 
 THOUGHT, RESULT, ARGUMENT = 200, 100, 60
 LINE = 600

@@ -7,8 +7,9 @@ here-documents) is not read: such a command counts only as it was written, word 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from posixpath import normpath
+
+from agentic.core.lazy_dataclass import dataclass
 
 HOME = "/workspace"
 _JOINTS = ("&&", "||", "|&", "|", ";", "\n", "&")

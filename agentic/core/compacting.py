@@ -11,7 +11,7 @@ never cuts.  Whatever the strategy, a request that would not fit into the model,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agentic.core.actions import Action, Consult, Record
@@ -19,6 +19,7 @@ from agentic.core.chronicle import advanced
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Compacted
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.measuring import characters, history_tokens, pending, rate, request_tokens, window
 from agentic.core.prompt import build_prompt
 from agentic.core.shortening import asking, trimmed

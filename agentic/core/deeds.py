@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.values import FileChange
 
 

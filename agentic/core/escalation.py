@@ -6,7 +6,6 @@ model may be asked for one advice before it takes over.  At the top a person is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core import advising, asking, closing, repetition
@@ -15,6 +14,7 @@ from agentic.core.climbing import ADVICE
 from agentic.core.completion import finished_by
 from agentic.core.events import Escalated
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.tiering import first_of, model_of, next_tier, tier_below
 
 Rule = Literal[

@@ -6,7 +6,7 @@ function that makes a new state; the rules (decide.py) only read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from agentic.core.chronicle import Chronicle
@@ -40,6 +40,7 @@ from agentic.core.events import (
     Triaged,
 )
 from agentic.core.judging import Climb, Consulted, DayRaise, Repeats
+from agentic.core.lazy_dataclass import dataclass
 
 _NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
 _NO_DEEDS = Deeds()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.core.events import Purpose, Whose
+from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agentic.core.command_words import HOME, Line, Step, folder, read
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.dry_runs import is_lenient, runs_nothing
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.core.values import Claim, FileChange
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from agentic.core.events import ToolFinished
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 
 _CLIP = 300
 """Characters of the beginning and of the end of a result that are compared."""

@@ -7,11 +7,11 @@ much room again, at most, for the words of people and for notes.  To-do list and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentic.core.chronicle import Chronicle, bounded, clipped, newest, told
 from agentic.core.conversation import Message
 from agentic.core.execution import Execution
+from agentic.core.lazy_dataclass import dataclass
 
 HEADING = "[Summary by Threadwright of what came before; the turns after it stand in full]"
 CHARACTERS_A_TOKEN = 4

@@ -7,9 +7,9 @@ for a task costs a turn, a task taken for talk has no tools.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from agentic.core import task_words as words
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.core.task_roles import role_of
 from agentic.core.values import Complexity

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
 from agentic.core.events import EVENT, SCHEMA, Envelope, Event
+from agentic.core.lazy_dataclass import dataclass
 
 Raw = dict[str, JsonValue]
 """An event as JSON."""

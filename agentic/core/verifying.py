@@ -20,7 +20,6 @@ here, and verified in the log that it was copied from.  What people grant where 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.actions import (
@@ -74,6 +73,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve
 from agentic.core.execution import Call, Execution
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.owning import cut_off
 
 _Kind = Literal["decision", "result", "turn", "other"]

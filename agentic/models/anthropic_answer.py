@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, cast
 
 from pydantic import JsonValue
 
 from agentic.core.events import Block, ReasoningBlock, StopReason, TextBlock
+from agentic.core.lazy_dataclass import dataclass
 from agentic.models.anthropic_wire import PROVIDER, REDACTED
 from agentic.models.calls import read_call
 from agentic.models.characters import whole

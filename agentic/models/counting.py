@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.events import Block, CallBlock, Usage
+from agentic.core.lazy_dataclass import dataclass
 from agentic.models.characters import dumps
 from agentic.ports import Message, Prompt, ToolSpec
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.errors import (
     ModelBadRequest,

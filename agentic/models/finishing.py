@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.events import Block, CallBlock, StopReason, TextBlock
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelContentFiltered
 from agentic.models.calls import by_name
 from agentic.models.counting import RawUsage, counted

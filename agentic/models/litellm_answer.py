@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import orjson
 from pydantic import JsonValue
 
 from agentic.core.events import Block, ReasoningBlock, StopReason, TextBlock
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelError
 from agentic.models import failures
 from agentic.models.calls import read_call

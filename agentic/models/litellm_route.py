@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from agentic.core.events import Block, TextBlock
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelBadRequest, ModelError, ModelKeyRefused
 from agentic.models import failures
 from agentic.models.calls import by_name

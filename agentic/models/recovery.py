@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 import orjson
 from pydantic import JsonValue
 
 from agentic.core.events import Block, CallBlock, TextBlock
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.models.calls import arguments_of, properties, read_call, required
 from agentic.ports import ToolSpec

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Self
 
 from pydantic import JsonValue
 
 from agentic.core.events import StopReason, Usage
+from agentic.core.lazy_dataclass import dataclass
 
 Breakage = Literal["stall", "reset", "error"]
 """stall: nothing more comes; reset: the connection is dropped; error: the stream says that it failed."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from inspect import isawaitable
 
 from pydantic import JsonValue
 
 from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelBadRequest, ModelError
 from agentic.ports import Answer, Prompt
 

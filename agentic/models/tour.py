@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
 
 from agentic.core.events import Block, CallBlock, TextBlock, Usage
 from agentic.core.identity import digest
+from agentic.core.lazy_dataclass import dataclass
 from agentic.models.calls import by_name, properties
 from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolSpec
 

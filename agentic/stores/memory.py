@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
 from agentic.ports import ExecutionRow, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store

@@ -10,7 +10,9 @@ import posixpath
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from agentic.core.lazy_dataclass import dataclass
 
 UNKNOWN = "\x00"
 """Stands for what an expansion would put there."""

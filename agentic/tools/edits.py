@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from agentic.core.lazy_dataclass import dataclass
 
 CANDIDATES = 3
 LINES_COMPARED = 4_000

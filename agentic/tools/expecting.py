@@ -6,9 +6,9 @@ Only what can be told without judgement counts.  An expectation that speaks of n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from agentic.core.events import Expected
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.tools.testruns import TestCount
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Observation
 from agentic.tools.observing import failed, refused
 from agentic.tools.tool import AgentWorld

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
 from agentic.core.events import Attempt, FileChange
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import NotBegun, Observation
 from agentic.tools.cleaning import StreamCleaner, clean_bytes
 from agentic.tools.expecting import Comparison, compare

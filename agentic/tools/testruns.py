@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 
 

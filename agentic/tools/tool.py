@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.events import Effect, Permission
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import NotBegun, Observation, Prepared, Refused, ToolSpec
 from agentic.tools.outputs import KeptOutputs
 from agentic.tools.schema import compact_schema, explain, shape

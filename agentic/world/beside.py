@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.owning import INTERPRETER, TEMPORARY, in_background
 from agentic.errors import SandboxError
 from agentic.world.results import BackgroundState

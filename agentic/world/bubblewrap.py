@@ -12,9 +12,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import seccomp
 from agentic.world.bundle import program

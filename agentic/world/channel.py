@@ -11,11 +11,11 @@ import contextlib
 import json
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import EditConflict, OutputGone, PathRefused, SandboxError, SandboxLost
 
 LENGTHS = struct.Struct("!II")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agentic.core.events import StaleFile
+from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Perception
 from agentic.world.results import FileChange, Refusal, SeenChange
 

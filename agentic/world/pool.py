@@ -7,10 +7,11 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import SandboxLost, SandboxUnavailable
 from agentic.world import diaries
 from agentic.world.ignore import IgnoreFile

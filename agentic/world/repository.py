@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentic.core.events import CommitCreated
+from agentic.core.lazy_dataclass import dataclass
 from agentic.world.real import RealWorld
 from agentic.world.results import ExecResult
 

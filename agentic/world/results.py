@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import FileChange
+from agentic.core.lazy_dataclass import dataclass
 
 __all__ = [
     "BackgroundState",

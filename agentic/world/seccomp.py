@@ -10,7 +10,8 @@ import errno
 import os
 import platform
 import struct
-from dataclasses import dataclass
+
+from agentic.core.lazy_dataclass import dataclass
 
 INSTRUCTION = struct.Struct("HBBI")
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

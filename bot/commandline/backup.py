@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from bot.commandline.backup_archive import Contents, Writing, read
 from bot.commandline.backup_parts import Gathering, size_of

@@ -19,9 +19,11 @@ import tarfile
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
+
+from agentic.core.lazy_dataclass import dataclass
 
 FORMAT = 1
 FIRST, LAST = "threadwright-backup.json", "MANIFEST.json"

@@ -12,10 +12,11 @@ import fcntl
 import os
 import stat
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreCorrupt
 from agentic.stores.sqlite import checking
 from agentic.stores.sqlite.copying import copy

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from agentic.core.events import Usage
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import LogInvalid
 from agentic.models.prices import Prices
 from agentic.ports import Store

@@ -17,11 +17,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO, cast
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from agentic.stores.sqlite import blobs, moving
 from agentic.stores.sqlite.connection import Connection

@@ -8,10 +8,11 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.stores.sqlite import blobs, moving
 from agentic.stores.sqlite.connection import Connection, Value
 from agentic.stores.sqlite.rows import EventRow

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.commandline.output import fail, note, say
 from bot.settings import Settings
 from bot.state import LESSONS, open_lessons

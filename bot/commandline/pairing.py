@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agentic.core.amounts import STOP
 from agentic.core.answering import at_least
@@ -27,6 +26,7 @@ from agentic.core.events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
+from agentic.core.lazy_dataclass import dataclass
 from agentic.core.peopled import ALLOW, MACHINE
 from agentic.core.verifying import as_written
 

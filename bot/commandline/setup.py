@@ -10,9 +10,10 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from agentic.core.lazy_dataclass import dataclass
 from bot import discord_check, envfile, key_check
 from bot.commandline.flags import SANDBOXES
 from bot.commandline.output import note, say

@@ -14,12 +14,12 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agentic.core.events import InboxItem, Person
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from bot.commandline.output import fail, note, print_to
 from bot.commandline.sinks import JsonLines, Steps

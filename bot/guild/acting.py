@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import direct, membership, reactions, threads
 from bot.guild.records import Channel, Member, Message
 from bot.guild.saying import Person, Saying

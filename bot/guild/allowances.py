@@ -7,7 +7,7 @@ stands in `DISCORD` is what bots report from its headers. A client must read the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from agentic.core.lazy_dataclass import dataclass
 
 DAY = 86_400.0
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import limits
 from bot.guild.errors import invalid, legacy_fields, required, too_long
 from bot.guild.mentions import AllowedMentions

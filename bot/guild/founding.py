@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.commands import Commands
 from bot.guild.records import Member
 from bot.guild.snowflakes import Snowflakes

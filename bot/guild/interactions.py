@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import dataclass
 from enum import IntEnum
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import limits, payloads
 from bot.guild.drafts import Draft, Revision
 from bot.guild.errors import ApiError, unknown

@@ -7,8 +7,8 @@ author may: https://discord.com/developers/docs/resources/message#allowed-mentio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.errors import invalid
 from bot.guild.records import Pings
 from bot.guild.wire import Fields, Json

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import payloads, polls
 from bot.guild.drafts import Draft, Revision
 from bot.guild.errors import (

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from zlib import crc32
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.allowances import WIDE, Allowances, Limit
 from bot.guild.clock import Clock
 from bot.guild.errors import RateLimitedError, too_many_creates, too_many_old_edits

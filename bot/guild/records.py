@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import IntEnum, IntFlag
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.wire import JsonObject
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import mimetypes
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 
 from aiohttp import BodyPartReader, web
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import answers, limits, misbehave
 from bot.guild.commands import Commands
 from bot.guild.drafts import Upload

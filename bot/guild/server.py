@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import dataclass
 
 from aiohttp import web
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.allowances import Allowances
 from bot.guild.archiving import LOOK_EVERY_SECONDS, archive_quiet
 from bot.guild.cdn import Cdn

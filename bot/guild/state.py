@@ -6,9 +6,10 @@ to the store if there is one, and publishes what happened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.guild.feed import Event, Feed
 from bot.guild.permissions import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted

@@ -5,9 +5,10 @@ https://discord.com/developers/docs/topics/threads
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
+from agentic.core.lazy_dataclass import dataclass
 from bot.guild import payloads
 from bot.guild.errors import ApiError, missing_permissions, thread_archived
 from bot.guild.message_view import MessageView

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.calibration.scoring import ReliabilityPoint
+from agentic.core.lazy_dataclass import dataclass
 from bot.lesson_report.markup import Html, tag, together
 from reflexion.lessons import LessonStatus
 from reflexion.lifecycle import Arm, Showing

@@ -111,6 +111,11 @@ def test_nothing_is_left_unfinished() -> None:
     assert found_in(UNFINISHED, files) == []
 
 
+def test_a_dataclass_of_the_product_is_a_lazy_one() -> None:
+    files = [(path, path.read_text()) for path in sources(*PACKAGES) if path.name != "lazy_dataclass.py"]
+    assert found_in(re.compile(r"^from dataclasses import .*\bdataclass\b|^ *import dataclasses"), files) == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_module_says_what_it_is_for(package: str) -> None:
     bare = [

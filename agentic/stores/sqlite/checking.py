@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +10,7 @@ import apsw
 from pydantic import ValidationError
 
 from agentic.core.events import InboxItem, OutboxItem
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreCorrupt, StoreError, StoreTooNew
 from agentic.stores.sqlite import blobs, labels
 from agentic.stores.sqlite.connection import Connection

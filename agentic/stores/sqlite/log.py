@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
 from agentic.core.events import Envelope, Finished, OutboxItem, Started
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreCorrupt
 from agentic.ports import ExecutionRow, Lease
 from agentic.stores.sqlite import blobs, inbox, outbox, readers

@@ -15,12 +15,12 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
 
 import apsw
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreUnavailable
 from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection

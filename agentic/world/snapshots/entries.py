@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, cast
+
+from agentic.core.lazy_dataclass import dataclass
 
 Kind = Literal["file", "link", "dir"]
 Stamp = tuple[int, ...]

@@ -12,9 +12,10 @@ import shutil
 import stat
 import uuid
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.failpoints import reach
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.packs import content

@@ -17,10 +17,10 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import Saved

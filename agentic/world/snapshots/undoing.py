@@ -8,9 +8,10 @@ files put back would be a broken repository, so where anything in it changed sin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentic.core.events import FileChange
+from agentic.core.lazy_dataclass import dataclass
 from agentic.world.snapshots.entries import Entry, Manifest
 
 _PASSING = frozenset({"index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log"})

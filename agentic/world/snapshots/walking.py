@@ -11,9 +11,10 @@ import os
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.world.snapshots.entries import Entry, Manifest, Stamp
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -10,11 +10,11 @@ import difflib
 import logging
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from bot.lesson_words import UNREADABLE
 from bot.preferences import UnknownChoice
