@@ -146,7 +146,8 @@ def refusal_of(body: JsonValue, status: int, headers: Mapping[str, str]) -> Refu
     error = _row(_row(body).get("error"))
     kind = str(error.get("type", ""))
     derived = STATUS.get(kind, status) if status in (200, 500) else status
-    return Refusal(derived, str(error.get("message") or body or "no words"), kind, headers)
+    code = str(_row(error.get("details")).get("error_code") or kind)
+    return Refusal(derived, str(error.get("message") or body or "no words"), code, headers)
 
 
 def _block(block: Row, pieces: list[str] | None, specs: Mapping[str, ToolSpec], *, cut_off: bool) -> Block | None:

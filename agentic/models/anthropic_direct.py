@@ -40,13 +40,8 @@ TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 PATH: Final = "/v1/messages"
 
-_BETA_TYPES = (
-    "message_create_params", "beta_message", "beta_raw_message_start_event", "beta_raw_message_stream_event",
-    "parsed_beta_message", "beta_text_block_param", "beta_search_result_block_param",
-    "sessions.beta_managed_agents_text_block_param", "sessions.beta_managed_agents_search_result_block_param",
-)  # fmt: skip
-ONLY_NAMED = ("anthropic.types.message_create_params", *(f"anthropic.types.beta.{name}" for name in _BETA_TYPES))
-"""What the SDK's tracing only names, of its beta interface above all, which is not asked here: half of what it would load."""
+MOSTLY_NAMED: Final = ("anthropic.types",)
+"""What the SDK names in annotations, in its tracing and in its table of errors, 350 modules: bodies here are our own."""
 
 
 class AnthropicDirect:
@@ -140,7 +135,7 @@ class AnthropicDirect:
     def _connect(self) -> tuple[AsyncAnthropic, SSLContext]:
         """The first client, and the certificates it trusts: another thread reads them while the SDK is imported."""
         try:
-            with uncollected(), names_on_demand("anthropic", ONLY_NAMED), ThreadPoolExecutor(1) as beside:
+            with uncollected(), names_on_demand("anthropic", MOSTLY_NAMED), ThreadPoolExecutor(1) as beside:
                 import httpx2
 
                 trusted = beside.submit(httpx2.create_ssl_context)

@@ -36,7 +36,10 @@ def error_body(status: int, failure: Failure | None) -> bytes:
     usual = WORDS.get(status, WORDS[500])
     message = failure.message if failure and failure.message else usual.message
     kind = failure.type if failure and failure.type else usual.type
-    return orjson.dumps({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"})
+    error: dict[str, JsonValue] = {"type": kind, "message": message}
+    if failure is not None and failure.code is not None:
+        error["details"] = {"error_code": failure.code}
+    return orjson.dumps({"type": "error", "error": error, "request_id": "req_scripted"})
 
 
 def body(reply: Reply, request: CapturedRequest, created: int) -> bytes:

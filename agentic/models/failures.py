@@ -37,7 +37,7 @@ FILTERED: Final = later(
 QUOTA: Final = later(
     r"insufficient[_ ]quota|exceeded your current quota|credit balance is too low"
     r"|insufficient (?:balance|credits?|funds)"
-    r"|billing[_ ](?:hard[_ ]limit|error|not[_ ]active)|account is not active|payment required|spending limit",
+    r"|billing[_ ](?:hard[_ ]limit|error|not[_ ]active)|account is not active|payment required|spend(?:ing)?[_ ]limit",
     re.IGNORECASE,
 )
 RETRY_IN: Final = later(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)

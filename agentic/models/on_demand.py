@@ -5,8 +5,9 @@ the third part.  Here such a package is not run when it is imported.  It knows f
 from, and imports that one when the name is asked for.  What the text does not say so plainly (``import *``, other
 statements) is had by running the package after all, so that it never lacks anything.
 
-Modules that a library imports only to name their classes (in annotations, in ``isinstance``) can be left out by name:
-whoever imports from them in the block gets empty classes, and whoever does so later the modules themselves.
+Modules of which a library mostly names the classes (in annotations, in tables of errors) can be left out: whoever imports
+from them in the block gets stand-ins, which load the class itself when one is made of it, and whoever imports from them
+later gets the modules themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ONE_AT_A_TIME = RLock()
 
 @contextmanager
 def names_on_demand(library: str, left_out: Collection[str] = ()) -> Generator[None]:
-    """In this block, packages of the library are imported so; ``left_out`` are modules whose classes nobody makes."""
+    """In this block, packages of the library are imported so; ``left_out`` are modules, or packages with all below them."""
     with _ONE_AT_A_TIME:
         finder = _Finder(library, left_out)
         sys.meta_path.insert(0, finder)
@@ -36,24 +37,38 @@ def names_on_demand(library: str, left_out: Collection[str] = ()) -> Generator[N
             yield
         finally:
             sys.meta_path.remove(finder)
-            _put_back(finder.left_out)
+            _put_back(finder.stood_in_for)
 
 
-def _put_back(left_out: Collection[str]) -> None:
+def _put_back(stood_in_for: Collection[str]) -> None:
     """Modules that were left out are found from now on, also through the packages that they stand in."""
-    for name in left_out:
-        empty = sys.modules.get(name)
-        if empty is None or not isinstance(empty.__loader__, _LeftOut):
-            continue
-        del sys.modules[name]
+    for name in stood_in_for:
+        empty = sys.modules.pop(name)
         gathering = vars(sys.modules[name.rpartition(".")[0]])
         for key, value in [*gathering.items()]:
-            if value is empty or (isinstance(value, type) and value.__module__ == name):
+            if value is empty or (isinstance(value, _StandIn) and value.__module__ == name):
                 del gathering[key]
 
 
+class _StandIn(type):
+    """The type of classes that stand for one of a module that was left out, and come to the same when they are used."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> object:
+        """An instance of the class itself."""
+        with names_on_demand(cls.__module__.partition(".")[0]):
+            itself: object = getattr(import_module(cls.__module__), cls.__name__)
+        if isinstance(itself, _StandIn) or not callable(itself):
+            raise TypeError(f"{cls.__module__}.{cls.__name__} cannot be called, or not before its library is imported")
+        return itself(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        """Nothing is an instance of a class that was not loaded yet."""
+        itself: object = getattr(sys.modules.get(cls.__module__), cls.__name__, cls)
+        return isinstance(itself, type) and itself is not cls and isinstance(instance, itself)
+
+
 class _LeftOut(Loader):
-    """Loads a module that has an empty class for every name that is asked of it."""
+    """Loads a module that has a stand-in for every name that is asked of it."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """As Python makes it."""
@@ -64,7 +79,7 @@ class _LeftOut(Loader):
         def name_of(name: str) -> type:
             if name.startswith("__"):
                 raise AttributeError(name)
-            found = type(name, (), {"__module__": module.__name__})
+            found = _StandIn(name, (), {"__module__": module.__name__})
             setattr(module, name, found)
             return found
 
@@ -74,7 +89,9 @@ class _LeftOut(Loader):
 class _Finder:
     def __init__(self, library: str, left_out: Collection[str]) -> None:
         self._library = library
-        self.left_out = frozenset(left_out) - sys.modules.keys()
+        self._left_out = tuple(left_out)
+        self._below = tuple(f"{name}." for name in left_out)
+        self.stood_in_for: list[str] = []
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -82,11 +99,14 @@ class _Finder:
         """A module of the library, as Python finds it; a package is given a loader of its own."""
         if name.partition(".")[0] != self._library:
             return None
-        if name in self.left_out:
-            return ModuleSpec(name, _LeftOut())
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.submodule_search_locations and isinstance(spec.loader, SourceFileLoader):
+        if spec is None or not isinstance(spec.loader, SourceFileLoader):
+            return spec
+        if spec.submodule_search_locations:
             spec.loader = _Gathering(name, spec.loader.path)
+        elif name in self._left_out or name.startswith(self._below):
+            self.stood_in_for.append(name)
+            return ModuleSpec(name, _LeftOut())
         return spec
 
 

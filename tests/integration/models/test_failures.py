@@ -44,6 +44,14 @@ REFUSALS = [
         ModelQuotaUsedUp,
         id="anthropic-credit",
     ),
+    pytest.param(
+        Reply.error(429, "No more may be spent this month.", code="enforced_spend_limit_reached"),
+        ModelQuotaUsedUp,
+        id="spend-limit",
+    ),
+    pytest.param(
+        Reply.error(400, "Two tools are called alike.", code="tool_name_conflict"), ModelBadRequest, id="coded"
+    ),
     pytest.param(Reply.error(500), ModelUnavailable, id="server-error"),
     pytest.param(Reply.error(502, "bad gateway"), ModelUnavailable, id="bad-gateway"),
     pytest.param(Reply.error(503), ModelUnavailable, id="overloaded"),
