@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from agentic.errors import AgenticError
 from bot.session import Session
@@ -21,43 +21,38 @@ LEARNING = (
 log = logging.getLogger(__name__)
 
 
-@asynccontextmanager
-async def word_of_waiting(session: Session, execution: str) -> AsyncGenerator[None]:
+def word_of_waiting(session: Session, execution: str) -> AbstractAsyncContextManager[None]:
     """To be held while the thread waits for its slot."""
-    word = asyncio.create_task(_say(session, execution), name=f"word of waiting in {session.thread}")
-    try:
-        yield
-    finally:
-        word.cancel()
+    return _word(session, f"{execution}.waiting", lambda: _place(session))
+
+
+def word_of_learning(session: Session, item: str) -> AbstractAsyncContextManager[None]:
+    """To be held while what an item begins waits for what it is to know."""
+    return _word(session, f"{item}.learning", lambda: LEARNING)
 
 
 @asynccontextmanager
-async def word_of_learning(session: Session, item: str) -> AsyncGenerator[None]:
-    """To be held while what an item begins waits for what it is to know."""
-    word = asyncio.create_task(_say_learning(session, item), name=f"word of learning in {session.thread}")
+async def _word(session: Session, key: str, text: Callable[[], str]) -> AsyncGenerator[None]:
+    word = asyncio.create_task(_say(session, key, text), name=f"word of waiting in {session.thread}")
     try:
         yield
     finally:
         word.cancel()
 
 
-async def _say_learning(session: Session, item: str) -> None:
+async def _say(session: Session, key: str, text: Callable[[], str]) -> None:
     await asyncio.sleep(AFTER)
-    if not session.halt.is_set():
-        await _told(session, f"{item}.learning", LEARNING)
-
-
-async def _say(session: Session, execution: str) -> None:
-    await asyncio.sleep(AFTER)
-    place = session.ground.slots.position(session.thread)
-    if not place or session.halt.is_set():
+    if session.halt.is_set() or not (said := text()):
         return
-    running = "the tasks that run now are" if place == 1 else f"the running tasks and {place - 1} more are"
-    await _told(session, f"{execution}.waiting", WAITING.format(before=running))
-
-
-async def _told(session: Session, key: str, text: str) -> None:
     try:
-        await session.tell(key, "", text)
+        await session.tell(key, "", said)
     except AgenticError as error:
         log.info("thread %s is not told that it waits: %s", session.thread, error)
+
+
+def _place(session: Session) -> str:
+    place = session.ground.slots.position(session.thread)
+    if not place:
+        return ""
+    running = "the tasks that run now are" if place == 1 else f"the running tasks and {place - 1} more are"
+    return WAITING.format(before=running)
