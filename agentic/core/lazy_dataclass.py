@@ -1,24 +1,21 @@
 """``dataclass`` whose methods are not written before somebody calls them.
 
 The standard library writes up to six methods of a class as text and compiles each, a millisecond for a frozen class: with
-250 classes that was a tenth of the time from a crash to the next turn.  Here ``__init__`` is still the library's, but is
-written for the first instance; the others are closures, which need no compiling.  Fields, slots, ``replace``, ``fields``,
-``asdict``, copies, pickles and pattern matching are as the library has them; ``InitVar`` is not for it.
+250 classes that was a tenth of the time from a crash to the next turn.  Here the library writes each of them too, but when
+it is first called.  Fields, slots, ``replace``, ``fields``, ``asdict``, copies, pickles and pattern matching are as the
+library has them; ``InitVar`` is not for it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from operator import attrgetter
-from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Final, TypeVar
 
 __all__ = ["dataclass"]
 
 T = TypeVar("T")
 Fields = Sequence["dataclasses.Field[object]"]
-Values = Callable[[object], tuple[object, ...]]
 _set: Final = object.__setattr__
 
 
@@ -47,12 +44,12 @@ def _made(cls: type[T], *, frozen: bool, slots: bool, eq: bool) -> type[T]:
     made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
     fields: Fields = dataclasses.fields(made)  # type: ignore[arg-type]
     methods: dict[str, object] = {
-        "__init__": _init(made, fields, frozen=frozen, slots=slots),
-        "__repr__": _repr(fields),
+        "__init__": _written(made, fields, "__init__", frozen=frozen, slots=slots),
+        "__repr__": _written(made, fields, "__repr__"),
     }
     if eq:
-        compared = _values([field.name for field in fields if field.compare])
-        methods |= {"__eq__": _equal(compared), "__hash__": _hash(compared) if frozen else None}
+        methods["__eq__"] = _written(made, fields, "__eq__")
+        methods["__hash__"] = _written(made, fields, "__hash__") if frozen else None
     if frozen:
         methods |= _guards(made, fields)
     if frozen and slots:
@@ -62,43 +59,22 @@ def _made(cls: type[T], *, frozen: bool, slots: bool, eq: bool) -> type[T]:
     return made
 
 
-def _init(made: type, fields: Fields, *, frozen: bool, slots: bool) -> Callable[..., None]:
-    """Has the library write the ``__init__`` of these fields when it is called, and puts it in its own place."""
+def _written(
+    made: type, fields: Fields, name: str, *, frozen: bool = False, slots: bool = False
+) -> Callable[..., object]:
+    """Has the library write this method of the class when it is called, which from then on stands in its own place."""
 
-    def write_and_call(self: object, *args: object, **kwargs: object) -> None:
-        then: dict[str, object] = {name: getattr(made, name) for name in ("__post_init__",) if hasattr(made, name)}
+    def write_and_call(self: object, *args: object, **kwargs: object) -> object:
         wanted = [(field.name, field.type, field) for field in fields]
-        whole = dataclasses.make_dataclass(
-            made.__name__, wanted, namespace=then, repr=False, eq=False, frozen=frozen, slots=slots
-        )
-        made.__init__ = whole.__init__
-        made.__init__(self, *args, **kwargs)
+        then: dict[str, object] = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
+        written = dataclasses.make_dataclass(
+            made.__name__, wanted, namespace=then, init=name == "__init__", repr=name == "__repr__",
+            eq=name == "__eq__", unsafe_hash=name == "__hash__", frozen=frozen, slots=slots,
+        )  # fmt: skip
+        setattr(made, name, vars(written)[name])
+        return vars(written)[name](self, *args, **kwargs)
 
     return write_and_call
-
-
-def _repr(fields: Fields) -> Callable[[object], str]:
-    shown = [field.name for field in fields if field.repr]
-
-    @recursive_repr()
-    def shown_as(self: object) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
-
-    return shown_as
-
-
-def _equal(values: Values) -> Callable[[object, object], bool]:
-    def equals(self: object, other: object) -> bool:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return equals
-
-
-def _hash(values: Values) -> Callable[[object], int]:
-    def hashed(self: object) -> int:
-        return hash(values(self))
-
-    return hashed
 
 
 def _guards(made: type, fields: Fields) -> dict[str, object]:
@@ -129,10 +105,3 @@ def _carried(fields: Fields) -> dict[str, object]:
             _set(self, field.name, value)
 
     return {"__getstate__": state_of, "__setstate__": take_state}
-
-
-def _values(names: list[str]) -> Values:
-    """The values of these fields as a tuple, which an ``attrgetter`` gives of two and more."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda self: tuple(getattr(self, name) for name in names)
