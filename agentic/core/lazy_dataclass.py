@@ -53,7 +53,7 @@ def _made(cls: type[T], *, frozen: bool, slots: bool, eq: bool) -> type[T]:
     if frozen:
         methods |= _guards(made, fields)
     if frozen and slots:
-        methods |= _carried(fields)
+        methods |= CARRIED
     for name in methods.keys() - own:
         setattr(made, name, methods[name])
     return made
@@ -64,15 +64,21 @@ def _written(
 ) -> Callable[..., object]:
     """Has the library write this method of the class when it is called, which from then on stands in its own place."""
 
-    def write_and_call(self: object, *args: object, **kwargs: object) -> object:
-        wanted = [(field.name, field.type, field) for field in fields]
-        then: dict[str, object] = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
-        written = dataclasses.make_dataclass(
-            made.__name__, wanted, namespace=then, init=name == "__init__", repr=name == "__repr__",
-            eq=name == "__eq__", unsafe_hash=name == "__hash__", frozen=frozen, slots=slots,
-        )  # fmt: skip
-        setattr(made, name, vars(written)[name])
-        return vars(written)[name](self, *args, **kwargs)
+    written: list[Callable[..., object]] = []
+
+    def write_and_call(self: object, /, *args: object, **kwargs: object) -> object:
+        if not written:
+            said: dict[str, object] = {"__doc__": "-", "__module__": made.__module__, "__qualname__": made.__qualname__}
+            then: dict[str, object] = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
+            like_it = dataclasses.make_dataclass(
+                made.__name__, [(field.name, field.type, field) for field in fields], namespace=said | then,
+                init=name == "__init__", repr=name == "__repr__", eq=name == "__eq__", unsafe_hash=name == "__hash__",
+                frozen=frozen, slots=slots,
+            )  # fmt: skip
+            written.append(vars(like_it)[name])
+            if vars(made)[name] is write_and_call:  # else somebody put something round it
+                setattr(made, name, written[0])
+        return written[0](self, *args, **kwargs)
 
     return write_and_call
 
@@ -94,14 +100,14 @@ def _guards(made: type, fields: Fields) -> dict[str, object]:
     return {"__setattr__": refuse_to_set, "__delattr__": refuse_to_delete}
 
 
-def _carried(fields: Fields) -> dict[str, object]:
-    """How a value that is frozen and has slots is copied and pickled."""
+def _state_of(self: object) -> list[object]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
 
-    def state_of(self: object) -> list[object]:
-        return [getattr(self, field.name) for field in fields]
 
-    def take_state(self: object, state: list[object]) -> None:
-        for field, value in zip(fields, state, strict=True):
-            _set(self, field.name, value)
+def _take_state(self: object, state: list[object]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):  # type: ignore[arg-type]
+        _set(self, field.name, value)
 
-    return {"__getstate__": state_of, "__setstate__": take_state}
+
+CARRIED: Final[dict[str, object]] = {"__getstate__": _state_of, "__setstate__": _take_state}
+"""How a value that is frozen and has slots is copied and pickled."""

@@ -146,7 +146,7 @@ def refusal_of(body: JsonValue, status: int, headers: Mapping[str, str]) -> Refu
     error = _row(_row(body).get("error"))
     kind = str(error.get("type", ""))
     derived = STATUS.get(kind, status) if status in (200, 500) else status
-    code = str(_row(error.get("details")).get("error_code") or kind)
+    code = f"{kind} {_row(error.get('details')).get('error_code') or ''}".strip()
     return Refusal(derived, str(error.get("message") or body or "no words"), code, headers)
 
 

@@ -51,7 +51,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a provider said: HTTP status (0 = none was reached), its text, its code, the headers in lower case."""
+    """What a provider said: HTTP status (0 = none was reached), its text, its codes, the headers in lower case."""
 
     status: int
     text: str
@@ -70,7 +70,8 @@ def error_for(refusal: Refusal, model: str, *, key_variable: str = "") -> ModelE
         return ModelKeyRefused(
             f"The key for {model} was refused ({told}). Set{where} to one that may use this model.", model=model
         )
-    if status == 402 or refusal.code == "insufficient_quota" or (QUOTA.search(said) and wait is None):
+    spent = refusal.code == "insufficient_quota" or "spend_limit_reached" in refusal.code
+    if status == 402 or spent or (QUOTA.search(said) and wait is None):
         return ModelQuotaUsedUp(
             f"The account for {model} has no credit left ({told}). Add credit, then continue.", model=model
         )

@@ -29,21 +29,27 @@ _ONE_AT_A_TIME = RLock()
 
 @contextmanager
 def names_on_demand(library: str, left_out: Collection[str] = ()) -> Generator[None]:
-    """In this block, packages of the library are imported so; ``left_out`` are modules, or packages with all below them."""
+    """In this block, packages of the library are imported so; ``left_out`` are modules, or packages with all below them.
+
+    What is left out is so for all threads until the block ends: nobody else may import the library meanwhile.
+    """
     with _ONE_AT_A_TIME:
         finder = _Finder(library, left_out)
-        sys.meta_path.insert(0, finder)
+        sys.meta_path = [finder, *sys.meta_path]  # another list, for other threads walk through this one as they import
         try:
             yield
         finally:
-            sys.meta_path.remove(finder)
+            sys.meta_path = [each for each in sys.meta_path if each is not finder]
             _put_back(finder.stood_in_for)
 
 
 def _put_back(stood_in_for: Collection[str]) -> None:
     """Modules that were left out are found from now on, also through the packages that they stand in."""
     for name in stood_in_for:
-        empty = sys.modules.pop(name)
+        empty = sys.modules.get(name)
+        if empty is None or not isinstance(empty.__loader__, _LeftOut):
+            continue
+        del sys.modules[name]
         gathering = vars(sys.modules[name.rpartition(".")[0]])
         for key, value in [*gathering.items()]:
             if value is empty or (isinstance(value, _StandIn) and value.__module__ == name):
@@ -63,8 +69,12 @@ class _StandIn(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Nothing is an instance of a class that was not loaded yet."""
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        """Nothing inherits from a class that was not loaded yet."""
         itself: object = getattr(sys.modules.get(cls.__module__), cls.__name__, cls)
-        return isinstance(itself, type) and itself is not cls and isinstance(instance, itself)
+        return isinstance(itself, type) and itself is not cls and issubclass(subclass, itself)
 
 
 class _LeftOut(Loader):
@@ -114,9 +124,10 @@ class _Gathering(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Give the module a way to its names, which it loses when it is run."""
         package, homes = module.__name__, gathered(self.get_data(self.path))
-        whole = super().exec_module
+        run, was_run = super().exec_module, False
 
         def name_of(name: str) -> object:
+            nonlocal was_run
             if name in homes:
                 home, own = homes[name]
                 found: object = getattr(import_module(home, package), own)
@@ -124,9 +135,11 @@ class _Gathering(SourceFileLoader):
                 raise AttributeError(f"module {package!r} has no attribute {name!r}")
             elif find_spec(f"{package}.{name}") is not None:
                 found = import_module(f"{package}.{name}")
+            elif was_run:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
             else:
-                vars(module).pop("__getattr__", None)
-                whole(module)
+                was_run = True
+                run(module)
                 return getattr(module, name)
             setattr(module, name, found)
             return found

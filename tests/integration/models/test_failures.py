@@ -45,7 +45,7 @@ REFUSALS = [
         id="anthropic-credit",
     ),
     pytest.param(
-        Reply.error(429, "No more may be spent this month.", code="enforced_spend_limit_reached"),
+        Reply.error(429, "No more may be spent this month.", code="enforced_spend_limit_reached", retry_after=9),
         ModelQuotaUsedUp,
         id="spend-limit",
     ),
@@ -100,6 +100,26 @@ async def test_every_refusal_becomes_its_typed_error(
     assert model in caught.value.message
     assert len(endpoint.requests) == 1, "when to try again is a rule's decision"
     assert capfd.readouterr().out == ""
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("kind", "code", "expected"),
+    [
+        ("request_too_large", "request_body_too_large_after_decoding", ModelContextOverflow),
+        ("billing_error", "linked_organization_billing_unavailable", ModelQuotaUsedUp),
+        ("rate_limit_error", "ramp_limit_exceeded", ModelRateLimited),
+        ("overloaded_error", "registration_pending", ModelUnavailable),
+    ],
+)
+async def test_a_code_beside_the_kind_of_an_error_does_not_hide_it(
+    asker, stream: bool, kind: str, code: str, expected: type[ModelError]
+):
+    status = {"rate_limit_error": 429, "overloaded_error": 503}.get(kind, 400)
+    async with ScriptedEndpoint.start([Reply.error(status, "No.", type=kind, code=code)]) as endpoint:
+        with pytest.raises(ModelError) as caught:
+            await (await asker(endpoint))(CLAUDE, stream=stream)
+    assert type(caught.value) is expected
 
 
 @both_routes

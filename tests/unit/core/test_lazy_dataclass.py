@@ -189,6 +189,39 @@ class Carried:
     text: str = ""
 
 
+@dataclass(frozen=True)
+class CarriedFurther(Carried):
+    more: int = 0
+
+
+def test_a_child_without_slots_is_copied_whole():
+    assert copy.copy(CarriedFurther(1, "a", 2)) == CarriedFurther(1, "a", 2)
+    assert pickle.loads(pickle.dumps(CarriedFurther(1, "a", 2))).more == 2
+
+
+def test_what_is_put_round_a_method_stays_there():
+    calls = []
+
+    @dataclass
+    class Wrapped:
+        number: int
+
+    first = Wrapped.__init__
+
+    def counted(self: Wrapped, *args: Any) -> None:
+        calls.append(args)
+        first(self, *args)
+
+    Wrapped.__init__ = counted  # type: ignore[method-assign]
+    assert [Wrapped(number).number for number in range(3)] == [0, 1, 2]
+    assert len(calls) == 3
+
+
+def test_a_mistaken_call_names_the_class():
+    with pytest.raises(TypeError, match=r"^Carried\.__init__\(\) missing 1 required positional argument: 'number'$"):
+        Carried()  # type: ignore[call-arg]
+
+
 def test_a_frozen_one_with_slots_is_pickled():
     assert pickle.loads(pickle.dumps(Carried(1, "a"))) == Carried(1, "a")
 

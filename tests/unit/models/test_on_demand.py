@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,7 @@ def test_what_is_only_named_is_left_out_until_it_is_asked_for_afterwards(library
     leaf = import_module(f"{library}.inner.leaf")
     assert type(made) is inner.Leaf is leaf.Leaf is not empty
     assert isinstance(made, near.Leaf)
+    assert issubclass(leaf.Leaf, near.Leaf)
     assert not isinstance(near.Near(), near.Leaf)
     with names_on_demand(library, [f"{library}.inner.leaf"]):
         assert import_module(f"{library}.inner.leaf") is leaf, "what is there stays"
@@ -111,6 +113,34 @@ def test_all_below_a_package_can_be_left_out(library: str) -> None:
             near.Leaf()
     assert loaded(library) == {"near", "inner"}
     assert type(near.Leaf()) is sys.modules[f"{library}.inner.leaf"].Leaf
+
+
+def test_a_module_that_was_left_out_is_found_later_however_it_was_asked_for(library: str) -> None:
+    with names_on_demand(library, [f"{library}.inner"]):
+        assert import_module(f"{library}.inner").leaf is sys.modules[f"{library}.inner.leaf"]
+        assert find_spec(f"{library}.inner.heavy") is not None
+    assert not issubclass(int, import_module(library).Near)
+    assert type(import_module(library).inner.leaf.Leaf()).__module__ == f"{library}.inner.leaf"
+    assert loaded(library) >= {"inner", "inner.leaf"}
+
+
+def test_a_package_that_was_run_whole_has_its_names_afterwards(library: str) -> None:
+    with names_on_demand(library, [f"{library}.inner"]):
+        inner = import_module(f"{library}.inner")
+        with pytest.raises(AttributeError):
+            _ = inner.nonsense
+    assert inner.Leaf is import_module(f"{library}.inner.leaf").Leaf
+    assert issubclass(inner.Leaf, object)
+    with pytest.raises(AttributeError):
+        _ = inner.nonsense
+
+
+def test_other_threads_import_meanwhile() -> None:
+    finders = sys.meta_path
+    with names_on_demand("nothing_of_this_name"):
+        assert sys.meta_path is not finders
+        assert finders == sys.meta_path[1:]
+    assert sys.meta_path == finders
 
 
 def test_a_star_takes_all_names_of_such_a_package(library: str) -> None:
