@@ -1,12 +1,13 @@
 """The composition root: the one place that builds adapters and wires them.
 
     store ── Loop ── Threads ── ThreadwrightBot ── Discord or the local guild
-             │          └ Reflexion ── lessons
+             │          └ Reflexion ── lessons (bot/rest.py)
              ├ ModelRouter
              └ StandardToolbox ── RealWorld ── Sandboxes
 
-What is slow is left for after the bot is online: model libraries are warmed up and the sandbox is tried in the
-background, so that the first 👀 waits for neither.
+What is slow is left for after the bot is online: model libraries are warmed up, the sandbox is tried and what only the
+end of an execution or a person asks for (``bot/rest.py``) is imported in the background, so that neither the first 👀 nor
+what goes on after a crash waits for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -34,12 +36,8 @@ from agentic.purse import Purse
 from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
-from bot.acts import ThreadActs
-from bot.aftermath import Aftermath
 from bot.backstage import Backstage
-from bot.branches import Branches
 from bot.choosing import chooser
-from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES
@@ -48,37 +46,33 @@ from bot.courtesy import Courteous, Courtesy
 from bot.download import download
 from bot.environment import environment
 from bot.feed import Feed
-from bot.forking import Forking
 from bot.ground import Ground
-from bot.modelling import judges_from, models_from, prices_from
+from bot.later import close, later
+from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
-from bot.pictures.drawing import Studio
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
-from bot.restoring import Restoring
-from bot.rewinding import Rewinding
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
 from bot.starting import Beginning, caps_from, policy_from
 from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
-from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
-from reflexion import Reflexion
-from reflexion.embedding import embedder
-from reflexion.judge import Judge
 
 if TYPE_CHECKING:
+    from agentic.core.calibrator import Calibrator
     from bot.guild import LocalGuild
+    from bot.rest import Rest
 
 BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
+REST = "bot.rest"
 DISCORD = str(Settings.model_fields["discord_api"].default)
 
 log = logging.getLogger(__name__)
@@ -147,8 +141,8 @@ class App:
         clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
-        lessons = open_lessons(place.home / LESSONS if durable else None)
-        stack.push_async_callback(lessons.close)
+        lessons = later(lambda: open_lessons(place.home / LESSONS if durable else None))
+        stack.push_async_callback(close, lessons)
         prices = prices_from(settings)
         models = models_from(settings, os.environ, prices)
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
@@ -162,20 +156,31 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers, lasting=place.recovers)
-        judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
+        purse = Purse(store, caps_from(settings))
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
-        reflexion = Reflexion(
-            store, lessons, router, clock, policy=policy, build=BUILD, asks=place.recovers,
-            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
-        )  # fmt: skip
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        after = Aftermath(reflexion, store, lessons, clock, purse, tell, BUILD)
-        stack.push_async_callback(after.regrets.close)
+        def the_rest() -> Rest:
+            from bot.rest import Given, Rest  # with the first use: no start waits for it
+
+            given = Given(
+                settings, policy, store, lessons, router, clock, purse, workshop, snapshots, offers, begin, tell, BUILD,
+                lasts=place.recovers,
+            )  # fmt: skip
+            made = Rest(given)
+            made.aftermath.through(bot.desk, bot.approving.ask, bot.approving.following.look_again)
+            made.aftermath.trying.through(threads.deliver)
+            return made
+
+        rest = later(the_rest)
+        learning = later(lambda: rest.aftermath.learning)
+        stack.push_async_callback(close, learning)
+
+        async def calibrator() -> Calibrator | None:
+            return await rest.aftermath.calibrating.calibrator()
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -183,7 +188,7 @@ class App:
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
-            lessons=after.regrets,
+            lessons=learning,
             policy=policy,
             receive=workshop.receive,
             tell=tell,
@@ -191,9 +196,8 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
-            calibrator=after.calibrating.calibrator,
+            calibrator=calibrator,
         )
-        restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
             store=store,
             clock=clock,
@@ -202,24 +206,18 @@ class App:
                 store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
             ),
             workshop=workshop,
-            learning=after.learning,
+            learning=learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
             leaving=leaving,
             drain_seconds=settings.drain_seconds,
             begin=begin,
             tell=tell,
-            acts=ThreadActs(
-                Undoing(store, workshop, restoring),
-                Branches(store, clock, workshop, offers, BUILD, after.calibrating.came_out),
-                Rewinding(store, clock, workshop, restoring, begin, BUILD),
-                Cleaning(restoring),
-            ),
-            forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
+            acts=later(lambda: rest.acts),
+            forking=later(lambda: rest.forking),
             missed=missed,
         )
-        threads = Threads(ground, roster, after.learning, workshop.receive)
-        after.trying.through(threads.deliver)
+        threads = Threads(ground, roster, learning, workshop.receive)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
 
         async def forget(thread: str) -> None:
@@ -229,11 +227,10 @@ class App:
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      purse, lambda: reflexion.trouble),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
+                      purse, lambda: rest.reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
-        after.through(bot.desk, bot.approving.ask, bot.approving.following.look_again)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 
@@ -249,7 +246,7 @@ class App:
         if connection.done():
             raise_why(connection)
         if not self._warming:
-            self.beside("warm-up", self._warm_up(WARM_UP_AFTER))
+            self.beside("warm-up", self._warm_up(hurried=False))
         self.beside("eviction", self._evict())
 
     async def _ready(self) -> None:
@@ -303,10 +300,23 @@ class App:
         """What an earlier process left goes on as soon as it can: its models are needed before anything else is."""
         self._warming = True
         self.bot.catching.goes_on = self._loaded.wait
-        self.beside("warm-up", self._warm_up(0.0))
+        self.bot.unhurried = self.warmed.wait
+        self.beside("warm-up", self._warm_up(hurried=True))
 
-    async def _warm_up(self, after: float) -> None:
-        await asyncio.sleep(after)
+    async def _warm_up(self, *, hurried: bool) -> None:
+        """``hurried``: something waits for the models; else people are first, and they need the rest."""
+        if not hurried:
+            await asyncio.sleep(WARM_UP_AFTER)
+            await self._load_rest()
+        await self._load_models()
+        if hurried:
+            await self._load_rest()
+        try:
+            await self.workshop.choice()
+        except (AgenticError, OSError) as error:
+            log.warning("the sandbox could not be tried: %s", error)
+
+    async def _load_models(self) -> None:
         try:
             await self._router.warm_up(self.models.models)
             self._loaded.set()
@@ -316,10 +326,13 @@ class App:
             self.library = str(error)
         finally:
             self.warmed.set()
+
+    async def _load_rest(self) -> None:
+        """What was left out of the start, so that whoever needs it first does not wait for its import."""
         try:
-            await self.workshop.choice()
-        except (AgenticError, OSError) as error:
-            log.warning("the sandbox could not be tried: %s", error)
+            await asyncio.to_thread(import_module, REST)
+        except Exception:
+            log.exception("%s cannot be imported: nothing is learned and undone until that is mended", REST)
 
     async def _evict(self) -> None:
         while True:
