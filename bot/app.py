@@ -5,9 +5,8 @@
              ├ ModelRouter
              └ StandardToolbox ── RealWorld ── Sandboxes
 
-What is slow is left for after the bot is online: model libraries are warmed up, the sandbox is tried and what only the
-end of an execution or a person asks for (``bot/rest.py``) is imported in the background, so that neither the first 👀 nor
-what goes on after a crash waits for it.
+What is slow is left for after the bot is online, so that the first 👀 does not wait for it: in the background model
+libraries are warmed up, the sandbox is tried, and what the end of an execution needs is imported (``bot/rest.py``).
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -47,7 +45,7 @@ from bot.download import download
 from bot.environment import environment
 from bot.feed import Feed
 from bot.ground import Ground
-from bot.later import close, later
+from bot.later import close, later, load
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
@@ -64,7 +62,6 @@ from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from agentic.core.calibrator import Calibrator
     from bot.guild import LocalGuild
     from bot.rest import Rest
 
@@ -72,7 +69,8 @@ BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
-REST = "bot.rest"
+REST = ("bot.rest", "bot.card", "bot.approving_lessons")
+"""What is imported where it is first used, and before that in the background."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
 
 log = logging.getLogger(__name__)
@@ -108,7 +106,7 @@ class App:
         self.bot = bot
         self.guild = guild
         self._router = router
-        self._loaded, self._warming = asyncio.Event(), False
+        self._loaded, self._complete, self._warming = asyncio.Event(), asyncio.Event(), False
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
         self.library = ""
@@ -166,21 +164,14 @@ class App:
         def the_rest() -> Rest:
             from bot.rest import Given, Rest  # with the first use: no start waits for it
 
-            given = Given(
+            return Rest(Given(
                 settings, policy, store, lessons, router, clock, purse, workshop, snapshots, offers, begin, tell, BUILD,
-                lasts=place.recovers,
-            )  # fmt: skip
-            made = Rest(given)
-            made.aftermath.through(bot.desk, bot.approving.ask, bot.approving.following.look_again)
-            made.aftermath.trying.through(threads.deliver)
-            return made
+                bot, threads, lasts=place.recovers,
+            ))  # fmt: skip
 
         rest = later(the_rest)
         learning = later(lambda: rest.aftermath.learning)
         stack.push_async_callback(close, learning)
-
-        async def calibrator() -> Calibrator | None:
-            return await rest.aftermath.calibrating.calibrator()
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -196,7 +187,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
-            calibrator=calibrator,
+            calibrator=lambda: rest.aftermath.calibrating.calibrator(),  # noqa: PLW0108 - else it is made here
         )
         ground = Ground(
             store=store,
@@ -246,7 +237,8 @@ class App:
         if connection.done():
             raise_why(connection)
         if not self._warming:
-            self.beside("warm-up", self._warm_up(hurried=False))
+            self.beside("warm-up", self._warm_up(WARM_UP_AFTER))
+            self.beside("the rest", self._load_rest(partial(asyncio.sleep, WARM_UP_AFTER)))
         self.beside("eviction", self._evict())
 
     async def _ready(self) -> None:
@@ -300,23 +292,12 @@ class App:
         """What an earlier process left goes on as soon as it can: its models are needed before anything else is."""
         self._warming = True
         self.bot.catching.goes_on = self._loaded.wait
-        self.bot.unhurried = self.warmed.wait
-        self.beside("warm-up", self._warm_up(hurried=True))
+        self.bot.unhurried = self._complete.wait
+        self.beside("warm-up", self._warm_up(0.0))
+        self.beside("the rest", self._load_rest(self.warmed.wait))
 
-    async def _warm_up(self, *, hurried: bool) -> None:
-        """``hurried``: something waits for the models; else people are first, and they need the rest."""
-        if not hurried:
-            await asyncio.sleep(WARM_UP_AFTER)
-            await self._load_rest()
-        await self._load_models()
-        if hurried:
-            await self._load_rest()
-        try:
-            await self.workshop.choice()
-        except (AgenticError, OSError) as error:
-            log.warning("the sandbox could not be tried: %s", error)
-
-    async def _load_models(self) -> None:
+    async def _warm_up(self, after: float) -> None:
+        await asyncio.sleep(after)
         try:
             await self._router.warm_up(self.models.models)
             self._loaded.set()
@@ -326,13 +307,16 @@ class App:
             self.library = str(error)
         finally:
             self.warmed.set()
-
-    async def _load_rest(self) -> None:
-        """What was left out of the start, so that whoever needs it first does not wait for its import."""
         try:
-            await asyncio.to_thread(import_module, REST)
-        except Exception:
-            log.exception("%s cannot be imported: nothing is learned and undone until that is mended", REST)
+            await self.workshop.choice()
+        except (AgenticError, OSError) as error:
+            log.warning("the sandbox could not be tried: %s", error)
+
+    async def _load_rest(self, after: Callable[[], Awaitable[object]]) -> None:
+        """What was left out of the start, so that whoever needs it first does not wait for its import."""
+        await after()
+        await load(*REST)
+        self._complete.set()
 
     async def _evict(self) -> None:
         while True:

@@ -6,10 +6,15 @@ an execution or a person asks for.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable
+from importlib import import_module
 from typing import Generic, Protocol, TypeVar, cast
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class Closes(Protocol):
@@ -49,3 +54,12 @@ async def close(part: Closes) -> None:
     """Close it, unless it was never made."""
     if not isinstance(part, _Later) or part.is_made():
         await part.close()
+
+
+async def load(*modules: str) -> None:
+    """Import modules by another thread, so that nobody waits for them later; that one cannot be imported is logged."""
+    for name in modules:
+        try:
+            await asyncio.to_thread(import_module, name)
+        except Exception:
+            log.exception("%s cannot be imported: what needs it fails until that is mended", name)

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from agentic.models.router import ModelRouter
     from agentic.ports import Clock, Store
     from agentic.world.snapshots import Snapshots
+    from bot.client import ThreadwrightBot
     from bot.offering import Offers
     from bot.settings import Settings
     from bot.starting import Beginning
+    from bot.threads import Threads
     from bot.workshop import Workshop
     from reflexion.ports import LessonStore
 
@@ -57,6 +59,8 @@ class Given:
     begin: Beginning
     tell: Callable[[OutboxItem], Awaitable[None]]
     build: str
+    bot: ThreadwrightBot
+    threads: Threads
     lasts: bool
 
 
@@ -72,6 +76,9 @@ class Rest:
             caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
         )  # fmt: skip
         self.aftermath = Aftermath(self.reflexion, store, given.lessons, clock, given.purse, given.tell, build)
+        approving = given.bot.approving
+        self.aftermath.through(given.bot.desk, approving.ask, approving.following.look_again)
+        self.aftermath.trying.through(given.threads.deliver)
         workshop, snapshots = given.workshop, given.snapshots
         restoring = Restoring(store, clock, workshop, snapshots, build)
         self.acts = ThreadActs(

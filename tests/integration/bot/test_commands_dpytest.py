@@ -12,7 +12,7 @@ import pytest
 
 from agentic.core.events import OutboxItem
 from agentic.stores.memory import MemoryStore
-from bot.client import COGS, LATE_COGS, ThreadwrightBot, create_bot
+from bot.client import COGS, ThreadwrightBot, create_bot
 from bot.feed import Feed
 from bot.posting import Post
 from bot.render import Attached
@@ -32,8 +32,9 @@ async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     bot._connection._intents.members = True  # dpytest reads members from the cache, which the bot does not keep
     bot._connection.member_cache_flags = discord.MemberCacheFlags(joined=True, voice=False)
     await bot._async_setup_hook()
-    for cog in (*COGS, *LATE_COGS):
+    for cog in COGS:
         await bot.load_extension(cog)
+    await bot.late.load()
     dpytest.configure(bot, members=2)
     yield bot
     await dpytest.empty_queue()
