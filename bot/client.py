@@ -116,7 +116,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
         self._begin("lessons", self._unhurriedly(self._approve))
         self._begin("commands", self._unhurriedly(self._register))
-        self._begin("sweeping", self.sweeping.run())
+        self._begin("sweeping", self._unhurriedly(self.sweeping.run))
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
 

@@ -24,9 +24,8 @@ from agentic.core.events import (
 from agentic.core.identity import execution_id
 from agentic.core.tiering import chosen_for
 from agentic.errors import StoreCorrupt
-from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
-from agentic.models.providers import keeps_prefix
+from agentic.models.providers import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.router import SCRIPTED
 from agentic.models.tour import NAME as TOUR
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
