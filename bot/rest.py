@@ -2,7 +2,7 @@
 what has ended.
 
 ``bot/app.py`` builds it when something is first asked of it (``bot/later.py``), and imports it in the background before
-that.  Nothing else imports this module or what it is made of, so that what goes on after a crash waits for none of it.
+that.  Nothing that a start imports needs this module, so that what goes on after a crash does not wait for it.
 """
 
 from __future__ import annotations
