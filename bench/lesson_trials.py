@@ -29,7 +29,7 @@ from agentic.world.ladder import chooser
 from bench.figures import Figure
 from bench.lesson_trials_world import NOUNS, Task, model, tasks
 from bench.trajectory import WallClock
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.retrieval import Choice
 from reflexion.stores.sqlite import SQLiteLessonStore
 from reflexion.trajectory import read_trajectory

@@ -1,12 +1,12 @@
 """The composition root: the one place that builds adapters and wires them.
 
     store ── Loop ── Threads ── ThreadwrightBot ── Discord or the local guild
-             │          └ Reflexion ── lessons
+             │          └ Reflexion ── lessons (bot/rest.py)
              ├ ModelRouter
              └ StandardToolbox ── RealWorld ── Sandboxes
 
-What is slow is left for after the bot is online: model libraries are warmed up and the sandbox is tried in the
-background, so that the first 👀 waits for neither.
+What is slow is left for after the bot is online, so that the first 👀 does not wait for it: in the background model
+libraries are warmed up, the sandbox is tried, and what the end of an execution needs is imported (``bot/rest.py``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -34,12 +34,8 @@ from agentic.purse import Purse
 from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
 from agentic.world.snapshots import Snapshots
-from bot.acts import ThreadActs
-from bot.aftermath import Aftermath
 from bot.backstage import Backstage
-from bot.branches import Branches
 from bot.choosing import chooser
-from bot.cleaning import Cleaning
 from bot.client import ThreadwrightBot, create_bot
 from bot.clock import SystemClock
 from bot.composing import FILE_BYTES
@@ -48,37 +44,33 @@ from bot.courtesy import Courteous, Courtesy
 from bot.download import download
 from bot.environment import environment
 from bot.feed import Feed
-from bot.forking import Forking
 from bot.ground import Ground
-from bot.modelling import judges_from, models_from, prices_from
+from bot.later import close, later, load
+from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
-from bot.pictures.drawing import Studio
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
-from bot.restoring import Restoring
-from bot.rewinding import Rewinding
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
 from bot.starting import Beginning, caps_from, policy_from
 from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
-from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
-from reflexion import Reflexion
-from reflexion.embedding import embedder
-from reflexion.judge import Judge
 
 if TYPE_CHECKING:
     from bot.guild import LocalGuild
+    from bot.rest import Rest
 
 BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
+REST = ("bot.rest", "bot.card", "bot.approving_lessons")
+"""What is imported where it is first used, and before that in the background."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
 
 log = logging.getLogger(__name__)
@@ -114,7 +106,7 @@ class App:
         self.bot = bot
         self.guild = guild
         self._router = router
-        self._loaded, self._warming = asyncio.Event(), False
+        self._loaded, self._complete, self._warming = asyncio.Event(), asyncio.Event(), False
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
         self.library = ""
@@ -147,8 +139,8 @@ class App:
         clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
-        lessons = open_lessons(place.home / LESSONS if durable else None)
-        stack.push_async_callback(lessons.close)
+        lessons = later(lambda: open_lessons(place.home / LESSONS if durable else None))
+        stack.push_async_callback(close, lessons)
         prices = prices_from(settings)
         models = models_from(settings, os.environ, prices)
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
@@ -162,20 +154,24 @@ class App:
             offers=place.recovers,
         )  # fmt: skip
         offers = Offers(store)
-        purse, judges = Purse(store, caps_from(settings)), judges_from(settings, models.tiers, lasting=place.recovers)
-        judge = Judge(router, purse, clock, lessons, judges, mode=settings.judge)
+        purse = Purse(store, caps_from(settings))
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
-        reflexion = Reflexion(
-            store, lessons, router, clock, policy=policy, build=BUILD, asks=place.recovers,
-            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
-        )  # fmt: skip
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        after = Aftermath(reflexion, store, lessons, clock, purse, tell, BUILD)
-        stack.push_async_callback(after.regrets.close)
+        def the_rest() -> Rest:
+            from bot.rest import Given, Rest  # with the first use: no start waits for it
+
+            return Rest(Given(
+                settings, policy, store, lessons, router, clock, purse, workshop, snapshots, offers, begin, tell, BUILD,
+                bot, threads, lasts=place.recovers,
+            ))  # fmt: skip
+
+        rest = later(the_rest)
+        learning = later(lambda: rest.aftermath.learning)
+        stack.push_async_callback(close, learning)
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -183,7 +179,7 @@ class App:
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
-            lessons=after.regrets,
+            lessons=learning,
             policy=policy,
             receive=workshop.receive,
             tell=tell,
@@ -191,9 +187,8 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
-            calibrator=after.calibrating.calibrator,
+            calibrator=lambda: rest.aftermath.calibrating.calibrator(),  # noqa: PLW0108 - else it is made here
         )
-        restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         ground = Ground(
             store=store,
             clock=clock,
@@ -202,24 +197,18 @@ class App:
                 store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
             ),
             workshop=workshop,
-            learning=after.learning,
+            learning=learning,
             slots=Slots(settings.max_executions),
             owner=this_process(),
             leaving=leaving,
             drain_seconds=settings.drain_seconds,
             begin=begin,
             tell=tell,
-            acts=ThreadActs(
-                Undoing(store, workshop, restoring),
-                Branches(store, clock, workshop, offers, BUILD, after.calibrating.came_out),
-                Rewinding(store, clock, workshop, restoring, begin, BUILD),
-                Cleaning(restoring),
-            ),
-            forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
+            acts=later(lambda: rest.acts),
+            forking=later(lambda: rest.forking),
             missed=missed,
         )
-        threads = Threads(ground, roster, after.learning, workshop.receive)
-        after.trying.through(threads.deliver)
+        threads = Threads(ground, roster, learning, workshop.receive)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
 
         async def forget(thread: str) -> None:
@@ -229,11 +218,10 @@ class App:
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      purse, lambda: reflexion.trouble),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
+                      purse, lambda: rest.reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
-        after.through(bot.desk, bot.approving.ask, bot.approving.following.look_again)
         refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
 
@@ -250,6 +238,7 @@ class App:
             raise_why(connection)
         if not self._warming:
             self.beside("warm-up", self._warm_up(WARM_UP_AFTER))
+            self.beside("the rest", self._load_rest(partial(asyncio.sleep, WARM_UP_AFTER)))
         self.beside("eviction", self._evict())
 
     async def _ready(self) -> None:
@@ -303,7 +292,9 @@ class App:
         """What an earlier process left goes on as soon as it can: its models are needed before anything else is."""
         self._warming = True
         self.bot.catching.goes_on = self._loaded.wait
+        self.bot.unhurried = self._complete.wait
         self.beside("warm-up", self._warm_up(0.0))
+        self.beside("the rest", self._load_rest(self.warmed.wait))
 
     async def _warm_up(self, after: float) -> None:
         await asyncio.sleep(after)
@@ -320,6 +311,12 @@ class App:
             await self.workshop.choice()
         except (AgenticError, OSError) as error:
             log.warning("the sandbox could not be tried: %s", error)
+
+    async def _load_rest(self, after: Callable[[], Awaitable[object]]) -> None:
+        """What was left out of the start, so that whoever needs it first does not wait for its import."""
+        await after()
+        await load(*REST)
+        self._complete.set()
 
     async def _evict(self) -> None:
         while True:

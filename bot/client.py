@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING
 
 import discord
 from discord.ext import commands
 
 from agentic.ports import Store
-from bot.approving_lessons import ApprovingLessons
 from bot.backfill import CatchingUp
 from bot.backstage import Backstage
 from bot.board import Board
@@ -23,6 +23,8 @@ from bot.conversation import Conversation
 from bot.discretion import Discretion
 from bot.feed import Feed
 from bot.intake import Intake
+from bot.late_cogs import CommandTree, LateCogs
+from bot.later import later
 from bot.outbox import Outbox
 from bot.posting import Desk
 from bot.preferences import Preferences
@@ -35,10 +37,18 @@ from bot.sweeping import Sweeping
 from bot.tending import Tending
 from bot.watermarks import Lanes, Watermarks
 
+if TYPE_CHECKING:
+    from agentic.core.events import OutboxItem
+    from bot.approving_lessons import ApprovingLessons
+    from bot.render import Rendered
+
 COGS = (
-    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.lessons", "bot.cogs.regrets", "bot.cogs.edits",
-    "bot.cogs.places",    "bot.cogs.commands",
+    "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.regrets", "bot.cogs.edits", "bot.cogs.places",
 )  # fmt: skip
+LATE_COGS = ("bot.cogs.lessons", "bot.cogs.commands")
+"""What nothing that goes on after a crash waits for."""
+OF_LATE_COGS = ("interaction", "lesson_pressed")
+"""Events that these hear."""
 
 COMMANDS_KNOWN = 1_000
 """Messages of this many commands are known by their ids."""
@@ -60,7 +70,7 @@ class ThreadwrightBot(commands.Bot):
     ) -> None:  # fmt: skip
         self.sender = Sender(wire_seconds=options.wire_seconds)
         super().__init__(
-            command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,
+            command_prefix=options.prefix, tree_cls=CommandTree, help_command=None, intents=intents(), max_messages=None,
             allowed_mentions=discord.AllowedMentions.none(), chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(), guild_ready_timeout=options.guild_ready_timeout,
             http_trace=self.sender.trace(),
@@ -72,19 +82,22 @@ class ThreadwrightBot(commands.Bot):
         self.desk = Desk(self, self.sender, feed.discretion)
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = Board(store, self.desk, feed, self.preferences)
-        self.approving = ApprovingLessons(self)
+        self.approving = later(self._approving)
         self.outbox = Outbox(
             store,
             self.desk,
             feed,
             self.board,
-            Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self.approving.rendered),
+            Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self._lesson),
         )
         self.reach, self.records = Reach(self), Records(store)
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.watermarks = Lanes(), Watermarks(store)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
+        self.late = LateCogs(self, LATE_COGS)
+        self.unhurried: Callable[[], Awaitable[object]] | None = None
+        """Waits until what an earlier process left goes on, where it left something; what can wait is begun after it."""
         self._continuity = Continuity()
         self.intake.resumed = self.tending.resumed
         self._running: list[asyncio.Task[None]] = []
@@ -94,21 +107,50 @@ class ThreadwrightBot(commands.Bot):
         """Load the cogs and begin to deliver; runs once, after the login."""
         for cog in COGS:
             await self.load_extension(cog)
+        if self.unhurried is None:
+            await self.late.load()
         self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
         self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
-        self._begin("lessons", self.approving.run())
-        self._begin("commands", self.registration.run())
-        self._begin("sweeping", self.sweeping.run())
+        self._begin("lessons", self._unhurriedly(self._approve))
+        self._begin("commands", self._unhurriedly(self._register))
+        self._begin("sweeping", self._unhurriedly(self.sweeping.run))
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
+
+    def _approving(self) -> ApprovingLessons:
+        from bot.approving_lessons import ApprovingLessons  # with its first use: no start waits for it
+
+        return ApprovingLessons(self)
+
+    async def _lesson(self, item: OutboxItem) -> Rendered:
+        return await self.approving.rendered(item)
+
+    async def _approve(self) -> None:
+        await self.approving.run()
+
+    async def _register(self) -> None:
+        await self.late.load()
+        await self.registration.run()
+
+    async def _unhurriedly(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self.unhurried is not None:
+            await self.unhurried()
+        await work()
 
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
         """What never came is noticed before anything hears of what came after it."""
         if self.ws is not None and self._continuity.broken(self.ws.sequence):  # pyright: ignore[reportUnnecessaryComparison]
             self.catching.skipped()
+        if event in OF_LATE_COGS and not self.late.are_there:
+            self._begin(f"{event} heard late", self._dispatch_late(event, *args, **kwargs))
+        else:
+            super().dispatch(event, *args, **kwargs)
+
+    async def _dispatch_late(self, event: str, *args: object, **kwargs: object) -> None:
+        await self.late.load()
         super().dispatch(event, *args, **kwargs)
 
     async def on_message(self, message: discord.Message) -> None:
@@ -118,6 +160,7 @@ class ThreadwrightBot(commands.Bot):
         self._commanded[message.id] = None
         if len(self._commanded) > COMMANDS_KNOWN:
             self._commanded.popitem(last=False)
+        await self.late.load_for(message)
         await self.process_commands(message)
 
     async def on_guild_channel_update(self, *_: object) -> None:

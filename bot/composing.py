@@ -13,8 +13,6 @@ from agentic.errors import AgenticError
 from agentic.ports import Store
 from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
 from bot.asking import Standing
-from bot.attempts import tried_in
-from bot.card import DIFF_FILE, card, undoable
 from bot.differences import inline_diff, whole_diff
 from bot.feed import Feed, folded
 from bot.offering import offer_of
@@ -87,12 +85,15 @@ class Composer:
         return Rendered(("This could not be shown as a message; it is in the file.",), (Attached("text.md", content),))
 
     async def _answer(self, item: OutboxItem) -> Rendered:
+        from bot.attempts import tried_in  # with the first answer: what goes on after a crash waits for neither
+        from bot.card import DIFF_FILE, card, undoable
+
         progress = await self._progress(item.execution, ended=True)
         hide = self._feed.discretion.text
         differences = tuple(replace(each, path=hide(each.path)) for each in await self._changes.of(progress))
         files, problems = await self._files(item)
         unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
-        diff = () if inline_diff(differences) else _diff(whole_diff(unseen))
+        diff = () if inline_diff(differences) else _attached(DIFF_FILE, whole_diff(unseen))
         foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
         tried = await tried_in(self._store, item.execution)
         whole = card(item.text, progress, differences, tried.lines)
@@ -137,8 +138,8 @@ class Composer:
             return None
 
 
-def _diff(content: bytes) -> tuple[Attached, ...]:
-    return (Attached(DIFF_FILE, content[:FILE_BYTES]),) if content else ()
+def _attached(name: str, content: bytes) -> tuple[Attached, ...]:
+    return (Attached(name, content[:FILE_BYTES]),) if content else ()
 
 
 def _name(path: str, taken: list[Attached]) -> str:

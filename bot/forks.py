@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agentic.core.events import InboxItem, OutboxItem
 from agentic.errors import StoreError
 from agentic.failpoints import reach
 from agentic.ports import SessionRow
 from agentic.world.snapshots import SnapshotLost
-from bot.forking import Forking
-from bot.restoring import NotDone
+
+if TYPE_CHECKING:
+    from bot.forking import Forking
 
 BROKEN = (
     "The fork could not be completed because of a fault on my side. Nothing here was changed; I take it up again by myself "
@@ -71,6 +73,8 @@ async def _told(forking: Forking, item: InboxItem) -> None:
 
 async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
     """What is told, and the new session; what may pass by itself is tried again."""
+    from bot.restoring import NotDone  # with the first fork, which brings it anyway
+
     for pause in (0.5, 3.0, None):
         try:
             done = await forking.fork(item, source)

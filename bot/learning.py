@@ -16,7 +16,7 @@ from agentic.core.identity import execution_id, trial_item
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
-from reflexion.decision import open_question
+from reflexion.asking import open_question
 from reflexion.errors import ReflexionError
 from reflexion.outcome import owes
 
@@ -46,7 +46,7 @@ class Afterwards(Protocol):
 
 
 class Learning(Afterwards, Protocol):
-    """The same, and who waits for it: ``reflexion.Reflexion``."""
+    """The same, and who waits for it: ``reflexion.cycle.Reflexion``."""
 
     async def known(self, thread: str) -> None:
         """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
@@ -54,7 +54,7 @@ class Learning(Afterwards, Protocol):
 
 
 class Feedback(Protocol):
-    """Who learns from what people say of a result: ``reflexion.Reflexion``."""
+    """Who learns from what people say of a result: ``reflexion.cycle.Reflexion``."""
 
     async def feedback(
         self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""

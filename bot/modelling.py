@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from agentic.core.events import Tier
 from agentic.models.prices import Prices
 from agentic.models.tiers import TierChoice, doubts_about, tiers_from
 from bot.settings import Mistake, Settings, SettingsMistaken, variable
-from reflexion.judge import Candidate
+
+if TYPE_CHECKING:
+    from reflexion.judge import Candidate
 
 JUDGING_TIERS = (2, 3, 1, 4)
 """A judge costs about what a turn costs, so the tier in which most turns are is looked at first."""
@@ -30,6 +33,8 @@ def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = 
 
     Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
     """
+    from reflexion.judge import Candidate  # whoever only asks models needs no judge
+
     if not lasting:
         return ()
     if settings.judge_model:

@@ -33,7 +33,8 @@ async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
     """
     purse = Purse(store, caps)
     left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
-    for of in sorted(left):
+    opened = {row.execution for row in await store.executions(open_only=True)}
+    for of in sorted(left - opened):
         execution, _, outcome = of.partition(".")
         row = await store.execution(execution)
         if row is not None and row.finished:

@@ -27,7 +27,7 @@ from bot.posting import Desk, Gone, Held, Unfit
 from bot.render import plain
 from bot.starting import Lessons
 from bot.trying import Tell
-from reflexion.decision import open_question
+from reflexion.asking import open_question
 from reflexion.errors import ReflexionError
 from reflexion.outcome import OutcomeStream, owes
 from reflexion.retrieval import Choice

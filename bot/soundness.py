@@ -54,10 +54,12 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
 
 
 def _lessons(path: Path, thoroughly: bool) -> str:
+    if not thoroughly or path.name != LESSONS:
+        return ""
     from reflexion.stores.checking import unreadable
 
     try:
-        return unreadable(path) if thoroughly and path.name == LESSONS else ""
+        return unreadable(path)
     except StoreError as error:
         return str(error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from agentic.core.calibrator import Calibrator
 from agentic.core.events import (
@@ -24,16 +24,17 @@ from agentic.core.identity import execution_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.tiering import chosen_for
 from agentic.errors import StoreCorrupt
-from agentic.models.litellm_route import OLLAMA_WINDOW
 from agentic.models.prices import Prices
-from agentic.models.providers import keeps_prefix
+from agentic.models.providers import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.router import SCRIPTED
 from agentic.models.tour import NAME as TOUR
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
 from bot.settings import Settings
-from reflexion.retrieval import Choice
+
+if TYPE_CHECKING:
+    from reflexion.retrieval import Choice
 
 log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")
@@ -46,7 +47,7 @@ Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
 
 
 class Lessons(Protocol):
-    """What was learned before: ``reflexion.Reflexion``."""
+    """What was learned before: ``reflexion.cycle.Reflexion``."""
 
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """Reflections of the thread first, then lessons that fit."""

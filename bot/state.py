@@ -17,9 +17,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentic.ports import Store
-from reflexion.ports import LessonStore
+
+if TYPE_CHECKING:
+    from reflexion.ports import LessonStore
 
 DATABASE = "threadwright.sqlite"
 LESSONS = "lessons.sqlite"

@@ -87,13 +87,15 @@ class Threads:
         store = self._ground.store
         for row in await store.sessions():
             self._known(row)
-        waiting = set(await store.pending_threads())
+        said = frozenset(await store.pending_threads())
+        waiting = set(said)
         for row in await store.executions(open_only=True):
             if not await self._left_alone(row):
                 waiting.add(row.thread)
         for thread in sorted(waiting):
             self._known(SessionRow(thread, "", "")).wake()
-            await self._take_up_forks(self._sessions[thread])
+            if thread in said:
+                await self._take_up_forks(self._sessions[thread])
         self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
         reach("recover.after")
         return len(waiting)

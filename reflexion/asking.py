@@ -6,9 +6,10 @@ with what is wrong most often as buttons.  Nobody has to answer (docs/decisions/
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from agentic.core.events import Asked, Option
+from agentic.core.events import Asked, DeadlinePassed, Event, FeedbackGiven, Option
 from agentic.core.identity import digest
 
 PATIENCE = timedelta(minutes=5)
@@ -25,6 +26,19 @@ def question_of(execution: str, now: datetime) -> Asked:
     """The one question about an execution's result."""
     name = "w" + digest("what was wrong", execution, length=11)
     return Asked(question=name, text=WHAT_WAS_WRONG, options=REASONS, expires=now + PATIENCE)
+
+
+def open_question(events: Iterable[Event]) -> str:
+    """The id of the question what was wrong, as long as its answer is waited for; '' where it is not."""
+    question = ""
+    for event in events:
+        if isinstance(event, Asked):
+            question = event.question
+        elif (isinstance(event, DeadlinePassed) and event.ref == question) or (
+            isinstance(event, FeedbackGiven) and event.why
+        ):
+            question = ""
+    return question
 
 
 def reason_of(number: int) -> str:

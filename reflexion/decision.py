@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Reflected
+from agentic.core.events import Asked, Envelope, ModelRequested, Reflected
 from agentic.core.lazy_dataclass import dataclass
+from reflexion.asking import open_question
 from reflexion.evaluator import approval
 from reflexion.trajectory import Trajectory
 
@@ -60,19 +61,6 @@ def decide_reflection(
         (trajectory.usd >= trajectory.usd_max, "the money of this execution is used up"),
     )
     return next((Leave(reason) for holds, reason in rules if holds), Reflect(cause))
-
-
-def open_question(events: Iterable[Event]) -> str:
-    """The id of the question what was wrong, as long as its answer is waited for; '' where it is not."""
-    question = ""
-    for event in events:
-        if isinstance(event, Asked):
-            question = event.question
-        elif (isinstance(event, DeadlinePassed) and event.ref == question) or (
-            isinstance(event, FeedbackGiven) and event.why
-        ):
-            question = ""
-    return question
 
 
 def is_voted_down(trajectory: Trajectory) -> bool:

@@ -19,7 +19,7 @@ from agentic.models.litellm_answer import Reading, error_from
 from agentic.models.litellm_facade import Keywords, LiteLLM, Piece
 from agentic.models.openai_wire import OpenAIWire, Row
 from agentic.models.prices import Prices
-from agentic.models.providers import provider_of
+from agentic.models.providers import OLLAMA_WINDOW, provider_of
 from agentic.models.schema_mode import SchemaWire, read_step, response_format, step_blocks
 from agentic.models.streams import IDLE_SECONDS, Patience
 from agentic.ports import Answer, Prompt
@@ -34,8 +34,6 @@ CLAUDE: Final = "claude"
 """Anthropic's models want to be told where to cut their cache, also where another provider serves them."""
 CHAT_ROUTE: Final = {"ollama": "ollama_chat"}
 """The first name's route has no native calls and no message list."""
-OLLAMA_WINDOW: Final = 32_768
-"""Tokens; unless it is told, Ollama takes a few thousand and silently forgets the beginning of a longer prompt."""
 SLACK_SECONDS: Final = 5.0
 """The library's own clock runs a little longer than ours, so that ours says what happened."""
 

@@ -55,6 +55,8 @@ Servers on one's own machine keep the state of the last prompt, so that only wha
 
 BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 ANTHROPIC_PREFIX: Final = "claude-"
+OLLAMA_WINDOW: Final = 32_768
+"""Tokens; unless it is told, Ollama takes a few thousand and silently forgets the beginning of a longer prompt."""
 
 
 def provider_of(model: str) -> Provider | None:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from agentic.errors import ModelUnpriced
 from agentic.failpoints import reach
-from agentic.models.anthropic_direct import AnthropicDirect
-from agentic.models.litellm_route import LiteLLMRoute
 from agentic.models.prices import Prices, no_price
 from agentic.models.providers import is_anthropic
 from agentic.models.streams import IDLE_SECONDS
 from agentic.models.tour import TourModel
 from agentic.ports import Answer, LanguageModel, Prompt
 
+if TYPE_CHECKING:
+    from agentic.models.anthropic_direct import AnthropicDirect
+    from agentic.models.litellm_route import LiteLLMRoute
+
 SCRIPTED = "scripted/"
 
 
 class ModelRouter:
-    """Builds each adapter when the first of its models is asked; ``env`` holds the providers' own variables.
+    """Imports and builds each adapter when the first of its models is asked; ``env`` holds the providers' own variables.
 
     ``scripted`` answers to names that begin with ``scripted/``; the tour, where nothing else is given.
     """
@@ -90,11 +93,15 @@ class ModelRouter:
 
     def _direct(self) -> AnthropicDirect:
         if self._anthropic is None:
+            from agentic.models.anthropic_direct import AnthropicDirect
+
             self._anthropic = AnthropicDirect(self._env, self.prices, idle_seconds=self._idle)
         return self._anthropic
 
     def _through_litellm(self) -> LiteLLMRoute:
         if self._litellm is None:
+            from agentic.models.litellm_route import LiteLLMRoute
+
             self._litellm = LiteLLMRoute(
                 self._env, self.prices, schema_models=self._schema_models, idle_seconds=self._idle
             )

@@ -86,6 +86,7 @@ class Tasks(commands.Cog):
 
     async def take_late(self, message: discord.Message) -> None:
         """Take in what was missed when it was said; its channel's lane is held."""
+        await self.bot.late.load_for(message)
         if self._is_command(message.content):
             await self.bot.on_message(message)
         elif (acknowledgement := await self._take(message)) is not None:
@@ -108,6 +109,7 @@ class Tasks(commands.Cog):
 
     async def _take(self, message: discord.Message) -> Acknowledgement | None:
         """Keep what is meant for the agent; returns how to acknowledge it."""
+        await self.bot.late.load_for(message)  # whether it is a command has to be known
         direct = isinstance(message.channel, discord.DMChannel)
         ours = message.author == self.bot.user or self._is_command(message.content)
         if ours or (message.guild is None and not direct):

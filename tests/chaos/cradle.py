@@ -24,7 +24,7 @@ from typing import NoReturn, TypedDict
 PR_SET_PDEATHSIG = 1
 NEEDED = (
     "anthropic", "httpx2", "agentic.models.anthropic_direct", "bot.app", "bot.cli", "bot.commandline.run", "bot.doctor",
-    "bot.pointing", "tests.chaos.sabotage",
+    "bot.pointing", "bot.rest", "bot.cogs.commands", "tests.chaos.sabotage",
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from agentic.purse import DailyCaps, Purse
 from agentic.stores.sqlite import SQLiteStore
 from bot.clock import SystemClock
 from bot.learning import catch_up
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.judge import Candidate, Judge
 from reflexion.rubric import RUBRIC
 from reflexion.stores.sqlite import SQLiteLessonStore

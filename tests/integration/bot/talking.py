@@ -184,9 +184,12 @@ class Scenery:
 @asynccontextmanager
 async def running_bot(
     guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, backstage: Backstage | None = None,
-    **options: object,
+    unhurried: asyncio.Event | None = None, **options: object,
 ) -> AsyncIterator[Scenery]:  # fmt: skip
-    """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects."""
+    """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects.
+
+    It does what can wait once it is ``unhurried``.
+    """
     store = store or MemoryStore()
     feed = Feed()
     talk = Talk(store, feed)
@@ -201,6 +204,7 @@ async def running_bot(
 
     settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
     bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
+    bot.unhurried = unhurried.wait if unhurried is not None else None
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
     await bot.login(guild.bot_token)

@@ -14,7 +14,7 @@ from agentic.core.events import Envelope, Event
 from agentic.models.scripted import Script, ScriptedModel
 from agentic.ports import SessionRow
 from agentic.stores.memory import MemoryStore
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.lessons import Verdict
 from reflexion.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore

@@ -18,7 +18,7 @@ from agentic.models.replies import Reply
 from agentic.ports import SessionRow
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.stores.sqlite import SQLiteStore
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.judge import Candidate, Judge
 from reflexion.judging import Mode
 from reflexion.lessons import Verdict

@@ -13,7 +13,7 @@ import pytest
 
 from agentic.core.events import Policy
 from agentic.stores.sqlite.connection import connect
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.embedding import EXTRA, embedder, likenesses, revision_of, text_of
 from reflexion.errors import EmbeddingUnavailable
 from reflexion.finding import Finder

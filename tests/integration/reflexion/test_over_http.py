@@ -20,7 +20,7 @@ from agentic.models.replies import Reply
 from agentic.ports import Message, Prompt, SessionRow
 from agentic.purse import NO_CAPS, DailyCaps
 from agentic.stores.sqlite import SQLiteStore
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, Ticking
 from tests.unit.reflexion.logs import Did, Log

@@ -22,7 +22,7 @@ from agentic.models.replies import Reply
 from agentic.models.router import ModelRouter
 from agentic.ports import SessionRow
 from agentic.stores.sqlite import SQLiteStore
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 from reflexion.trajectory import Trajectory, read_trajectory
 from tests.integration.reflexion.conftest import REFLECTS

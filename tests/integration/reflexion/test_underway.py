@@ -24,7 +24,8 @@ from agentic.purse import NO_CAPS, Purse
 from agentic.stores.memory import MemoryStore
 from bot.attempts import attempts_at
 from bot.clock import SystemClock
-from reflexion import Reflexion, underway
+from reflexion import underway
+from reflexion.cycle import Reflexion
 from reflexion.judge import Candidate, Judge
 from reflexion.outcome import OutcomeStream, owes
 from reflexion.paying import read_again, standing

@@ -160,11 +160,67 @@ def test_a_damaged_database_is_told_without_a_traceback() -> None:
     assert store["state"] == "missing"
 
 
-def test_the_start_waits_for_no_model_library_and_no_engine() -> None:
-    look = "import sys, bot.app, bot.commandline.run, bot.guild.server; print(*sorted(sys.modules))"
+def loaded_by(code: str, **settings: str) -> set[str]:
+    """The modules that a process has loaded which runs this."""
+    env = {"PATH": os.environ["PATH"], **settings}
     ended = subprocess.run(
-        [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
-    loaded = set(ended.stdout.split())
+        [sys.executable, "-c", f"import sys; {code}; print(*sorted(sys.modules))"],
+        cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return set(ended.stdout.split())
+
+
+def test_the_start_waits_for_no_model_library_and_no_engine() -> None:
+    loaded = loaded_by("import bot.app, bot.commandline.run, bot.guild.server")
     assert "discord" in loaded
     assert not loaded & {"litellm", "anthropic", "openai", "docker", "aioboto3", "boto3", "rich", "httpx"}
+
+
+LATER = {
+    "agentic.calibration", "agentic.models.litellm_route", "bot.acts", "bot.aftermath", "bot.approving_lessons",
+    "bot.attempts", "bot.card", "bot.cogs.commands", "bot.cogs.lessons", "bot.forking", "bot.lesson_words", "bot.pictures",
+    "bot.rest", "bot.restoring", "bot.rewinding", "bot.undoing",
+}  # fmt: skip
+OF_REFLEXION = {"reflexion", "reflexion.asking", "reflexion.errors", "reflexion.outcome", "reflexion.redaction"}
+OPENED = """
+import asyncio, tempfile
+from pathlib import Path
+from bot.app import App, Place
+from bot.guild import LocalGuild
+from bot.settings import read_settings
+
+async def start():
+    with tempfile.TemporaryDirectory() as home:
+        async with await LocalGuild.start() as guild, App.open(read_settings(), Place(Path(home)), guild=guild):
+            return {*sys.modules}
+
+loaded = asyncio.run(start())
+for name in sys.modules.keys() - loaded:
+    del sys.modules[name]
+"""
+
+
+def is_left_for_later(loaded: set[str]) -> None:
+    assert "bot.threads" in loaded
+    assert not loaded & LATER
+    assert {name for name in loaded if name.partition(".")[0] == "reflexion"} <= OF_REFLEXION
+
+
+def test_the_start_imports_nothing_that_only_an_end_or_a_person_asks_for() -> None:
+    is_left_for_later(
+        loaded_by(
+            "import bot.app, bot.commandline.run, bot.client; from importlib import import_module;"
+            "[import_module(cog) for cog in bot.client.COGS]"
+        )
+    )
+
+
+def test_what_is_left_for_later_is_not_built_by_the_start() -> None:
+    is_left_for_later(loaded_by(f"exec({OPENED!r})", THREADWRIGHT_TIER_2="scripted/tour"))
+
+
+def test_all_that_is_left_for_later_is_imported_in_the_background() -> None:
+    others = {"agentic.models.litellm_route", "bot.cogs.commands", "bot.cogs.lessons"}
+    assert loaded_by("from importlib import import_module as load; from bot.app import REST; [*map(load, REST)]") >= (
+        LATER - others
+    )

@@ -45,7 +45,7 @@ from bot.roster import Roster
 from bot.slots import Slots
 from bot.starting import Beginning, Receive
 from bot.threads import Threads
-from reflexion import Reflexion
+from reflexion.cycle import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 
 NUMBERS = itertools.count(1)

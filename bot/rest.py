@@ -1,0 +1,91 @@
+"""The part of the composition root that no start waits for: what follows the end of an execution, and what people do to
+what has ended.
+
+``bot/app.py`` builds it when something is first asked of it (``bot/later.py``), and imports it in the background before
+that.  Nothing that a start imports needs this module, so that what goes on after a crash does not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.purse import Purse
+from agentic.stores.owners import this_process
+from bot.acts import ThreadActs
+from bot.aftermath import Aftermath
+from bot.branches import Branches
+from bot.cleaning import Cleaning
+from bot.forking import Forking
+from bot.modelling import judges_from
+from bot.pictures.drawing import Studio
+from bot.restoring import Restoring
+from bot.rewinding import Rewinding
+from bot.starting import caps_from
+from bot.undoing import Undoing
+from reflexion.cycle import Reflexion
+from reflexion.embedding import embedder
+from reflexion.judge import Judge
+
+if TYPE_CHECKING:
+    from agentic.core.events import OutboxItem, Policy
+    from agentic.models.router import ModelRouter
+    from agentic.ports import Clock, Store
+    from agentic.world.snapshots import Snapshots
+    from bot.client import ThreadwrightBot
+    from bot.offering import Offers
+    from bot.settings import Settings
+    from bot.starting import Beginning
+    from bot.threads import Threads
+    from bot.workshop import Workshop
+    from reflexion.ports import LessonStore
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stands when the rest is built; ``lasts``: there are later executions, and people, to learn for."""
+
+    settings: Settings
+    policy: Policy
+    store: Store
+    lessons: LessonStore
+    model: ModelRouter
+    clock: Clock
+    purse: Purse
+    workshop: Workshop
+    snapshots: Snapshots
+    offers: Offers
+    begin: Beginning
+    tell: Callable[[OutboxItem], Awaitable[None]]
+    build: str
+    bot: ThreadwrightBot
+    threads: Threads
+    lasts: bool
+
+
+class Rest:
+    """Everything that is made later."""
+
+    def __init__(self, given: Given) -> None:
+        settings, policy, store, clock, build = given.settings, given.policy, given.store, given.clock, given.build
+        judges = judges_from(settings, policy.tiers, lasting=given.lasts)
+        judge = Judge(given.model, given.purse, clock, given.lessons, judges, mode=settings.judge)
+        self.reflexion = Reflexion(
+            store, given.lessons, given.model, clock, policy=policy, build=build, asks=given.lasts,
+            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
+        )  # fmt: skip
+        self.aftermath = Aftermath(self.reflexion, store, given.lessons, clock, given.purse, given.tell, build)
+        approving = given.bot.approving
+        self.aftermath.through(given.bot.desk, approving.ask, approving.following.look_again)
+        self.aftermath.trying.through(given.threads.deliver)
+        workshop, snapshots = given.workshop, given.snapshots
+        restoring = Restoring(store, clock, workshop, snapshots, build)
+        self.acts = ThreadActs(
+            Undoing(store, workshop, restoring),
+            Branches(store, clock, workshop, given.offers, build, self.aftermath.calibrating.came_out),
+            Rewinding(store, clock, workshop, restoring, given.begin, build),
+            Cleaning(restoring),
+        )
+        self.forking = Forking(store, clock, workshop, snapshots, this_process(), given.tell, build)
+        self.studio = Studio(settings.home / "pictures")
