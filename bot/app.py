@@ -317,6 +317,8 @@ class App:
         await after()
         await load(*REST)
         self._complete.set()
+        await self.warmed.wait()
+        await self._router.expect_refusals()
 
     async def _evict(self) -> None:
         while True:

@@ -29,6 +29,11 @@ class Clients:
         self._busy: dict[AsyncAnthropic, int] = {}
         self._certificates: SSLContext | None = None
 
+    @property
+    def are_there(self) -> bool:
+        """The first one is made."""
+        return bool(self._busy)
+
     async def ready(self) -> None:
         """Have one client at least; the first is made in a thread, since it imports the SDK."""
         async with self._making:

@@ -7,6 +7,7 @@ thread when the first request comes, or by ``warm_up``; it never retries: when t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -84,6 +85,11 @@ class AnthropicDirect:
         if self._has_key():
             await self._clients.ready()
 
+    async def expect_refusals(self) -> None:
+        """Have the SDK load in a thread what it needs to tell of a refusal; nothing where nobody asked it yet."""
+        if self._clients.are_there:
+            await asyncio.to_thread(_first_refusal)
+
     async def close(self) -> None:
         """Release the connections."""
         await self._clients.close()
@@ -153,3 +159,13 @@ class AnthropicDirect:
             http_client=DefaultAsyncHttpxClient(verify=certificates),
         )
         return client, certificates
+
+
+def _first_refusal() -> None:
+    """The SDK looks for the details of every error among a hundred classes, which it loads with the first."""
+    import anthropic
+    import httpx2
+
+    said = {"error": {"details": {"error_code": "none"}}}
+    response = httpx2.Response(500, request=httpx2.Request("POST", "http://localhost"))
+    anthropic.APIStatusError("", response=response, body=said)

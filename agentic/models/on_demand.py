@@ -139,7 +139,11 @@ class _Gathering(SourceFileLoader):
                 raise AttributeError(f"module {package!r} has no attribute {name!r}")
             else:
                 was_run = True
-                run(module)
+                try:
+                    run(module)
+                except BaseException:
+                    was_run = False  # it may be mended, and is tried again then
+                    raise
                 return getattr(module, name)
             setattr(module, name, found)
             return found

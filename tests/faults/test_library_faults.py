@@ -133,6 +133,8 @@ async def test_f61_a_library_that_broke_is_an_error_of_its_own_and_is_tried_agai
     with pytest.raises(ModelLibraryBroken, match="half an installation"):
         await router.answer("anthropic/claude-sonnet-4-5", asked, max_tokens=10, timeout=20)
     await router.close()
+    for name in [name for name in sys.modules if name == "anthropic" or name.startswith("anthropic.")]:
+        del sys.modules[name]  # the broken one, which later tests would meet
 
 
 async def test_f61_without_a_network_the_library_is_loaded_all_the_same(tmp_path: Path) -> None:

@@ -135,6 +135,18 @@ def test_a_package_that_was_run_whole_has_its_names_afterwards(library: str) -> 
         _ = inner.nonsense
 
 
+def test_a_package_that_could_not_be_run_is_run_again_when_it_was_mended(library: str, tmp_path: Path) -> None:
+    text = tmp_path / library / "__init__.py"
+    text.write_text("raise RuntimeError('half an installation')\n", encoding="utf-8")
+    with names_on_demand(library):
+        whole = import_module(library)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="half an installation"):
+                _ = whole.Near
+        text.write_text("class Near: ...\n", encoding="utf-8")
+        assert whole.Near.__module__ == library
+
+
 def test_other_threads_import_meanwhile() -> None:
     finders = sys.meta_path
     with names_on_demand("nothing_of_this_name"):
