@@ -68,7 +68,7 @@ def _written(
 
     def write_and_call(self: object, /, *args: object, **kwargs: object) -> object:
         if not written:
-            said: dict[str, object] = {"__doc__": "-", "__module__": made.__module__, "__qualname__": made.__qualname__}
+            said: dict[str, object] = {"__doc__": "-", "__qualname__": made.__qualname__}
             then: dict[str, object] = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
             like_it = dataclasses.make_dataclass(
                 made.__name__, [(field.name, field.type, field) for field in fields], namespace=said | then,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -213,6 +215,18 @@ def test_what_is_put_round_a_method_stays_there():
     Wrapped.__init__ = counted  # type: ignore[method-assign]
     assert [Wrapped(number).number for number in range(3)] == [0, 1, 2]
     assert len(calls) == 3
+
+
+def test_a_class_outlives_its_module(monkeypatch: pytest.MonkeyPatch):
+    """As with an extension of the bot that was taken out again."""
+    module = ModuleType("taken_out")
+    monkeypatch.setitem(sys.modules, "taken_out", module)
+    text = (
+        "from agentic.core.lazy_dataclass import dataclass\n@dataclass(frozen=True)\nclass Left:\n    number: 'int'\n"
+    )
+    exec(text, vars(module))
+    monkeypatch.delitem(sys.modules, "taken_out")
+    assert module.Left(1) == module.Left(1)
 
 
 def test_a_mistaken_call_names_the_class():
