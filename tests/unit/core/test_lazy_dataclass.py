@@ -221,9 +221,7 @@ def test_a_class_outlives_its_module(monkeypatch: pytest.MonkeyPatch):
     """As with an extension of the bot that was taken out again."""
     module = ModuleType("taken_out")
     monkeypatch.setitem(sys.modules, "taken_out", module)
-    text = (
-        "from agentic.core.lazy_dataclass import dataclass\n@dataclass(frozen=True)\nclass Left:\n    number: 'int'\n"
-    )
+    text = "from agentic.core.lazy_dataclass import dataclass\n@dataclass(frozen=True)\nclass Left:\n    number: int\n"
     exec(text, vars(module))
     monkeypatch.delitem(sys.modules, "taken_out")
     assert module.Left(1) == module.Left(1)
