@@ -19,6 +19,7 @@ from agentic.core.events import (
     ModelAnswered,
     ModelRequested,
     PolicyChanged,
+    Quarantined,
     Started,
     ToolFinished,
     ToolStarted,
@@ -249,13 +250,15 @@ def visibly_waiting(world: World, row: ExecutionRow) -> bool:
     """Whether somebody who looks at the thread sees what an open execution waits for."""
     log = world.truth.log_of(row.execution)
     state = fold(log)
-    if state.question is not None:
-        key = next(f"{row.execution}.{e.seq}.0" for e in reversed(log) if isinstance(e.event, Asked))
-        return _was_posted(world, key)
+    told = Asked if state.question is not None else Quarantined if state.quarantined is not None else None
+    if told is not None:
+        return _was_posted(
+            world, next(f"{row.execution}.{e.seq}.0" for e in reversed(log) if isinstance(e.event, told))
+        )
     if state.paused is not None:
         return True
     said = [one.item for one in world.truth.outbox_rows() if one.done and one.item.thread == row.thread]
-    return any(".trouble." in item.key or item.key.startswith(f"{row.execution}.quarantined") for item in said)
+    return any(".trouble." in item.key for item in said)
 
 
 def _was_posted(world: World, key: str) -> bool:
