@@ -94,7 +94,7 @@ class Arrivals:
             self._forks.take(item, session.row)
             return Receipt(True, session.activity)
         begins = item.sort in ACTS or (starts(item) and item.sort != "side")
-        session.waits = session.waits or (begins and not session.ended)
+        session.waits = session.waits or begins
         session.wake()
         return Receipt(True, session.activity, await self._place(session, item))
 

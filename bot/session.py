@@ -195,8 +195,10 @@ class Session:
             self.ground.slots.take_back(self.thread)
 
     def rests(self) -> None:
-        """Nothing runs."""
+        """Nothing runs; what was left for the next start is still what people speak to while the process ends."""
         self.ground.courtesy.began(self.thread)
+        if self.ended:
+            return
         self.execution = ""
         self.paused = ""
         self.answered()

@@ -94,12 +94,58 @@ async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() ->
     async with asyncio.timeout(10), house([], store=store) as home:
         await home.threads.close()
         await home.say("one", thread="100")
-        assert home.threads.state("100") == "idle"
+        assert home.threads.state("100") == "busy", "what is said next belongs to it"
         assert home.model.asked == []
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
+
+
+async def test_a_task_that_came_while_the_process_ends_can_still_be_stopped() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([], store=store) as home:
+        await home.threads.close()
+        await home.say("one")
+        await home.say("", sort="stop")
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert home.model.asked == []
+        assert await store.pending("100") == []
+        assert any("Stopped" in text for text in await home.texts()), await home.texts()
+
+
+async def test_an_answer_that_comes_while_the_process_ends_is_the_answer_after_the_next_start() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([ASK], store=store) as home:
+        await home.say("do one of two")
+        await home.threads.settled("100")
+        await home.threads.close()
+        assert home.threads.state("100") == "asking", "as it was left"
+        question = (await home.threads.status("100")).question
+        await home.say("this", sort="answer", target=question)
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"]
+        assert await store.pending("100") == []
+
+
+async def test_a_stop_that_comes_while_the_process_ends_is_obeyed_after_the_next_start() -> None:
+    store, bench = MemoryStore(), Bench()
+    bench.hold = asyncio.Event()
+    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+        await home.say("fix it")
+        await bench.began.wait()
+        await home.threads.close()
+        assert home.threads.state("100") == "busy"
+        await home.say("", sort="stop")
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["stopped"]
+        assert home.model.asked == []
 
 
 async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
