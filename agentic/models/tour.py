@@ -28,7 +28,14 @@ HOW: Final = (
 FIRST: Final = "This is a scripted tour, not a model: no model is configured."
 QUOTED: Final = 300
 PIECE: Final = 24
-_HEADING: Final = re.compile(r"^\[(?:Task|User guidance) from [^\]\n]*\]\n")
+_TASK: Final = re.compile(r"\[Task from [^\]\n]*\]\n")
+_SAID: Final = re.compile(r"(?:\A|\n\n)\[(?:Task from|User guidance|User correction from)[^\]\n]*\]\n")
+_OURS: Final = (
+    r"\[(?:Attached files|Earlier in this thread|Recent messages, quoted|What this replies to|Note from Threadwright"
+    r"|Advice of a stronger model)"
+)
+"""What a message holds beside somebody's words (``agentic/core/telling.py``)."""
+_OVER: Final = re.compile(r"\n\n?" + _OURS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +44,25 @@ class Stop:
 
     tool: str
     says: str
-    arguments: Callable[[str], dict[str, JsonValue]]
+    arguments: Callable[[str, str], dict[str, JsonValue]]
+    """Of what was said, and of the tour's file."""
 
 
 STOPS: Final = (
     Stop(
         "shell",
         f"{FIRST} I will show you what happens with a task. First, a command in your sandbox.",
-        lambda _: {"command": COMMAND},
+        lambda _, __: {"command": COMMAND},
     ),
     Stop(
         "write",
         "Still scripted. Next, a file in your workspace.",
-        lambda told: {"path": file_name(told), "content": _file(told)},
+        lambda told, file: {"path": file, "content": _file(told)},
     ),
     Stop(
         "read",
         "Now I read the file back, as an agent would before it changes it.",
-        lambda told: {"path": file_name(told)},
+        lambda _, file: {"path": file},
     ),
 )
 
@@ -98,22 +106,24 @@ class TourModel:
 
 def next_step(prompt: Prompt) -> Iterator[Block]:
     """The blocks of the next answer.  Pure."""
-    task = _task(prompt.messages)
+    history = _since_the_task(prompt.messages)
+    told = _told(history)
     specs = by_name(prompt.tools)
-    done = _since_the_task(prompt.messages)
+    done = [answer for message in history for answer in message.answers]
     stops = [stop for stop in STOPS if stop.tool in specs]
+    file = _written(history) or file_name(told)
     if len(done) < len(stops):
         stop = stops[len(done)]
         yield TextBlock(text=(f"{FIRST} " if not done and not stop.says.startswith(FIRST) else "") + stop.says)
-        yield _call(specs[stop.tool], stop.arguments(task), prompt)
+        yield _call(specs[stop.tool], stop.arguments(told, file), prompt)
         return
-    final = _final(task, done)
+    final = _final(told, done)
     finish = specs.get("finish")
     if finish is None or any(answer.tool == "finish" for answer in done):
         yield TextBlock(text=final)
         return
     yield TextBlock(text="The tour is over.")
-    yield _call(finish, _completion(final, done, file_name(task)), prompt)
+    yield _call(finish, _completion(final, done, file), prompt)
 
 
 def _call(spec: ToolSpec, wanted: dict[str, JsonValue], prompt: Prompt) -> CallBlock:
@@ -127,38 +137,55 @@ def file_name(told: str) -> str:
     return f"hello-{digest(told, length=4)}.md"
 
 
-def _task(messages: tuple[Message, ...]) -> str:
-    """What the model was told last: the person's words, with what came before in the thread."""
-    return next((m.text for m in reversed(messages) if m.role == "user" and m.text.strip()), "").strip()
+def _since_the_task(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The history since the last task; what people and rules say meanwhile does not begin the tour anew."""
+    begins = (number for number, message in enumerate(messages) if _is_task(message))
+    return messages[max(begins, default=0) :]
 
 
-def _since_the_task(messages: tuple[Message, ...]) -> list[ToolAnswer]:
-    """Results since the tour of this task began; a history of an earlier task does not count."""
-    done: list[ToolAnswer] = []
-    for message in reversed(messages):
-        if message.role == "user" and message.text.strip() and not message.answers:
-            break
-        done[:0] = message.answers
-    return done
+def _is_task(message: Message) -> bool:
+    if message.role != "user" or message.answers:
+        return False
+    return bool(_TASK.match(message.text) or (_words(message.text) and not _SAID.search(message.text)))
 
 
-def _quoted(task: str) -> str:
-    words = _HEADING.sub("", task, count=1).partition("\n\n[")[0].strip()
+def _told(history: tuple[Message, ...]) -> str:
+    """What the model was told last by a person, with what came before in the thread where it is the task."""
+    said = (message.text for message in reversed(history) if message.role == "user" and _words(message.text))
+    return next(said, "").strip()
+
+
+def _written(history: tuple[Message, ...]) -> str:
+    """The file that this tour wrote already, '' before that."""
+    paths = (call.arguments.get("path") for message in history for call in message.calls if call.tool == "write")
+    return str(next(paths, ""))
+
+
+def _words(told: str) -> str:
+    """A person's own words of what the model was told, the last where there are several; '' where it has none."""
+    *_, begins = (0, *(heading.end() for heading in _SAID.finditer(told)))
+    if not begins and re.match(_OURS, told):
+        return ""
+    return _OVER.split(told[begins:], maxsplit=1)[0].strip()
+
+
+def _quoted(told: str) -> str:
+    words = _words(told)
     short = words if len(words) <= QUOTED else words[: QUOTED - 1] + "…"
     return "\n".join(f"> {line}" for line in short.splitlines()) if short else "> (nothing)"
 
 
-def _file(task: str) -> str:
-    return f"# Hello\n\nA scripted tour wrote this file; no model was asked. You wrote:\n\n{_quoted(task)}\n\n{HOW}\n"
+def _file(told: str) -> str:
+    return f"# Hello\n\nA scripted tour wrote this file; no model was asked. You wrote:\n\n{_quoted(told)}\n\n{HOW}\n"
 
 
-def _final(task: str, done: list[ToolAnswer]) -> str:
+def _final(told: str, done: list[ToolAnswer]) -> str:
     worked = [answer.tool for answer in done if not answer.failed]
     failed = [answer.tool for answer in done if answer.failed]
-    told = f"These tools really ran: {', '.join(worked)}." if worked else "No tool ran."
+    tools = f"These tools really ran: {', '.join(worked)}." if worked else "No tool ran."
     if failed:
-        told += f" These failed, and their results above say why: {', '.join(failed)}."
-    return f"{FIRST} You wrote:\n{_quoted(task)}\nI cannot work on that. {told} {HOW}"
+        tools += f" These failed, and their results above say why: {', '.join(failed)}."
+    return f"{FIRST} You wrote:\n{_quoted(told)}\nI cannot work on that. {tools} {HOW}"
 
 
 def _completion(final: str, done: list[ToolAnswer], file: str) -> dict[str, JsonValue]:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.events import CallBlock, TextBlock
+from agentic.core.events import (
+    CallBlock,
+    EarlierResult,
+    FileRef,
+    InputReceived,
+    Person,
+    QuotedMessage,
+    Started,
+    TextBlock,
+)
+from agentic.core.telling import first_message, guidance
 from agentic.models.tour import FIRST, HOW, TourModel
 from agentic.ports import Message, Prompt, ToolAnswer, ToolCall, ToolSpec
 from agentic.tools.toolbox import STANDARD
@@ -93,6 +104,33 @@ async def test_a_second_task_in_a_thread_gets_a_tour_of_its_own():
     assert [call.tool for call in calls(await go("second", before=before))] == ["shell", "write", "read", "finish"]
 
 
+NOTE = "[Note from Threadwright] So far: shell OK. What is the next step to the goal? Take it."
+GUIDANCE = "[User guidance from ann]\nUse a list.\n\n[Note from Threadwright] Look before you change something."
+
+
+@pytest.mark.parametrize(("meanwhile", "beside"), [(NOTE, False), (NOTE, True), (GUIDANCE, False), (GUIDANCE, True)])
+async def test_what_is_said_in_the_middle_of_a_tour_does_not_begin_it_anew(meanwhile: str, beside: bool):
+    """It came with the results of a turn (``beside``), or in a message of its own."""
+    answers, messages = [], (Message("user", "[Task from ann]\nFix my printer."),)
+    while len(answers) < 6 and "finish" not in [call.tool for call in calls(answers)]:
+        prompt = Prompt("s", SPECS, messages)
+        answers.append(await TourModel(pace=0).answer("scripted/tour", prompt, max_tokens=1, timeout=5))
+        (call,) = calls(answers[-1:])
+        result = (ToolAnswer(call.provider_id, call.tool, "done"),)
+        messages += (
+            Message("assistant", calls=(ToolCall(call.provider_id, call.tool, call.arguments),)),
+            *((Message("user", meanwhile, answers=result),) if beside else (Message("user", answers=result),)),
+            *(() if beside else (Message("user", meanwhile),)),
+        )
+    made = calls(answers)
+    assert [call.tool for call in made] == ["shell", "write", "read", "finish"]
+    file = made[1].arguments["path"]
+    assert made[2].arguments["path"] == file
+    assert made[3].arguments["claims"][1]["file"] == file
+    last = "Use a list." if meanwhile == GUIDANCE else "Fix my printer."
+    assert f"You wrote:\n> {last}\nI cannot" in made[3].arguments["answer"]
+
+
 @pytest.mark.parametrize("task", ["", "x" * 5000, "line one\nline two\n> quote\n```fence"])
 async def test_whatever_was_written_is_quoted_and_bounded(task: str):
     content = calls(await go(task))[1].arguments["content"]
@@ -113,6 +151,17 @@ async def test_it_is_streamed_in_pieces():
 def test_the_quote_is_what_the_person_wrote_and_each_task_has_a_file_of_its_own() -> None:
     from agentic.models.tour import _quoted, file_name  # pyright: ignore[reportPrivateUsage]
 
-    first = "[Task from ann]\nFix it.\n\n[Earlier in this thread]\n- Task: Write it."
-    assert _quoted(first) == "> Fix it."
-    assert file_name(first) != file_name("[Task from ann]\nFix it.")
+    ann, at = Person(id="7", name="ann"), datetime(2026, 1, 1, tzinfo=UTC)
+    first = Started(thread="1", task="Fix it.\n\n[x] and test it", requester=ann, inbox="1")
+    later = first.model_copy(
+        update={
+            "files": (FileRef(name="a.txt", url="", size=3),),
+            "earlier": (EarlierResult(execution="x", task="Write it.", reason="done", answer="Written."),),
+            "quoted": (QuotedMessage(author="bob", text="hm", at=at),),
+        }
+    )
+    for started in (first, later):
+        assert _quoted(first_message(started)) == "> Fix it.\n> \n> [x] and test it"
+    assert file_name(first_message(first)) != file_name(first_message(later))
+    replied = InputReceived(inbox="2", sort="guidance", author=ann, message="2", text="No.", quoted=later.quoted)
+    assert _quoted(f"{guidance(replied)}\n\n{NOTE}") == "> No."
