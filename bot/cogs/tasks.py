@@ -47,6 +47,7 @@ class Tasks(commands.Cog):
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
         self._beside: set[asyncio.Task[None]] = set()
+        self._begun: dict[int, asyncio.Task[None]] = {}
         bot.catching.take = self.take_late
 
     @commands.Cog.listener()
@@ -88,10 +89,19 @@ class Tasks(commands.Cog):
         """Take in what was missed when it was said; its channel's lane is held."""
         await self.bot.late.load_for(message)
         if self._is_command(message.content):
-            await self.bot.on_message(message)
+            await asyncio.shield(self._carried_out(message))
         elif (acknowledgement := await self._take(message)) is not None:
             self._acknowledge_beside(message, acknowledgement)
         self.bot.watermarks.taken_care_of(str(message.channel.id), message.id)
+
+    def _carried_out(self, message: discord.Message) -> asyncio.Task[None]:
+        """A command that has begun comes to its end though reading is broken off; who reads anew waits for the same."""
+        task = self._begun.get(message.id)
+        if task is None:
+            task = asyncio.create_task(self.bot.on_message(message), name=f"command {message.id}")
+            self._begun[message.id] = task
+            task.add_done_callback(lambda _: self._begun.pop(message.id))
+        return task
 
     def _acknowledge_beside(self, message: discord.Message, acknowledgement: Acknowledgement) -> None:
         """What follows in the channel does not wait for it; how far the channel was read does."""
