@@ -78,7 +78,7 @@ async def test_f49_ids_that_repeat_are_paired_in_every_request_also_after_compac
         return Reply(one.text, two, ids=("same", "same")) if turns < 18 else FINISH
 
     async with threads(tmp_path, script) as thread:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             ended = await thread.run(begun(model))
         assert ended.finished is not None
         assert ended.finished.reason == "done"

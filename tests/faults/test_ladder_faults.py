@@ -39,7 +39,7 @@ class Stage:
             thread=THREAD, task="Fix the build.", requester=YOU, policy=Policy.model_validate(values), inbox="1",
             tools=tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in self.toolbox.specs),
         )  # fmt: skip
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             ended = await self._loop.run(lease, NAME, self.toolbox, self.doorbell, started)
         return ended.finished.reason if ended.finished else ""
 
@@ -48,7 +48,7 @@ class Stage:
 
     async def answer(self, text: str) -> Asked:
         """Wait for a question, and answer it."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not (asked := await self.events(Asked)):
                 await asyncio.sleep(0.02)
         question = asked[-1]

@@ -66,7 +66,7 @@ def route(request: pytest.FixtureRequest) -> str:
 async def run(script: Script, route: str, *, idle: float = 20.0, **policy: object) -> Ran:
     """One execution over the route, with a toolbox that records what really ran."""
     store, toolbox, clock = MemoryStore(), Bench(), WallClock()
-    async with routed(script, route, idle) as (endpoint, router), asyncio.timeout(60):
+    async with routed(script, route, idle) as (endpoint, router), asyncio.timeout(120):
         lease = await store.acquire(THREAD, "me")
         assert lease is not None
         tiers = (Tier(number=2, models=(ROUTES[route],)),)

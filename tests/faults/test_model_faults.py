@@ -37,7 +37,7 @@ class Provider:
         self.endpoint = ScriptedEndpoint(script)
 
     async def ask(self, model: str, *, stream: bool, timeout: float = 20.0) -> Answer:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await self.endpoint.open()
             env = {
                 **self.endpoint.environment(),

@@ -34,7 +34,7 @@ async def run(replies: Iterator[Reply], route: str, *, attended: bool = False, t
         return next(replies)
 
     models = ((2, ROUTES[route]), (3, STRONGER[route]))[:tiers]
-    async with routed(script, route, 20.0) as (endpoint, router), asyncio.timeout(60):
+    async with routed(script, route, 20.0) as (endpoint, router), asyncio.timeout(120):
         lease = await store.acquire(THREAD, "me")
         assert lease is not None
         started = Started(

@@ -41,6 +41,8 @@ FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 MAIN = execution_id(THREAD, "1")
 SIDE = execution_id(THREAD, "2")
 E = TypeVar("E")
+SECONDS = 120.0
+"""How long something may take here: the first request of a process loads the model library."""
 
 
 @dataclass
@@ -79,13 +81,13 @@ class House:
 
     async def first(self, shape: type[E], count: int = 1) -> E:
         """The event of this shape, the ``count``-th, as soon as it is durable."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(SECONDS):
             while len(found := await self.events(shape)) < count:
                 await asyncio.sleep(0.01)
         return found[count - 1]
 
     async def ends(self, running: asyncio.Task[Execution]) -> Finished:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(SECONDS):
             ended = await running
         assert ended.finished is not None
         return ended.finished

@@ -43,7 +43,7 @@ class Thread:
     lease: Lease
 
     async def run(self, begun: Started | None) -> Execution:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             return await self.loop.run(self.lease, MAIN, Bench(), asyncio.Event(), begun)
 
     async def log(self) -> list[Envelope]:

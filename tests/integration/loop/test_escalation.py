@@ -34,7 +34,7 @@ async def _run(
 ) -> tuple[ScriptedEndpoint, MemoryStore]:
     store, clock = MemoryStore(), WallClock()
     tiers = (Tier(number=2, models=(SMALL,)), Tier(number=3, models=(LARGE,)))
-    async with asyncio.timeout(60), ScriptedEndpoint.start(script) as endpoint:  # pyright: ignore[reportArgumentType]
+    async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:  # pyright: ignore[reportArgumentType]
         router = ModelRouter(endpoint.environment())
         try:
             lease = await store.acquire(THREAD, "me")

@@ -25,7 +25,7 @@ from agentic.purse import DailyCaps
 from agentic.stores.sqlite import SQLiteStore
 from bot.recovery import settle_leftovers
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
-from tests.integration.loop.housing import BOSS, FINISH, MAIN, House, HouseOf, next_owner, started
+from tests.integration.loop.housing import BOSS, FINISH, MAIN, SECONDS, House, HouseOf, next_owner, started
 
 LOOK = Reply(calls=(("look", {"name": "a"}),))
 RESERVED = 0.006
@@ -84,7 +84,7 @@ async def test_executions_that_run_beside_each_other_do_not_set_aside_more_than_
             await asyncio.sleep(0)
 
     watching = asyncio.create_task(watch())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(SECONDS):
         reasons = await asyncio.gather(*(run(number) for number in range(8)))
     watching.cancel()
     assert set(reasons) <= {"done", "budget"}
@@ -107,7 +107,7 @@ async def test_what_a_dead_owner_had_set_aside_stays_spent(house_of: HouseOf) ->
     capped(house, DailyCaps(person=1.0))
     running = house.start(Bench())
     reserved = (await house.first(ModelRequested)).reserved_usd
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not house.endpoint.requests:
             await asyncio.sleep(0.01)
     running.cancel()
@@ -148,7 +148,7 @@ async def test_what_an_owner_set_aside_and_did_not_come_to_ask_for_is_given_back
     capped(house, DailyCaps(person=0.55))
     running = house.start(Bench())
     requested = await house.first(ModelRequested)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not house.endpoint.requests:
             await asyncio.sleep(0.01)
     running.cancel()

@@ -46,7 +46,7 @@ class Asker:
         self, model: str, prompt: Prompt = PROMPT, *, stream: bool = False, timeout: float = 10, max_tokens: int = 500
     ) -> Answer:
         self.pieces = []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             return await self.router.answer(
                 model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=self.pieces.append if stream else None
             )

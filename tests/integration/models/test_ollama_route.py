@@ -75,7 +75,7 @@ async def test_a_model_known_to_call_tools_calls_them_and_another_is_asked_in_sc
     ollama: FakeOllama, stream: bool, model: str, native: bool
 ):
     router = ModelRouter({"OLLAMA_API_BASE": ollama.address})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         await router.warm_up([model])
         answer = await router.answer(
             model, PROMPT, max_tokens=100, timeout=20, on_text=(lambda _: None) if stream else None
