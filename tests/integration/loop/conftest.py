@@ -58,6 +58,8 @@ class Bench:
     running: int = 0
     most_at_once: int = 0
     settled: int = 0
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """The first look or act has begun."""
     perception: Perception = field(default_factory=Perception)
 
     specs: tuple[ToolSpec, ...] = (
@@ -75,12 +77,17 @@ class Bench:
         effect = next(spec.effect for spec in self.specs if spec.name == tool)
         return Prepared(arguments, args_sha="sha", effect=effect)
 
+    async def under_way(self) -> None:
+        """Wait until the first look or act has begun."""
+        await asyncio.wait_for(self.begun.wait(), 20)
+
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         if tool == "ask_user":
             return Observation("ok", "", question=Question("Which one?", ("A", "B")))
         if tool == "finish":
             return Observation("ok", "Finished.", completion=Completion("done"))
         self.running += 1
+        self.begun.set()
         self.most_at_once = max(self.most_at_once, self.running)
         try:
             seconds = prepared.arguments.get("seconds", 0.0)

@@ -51,7 +51,7 @@ async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None
 async def test_guidance_during_the_first_turn_is_in_the_next_request(stage_of: StageOf) -> None:
     stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 0.2})), FINISH]))
     running = asyncio.create_task(stage.run())
-    await asyncio.sleep(0.1)
+    await stage.toolbox.under_way()
     await stage.say("guidance", "use the other file")
     await running
     assert "[User guidance from you]\nuse the other file" in stage.model.asked[1].prompt.messages[-1].text
@@ -60,7 +60,7 @@ async def test_guidance_during_the_first_turn_is_in_the_next_request(stage_of: S
 async def test_guidance_that_was_not_seen_vetoes_completion(stage_of: StageOf) -> None:
     stage = await _leased(stage_of([answer("", ("act", {"seconds": 0.2}), ("finish", {"answer": "x"})), FINISH]))
     running = asyncio.create_task(stage.run())
-    await asyncio.sleep(0.1)
+    await stage.toolbox.under_way()
     await stage.say("guidance", "one thing more")
     execution = await running
     assert execution.turn.number == 2
@@ -71,7 +71,7 @@ async def test_a_stop_ends_the_running_call_and_begins_nothing_new(stage_of: Sta
     calls = [("act", {"name": "a", "seconds": 5.0}), ("act", {"name": "b"})]
     stage = await _leased(stage_of([answer("", *calls), FINISH]))
     running = asyncio.create_task(stage.run())
-    await asyncio.sleep(0.1)
+    await stage.toolbox.under_way()
     await stage.say("stop")
     async with asyncio.timeout(2):
         execution = await running
@@ -83,13 +83,16 @@ async def test_a_stop_ends_the_running_call_and_begins_nothing_new(stage_of: Sta
 
 
 async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
+    asked = asyncio.Event()
+
     async def slowly(_: Asked) -> Answer:
+        asked.set()
         await asyncio.sleep(5)
         return FINISH
 
     stage = await _leased(stage_of(slowly))
     running = asyncio.create_task(stage.run())
-    await asyncio.sleep(0.1)
+    await asyncio.wait_for(asked.wait(), 20)
     await stage.say("stop")
     async with asyncio.timeout(2):
         execution = await running
@@ -100,7 +103,9 @@ async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
 async def test_a_question_waits_and_its_answer_becomes_the_result(stage_of: StageOf) -> None:
     stage = await _leased(stage_of([answer("", ("ask_user", {})), FINISH]))
     running = asyncio.create_task(stage.run())
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(20):
+        while not await stage.events("asked"):
+            await asyncio.sleep(0.01)
     assert not running.done()
     await stage.say("answer", "B")
     await running
