@@ -24,6 +24,7 @@ REST = (
     "SELECT (SELECT count(*) FROM executions WHERE finished = ''), (SELECT count(*) FROM inbox WHERE item IS NOT NULL),"
     " (SELECT count(*) FROM outbox WHERE delivered IS NULL)"
 )
+READ = "SELECT value FROM facts WHERE key = ?"
 
 
 class NotAtRest(AssertionError):
@@ -123,11 +124,26 @@ class House:
                 f"open executions, inbox, undelivered: {self.waits()}; the log ends with:\n{self.lives[-1].said[-3000:]}"
             ) from None
 
+    async def read_through(self, message: int) -> None:
+        """Wait until it is written that the channel of tasks was read so far: without a mark nothing old is answered."""
+        await self.until(lambda: read_through(self.database, self.general) >= message)
+
     async def until(self, holds: Callable[[], object], seconds: float = SECONDS) -> None:
         """Wait for something that no change of the guild announces."""
         async with asyncio.timeout(seconds):
             while not holds():
                 await asyncio.sleep(0.02)
+
+
+def read_through(database: Path, channel: int) -> int:
+    """Up to which message a channel was read, as a process that starts now would find it; 0 where nobody knows."""
+    connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        connection.set_busy_timeout(5_000)
+        mark = connection.execute(READ, (f"read: {channel}",)).get
+    finally:
+        connection.close()
+    return int(str(mark or 0))
 
 
 @asynccontextmanager

@@ -77,10 +77,7 @@ class _Town:
         async with house(self.folder, self.nursery, mind) as place:
             first = await place.live()
             await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
-            await self._give(place)
-            await asyncio.sleep(
-                1.5
-            )  # until how far the channel was read is written; before that nothing old is answered
+            await place.read_through(await self._give(place))
             await self._killed(place, first)
             for _ in range(lives - 1):
                 await self._life(place)
@@ -148,10 +145,12 @@ class _Town:
             case _:
                 return
 
-    async def _give(self, place: House) -> None:
+    async def _give(self, place: House) -> int:
         kind = self.luck.choice(KINDS)
         job = f"{kind}{len(self.jobs)}"
-        self.jobs[await place.give(kind, job)] = job
+        thread = await place.give(kind, job)
+        self.jobs[thread] = job
+        return thread
 
     def _busy(self, place: House) -> int:
         """Threads without an answer."""

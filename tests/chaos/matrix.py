@@ -143,16 +143,12 @@ async def _founded(place: House) -> None:
     """One task, so that there is a mark from which what was missed is read."""
     first = await place.live()
     await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
-    await place.says(await place.give("fails", "first"), "answer to first.")
+    thread = await place.give("fails", "first")
+    await place.says(thread, "answer to first.")
     await place.rest()
-    await _marked(place)
+    await place.read_through(thread)
     await first.kill()
     await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
-
-
-async def _marked(place: House) -> None:
-    """How far channels were read is written a moment later."""
-    await asyncio.sleep(1.2)
 
 
 async def _passed(place: House, order: str, counts: Counts) -> None:

@@ -13,6 +13,8 @@ import pytest
 from agentic.models.endpoint import ScriptedEndpoint
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Dropped, Duplicated, Rule
+from bot.state import DATABASE
+from tests.chaos.house import read_through
 from tests.e2e.processes import environment, started
 from tests.faults.staging import guild
 from tests.faults.whole import Mind
@@ -51,7 +53,7 @@ async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropp
             async with process(guild, endpoint, tmp_path):
                 if life == 0:  # before its first mark nothing old is answered
                     await post()
-                    await guild.wait_for(lambda g: len(g.threads()) == 1, timeout=30.0)
+                    await _read(tmp_path, general)
                 for _ in range(8):
                     match luck.choice(("post", "post", "drop", "double", "new session")):
                         case "drop":
@@ -73,6 +75,12 @@ async def test_f2_nothing_is_missed_and_nothing_answered_twice_whatever_is_dropp
         answers = [m for m in guild.messages(thread) if f"answered <{name}>" in m.content]
         assert len(answers) == 1, name
     assert len(guild.threads()) == len(tasks)
+
+
+async def _read(home: Path, channel: int) -> None:
+    async with asyncio.timeout(60):
+        while not read_through(home / DATABASE, channel):
+            await asyncio.sleep(0.02)
 
 
 async def _answered(guild: LocalGuild, thread: int, name: str) -> None:
