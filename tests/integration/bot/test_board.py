@@ -95,11 +95,12 @@ async def test_a_restart_goes_on_with_the_same_progress_message(guild: LocalGuil
 async def test_a_rate_limit_on_edits_does_not_hold_the_answer_back(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
-    scenery.guild.misbehave(Rule("PATCH */messages/*", RateLimited(3.0)))
+    scenery.guild.misbehave(Rule("PATCH */messages/*", RateLimited(4.0)))
     await scenery.talk.add(execution, ASKED)
-    await asyncio.sleep(EDIT_SECONDS + 0.3)
+    await scenery.until(lambda: scenery.guild.misbehaviour.applied)
     await scenery.talk.finish(execution)
-    await scenery.says(thread, "All done.", timeout=1.5)
+    await scenery.says(thread, "All done.")
+    assert "✅ **Done**" not in scenery.of_bot(thread)[0].content, "the limit is not over yet"
     await scenery.says(thread, "✅ **Done**")
 
 
