@@ -323,6 +323,7 @@ class App:
     async def _evict(self) -> None:
         while True:
             await asyncio.sleep(EVICT_EVERY)
+            self.workshop.tidy()
             await self.sandboxes.evict_idle()
 
     def beside(self, name: str, work: Coroutine[None, None, None]) -> None:

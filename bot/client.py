@@ -23,7 +23,7 @@ from bot.conversation import Conversation
 from bot.discretion import Discretion
 from bot.feed import Feed
 from bot.intake import Intake
-from bot.late_cogs import CommandTree, LateCogs
+from bot.late_cogs import COMMANDS, LESSONS, CommandTree, LateCogs
 from bot.later import later
 from bot.outbox import Outbox
 from bot.posting import Desk
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 COGS = (
     "bot.cogs.tasks", "bot.cogs.reactions", "bot.cogs.questions", "bot.cogs.regrets", "bot.cogs.edits", "bot.cogs.places",
 )  # fmt: skip
-LATE_COGS = ("bot.cogs.lessons", "bot.cogs.commands")
+LATE_COGS = (LESSONS, COMMANDS)
 """What nothing that goes on after a crash waits for."""
 OF_LATE_COGS = ("interaction", "lesson_pressed")
 """Events that these hear."""
@@ -108,7 +108,7 @@ class ThreadwrightBot(commands.Bot):
         for cog in COGS:
             await self.load_extension(cog)
         if self.unhurried is None:
-            await self.late.load()
+            await self.late.load(needed=True)
         self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
@@ -133,7 +133,8 @@ class ThreadwrightBot(commands.Bot):
 
     async def _register(self) -> None:
         await self.late.load()
-        await self.registration.run()
+        if not self.late.without_commands:  # else what Discord has of them would be taken away
+            await self.registration.run()
 
     async def _unhurriedly(self, work: Callable[[], Awaitable[None]]) -> None:
         if self.unhurried is not None:
@@ -161,7 +162,8 @@ class ThreadwrightBot(commands.Bot):
         if len(self._commanded) > COMMANDS_KNOWN:
             self._commanded.popitem(last=False)
         await self.late.load_for(message)
-        await self.process_commands(message)
+        if not self.late.without_commands:
+            await self.process_commands(message)
 
     async def on_guild_channel_update(self, *_: object) -> None:
         """Rights may have changed: what was kept back is tried again."""

@@ -11,6 +11,7 @@ from dataclasses import field
 
 from agentic.core.events import Envelope, Finished, InboxItem, InputReceived, ModelRequested, Sort, Started
 from agentic.core.lazy_dataclass import dataclass
+from bot.bells import Bell
 
 ROOM = 50
 MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))
@@ -30,7 +31,7 @@ class Crowd:
     unseen: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Messages that did not fit, by the name of who wrote them."""
-    room: asyncio.Event = field(default_factory=asyncio.Event)
+    room: asyncio.Event = field(default_factory=Bell)
 
     @property
     def full(self) -> bool:

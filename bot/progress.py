@@ -45,6 +45,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.lazy_dataclass import dataclass
+from bot.limits import Limits
 from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
 
 UpdateKind = Literal[
@@ -120,7 +121,7 @@ class Progress:
     """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
-    usd: float = 0.0
+    limits: Limits = field(default_factory=Limits)
     confidence: int | None = None
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
@@ -157,6 +158,11 @@ class Progress:
         return tuple(step for step in self.steps if not step.outcome)
 
     @property
+    def usd(self) -> float:
+        """US dollars spent."""
+        return self.limits.usd
+
+    @property
     def seconds(self) -> float:
         """From the start to the latest event, less what lies between an earlier position and going on from it."""
         return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0
@@ -168,6 +174,7 @@ class Progress:
         if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
             self.away += max((envelope.at - self.latest).total_seconds(), 0.0)
         self.seq, self.latest = envelope.seq, envelope.at
+        self.limits.take(envelope)
         self.handed_over = isinstance(envelope.event, HandedOver)
         if isinstance(envelope.event, InputReceived):
             self._heard(envelope.event)
@@ -192,7 +199,6 @@ class Progress:
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
             self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
             self.model = event.served_by or self.model
-            self.usd += event.usd
         elif isinstance(event, ModelFailed):
             self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
         elif event.purpose == "turn":

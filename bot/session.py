@@ -24,6 +24,7 @@ from agentic.core.events import (
 )
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
+from bot.bells import Bell
 from bot.conversation import Activity
 from bot.crowding import Crowd
 from bot.ground import Ground
@@ -42,7 +43,7 @@ class Session:
     ground: Ground
     serve: Callable[[Self], Coroutine[None, None, None]]
     """The work of its asyncio task (``bot.serving``)."""
-    doorbell: asyncio.Event = field(default_factory=asyncio.Event)
+    doorbell: asyncio.Event = field(default_factory=Bell)
     task: asyncio.Task[None] | None = None
     execution: str = ""
     """The execution that is running, '' between two."""
@@ -64,11 +65,11 @@ class Session:
     """What is being made durable at this moment."""
     fetching: set[str] = field(default_factory=set[str])
     """Items in the inbox whose files are being fetched; they are not begun before."""
-    halt: asyncio.Event = field(default_factory=asyncio.Event)
+    halt: asyncio.Event = field(default_factory=Bell)
     """A stop was given: what precedes the loop ends at once."""
     learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     question: str = ""
-    asking: asyncio.Event = field(default_factory=asyncio.Event)
+    asking: asyncio.Event = field(default_factory=Bell)
     paused: str = ""
     """Who paused the running execution, '' while it is not."""
     left_alone: bool = False
@@ -79,7 +80,7 @@ class Session:
     """What people do to what an execution left behind is being done."""
     siding: bool = False
     """A side question is still being answered, and what it was beside has ended."""
-    aside: asyncio.Event = field(default_factory=asyncio.Event)
+    aside: asyncio.Event = field(default_factory=Bell)
     """A side question may lie in the inbox."""
     crowd: Crowd = field(default_factory=Crowd)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from agentic.core.lazy_dataclass import dataclass
@@ -33,8 +34,12 @@ def troubles(home: Path, *, thoroughly: bool) -> list[Trouble]:
     if (home / DATABASE).is_file():
         found += _of_the_store(home / DATABASE, thoroughly)
     for name, meaning in OTHERS.items():
-        if (home / name).exists() and (what := _pages(home / name, thoroughly) or _lessons(home / name, thoroughly)):
+        if not (home / name).exists():
+            continue
+        if what := _pages(home / name, thoroughly):
             found.append(Trouble(name, what, f"{meaning}; {RESTORE}", stops=False))
+        elif name == LESSONS:
+            found += _of_the_lessons(home / name, thoroughly)
     return found
 
 
@@ -53,15 +58,29 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
     return [Trouble(path.name, _listed([each.what for each in damage]), good, stops=False)]
 
 
-def _lessons(path: Path, thoroughly: bool) -> str:
-    if not thoroughly or path.name != LESSONS:
-        return ""
-    from reflexion.stores.checking import unreadable
+def _of_the_lessons(path: Path, thoroughly: bool) -> list[Trouble]:
+    """A newer version's file is no damage; to see that, nothing is imported that reads lessons."""
+    from agentic.stores.sqlite.copying import open_quietly
+    from agentic.stores.sqlite.faults import plainly
+    from reflexion.errors import LessonStoreTooNew
+    from reflexion.stores.schema import version_of
 
     try:
-        return unreadable(path)
+        with plainly(), closing(open_quietly(path)) as connection:
+            version_of(connection)
+        what = _unreadable(path) if thoroughly else ""
+    except LessonStoreTooNew as newer:
+        what, _, todo = str(newer).partition(": ")
+        return [Trouble(path.name, what, f"{todo}; until then it runs without lessons", stops=False)]
     except StoreError as error:
-        return str(error)
+        what = str(error)
+    return [Trouble(path.name, what, f"{OTHERS[LESSONS]}; {RESTORE}", stops=False)] if what else []
+
+
+def _unreadable(path: Path) -> str:
+    from reflexion.stores.checking import unreadable
+
+    return unreadable(path)
 
 
 def _pages(path: Path, thoroughly: bool) -> str:

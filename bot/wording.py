@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from datetime import datetime
 
 from agentic.core.events import Reason, Todo
 from bot.fences import FENCE
+from bot.limits import Use
 from bot.phrasing import headline, phrase
 from bot.preferences import Verbosity
 from bot.progress import Progress, Remark, Step
@@ -55,14 +57,40 @@ def progress_text(
     if progress.finished is None:
         after += _said(progress, tail)
     foot = "" if progress.finished and not progress.plain else footer(progress, whole=False)
+    if progress.finished is None and (used := _nearly(progress, now)):
+        foot = f"⏳ {used}\n{foot}"
     return _fitted(_heading(progress, now), account, after, foot)
 
 
 def _calm(progress: Progress) -> str:
     if progress.finished is None and progress.paused is None and not progress.asked:
         since = f" · since <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
-        return f"⏳ **Working**{since} · 🛑 stops me"
+        near = _caps(progress.limits.near())
+        return f"⏳ **Working**{since}{f' · most of {near} used' if near else ''} · 🛑 stops me"
     return _heading(progress, None)
+
+
+def _nearly(progress: Progress, now: datetime | None) -> str:
+    """How much is used of the caps it comes near, or of those it has reached; '' before that."""
+    near = progress.limits.near(now)
+    full = [use for use in near if use.used >= use.cap]
+    told = " · ".join(f"{_used(use)} of {_cap(use)}" for use in full or near)
+    return told and f"{'Used up' if full else 'Nearly used up'}: {told}"
+
+
+def _caps(uses: Iterable[Use]) -> str:
+    return " and ".join(_cap(use) for use in uses)
+
+
+def _cap(use: Use) -> str:
+    if use.what == "usd":
+        return money(use.cap)
+    amount = f"{use.cap:g}" if use.what == "minutes" else f"{use.cap:,}"
+    return f"{amount} {use.what if use.cap != 1 else use.what.removesuffix('s')}"
+
+
+def _used(use: Use) -> str:
+    return money(use.used) if use.what == "usd" else f"{math.floor(use.used):,}"
 
 
 def _said(progress: Progress, tail: str) -> list[str]:

@@ -91,6 +91,11 @@ class Workshop:
         if thread in self._worlds:
             await self._worlds[thread].close()
 
+    def tidy(self) -> None:
+        """Of threads in which no agent is at work, keep no list of what was changed there."""
+        for world in self._worlds.values():
+            world.tidy()
+
     async def forget(self, thread: str) -> None:
         """The thread is no more: its sandbox ends, and no copies of its workspace are kept."""
         world = self._worlds.pop(thread, None)

@@ -10,8 +10,8 @@ from agentic.core.events import Asked, BudgetRefused, Finished, Option
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
 
-_WARNED = 0.8
-"""Of the cap on dollars, from where people are told how much is spent."""
+WARNED = 0.8
+"""Of a cap: from there on people are told how much of it is used."""
 
 
 def reached(execution: Execution) -> What | None:
@@ -36,7 +36,7 @@ def over_budget(execution: Execution) -> What | None:
 def nearly(execution: Execution, usd: float) -> str:
     """What is said once when an answer's price brings it to four fifths of its dollars; '' for every other one."""
     cap, before = usd_cap(execution), execution.spent.usd
-    if not before < _WARNED * cap <= before + usd < cap:
+    if not before < WARNED * cap <= before + usd < cap:
         return ""
     return f"I have spent {dollars(before + usd)} of the {dollars(cap)} for this task."
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
@@ -59,10 +60,10 @@ class RealWorld:
         self._sandboxes = sandboxes
         self._ignore = IgnoreFile(workspace, sandboxes.state / "ignored" / f"{thread}.json")
         self._seen: deque[SeenChange] = deque(maxlen=KEPT_CHANGES)
-        self._number = 0
+        self._number, self._loss = 0, ""
+        self._agents: list[weakref.ref[WorldModel]] = []
         self._used: Sandbox | None = None
         self._beside = Beside()
-        self._loss = ""
 
     def is_hidden(self, path: str) -> bool:
         """Whether ``.aiignore`` hides the path."""
@@ -298,7 +299,14 @@ class RealWorld:
         """An empty world model over this world, for a further agent; it is told of changes from now on."""
         model = WorldModel(agent)
         model.cursor = self._number
+        self._agents.append(weakref.ref(model))
         return model
+
+    def tidy(self) -> None:
+        """Forget changes that nobody is to be told of any more: a further agent hears of what comes after it."""
+        self._agents = [agent for agent in self._agents if agent() is not None]
+        if not self._agents:
+            self._seen.clear()
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from discord.ext import commands
 
 from agentic.core.events import InboxItem
 from agentic.errors import AgenticError
-from bot.cogs.unbuilt import without_commands
+from bot.cogs.unbuilt import as_word, without_commands
 from bot.embeds import help_embed, status_embed
 from bot.emoji import EYES, command
 from bot.inputs import Outcome, Said, Told, Wanted
@@ -145,11 +145,13 @@ class Tasks(commands.Cog):
     async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
         if said.addressed or self.bot.conversation.knows(said.thread):
             said = replace(said, speaker=await self.bot.reader.speaker_of(message))
+        said = replace(said, text=self._in_words(said.text))
         house = self.bot.reader.house(message.guild)
         opinion = command(without_mentions(said.text, house.mentions)) is not None
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
         meant = translate_message(said, scene, house)
-        outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
+        built = None if self.bot.late.without_commands else frozenset(self.bot.all_commands)
+        outcome = without_commands(meant, self.bot.options.prefix, built)
         missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
         return said, Told(missing) if missing else outcome
 
@@ -192,8 +194,11 @@ class Tasks(commands.Cog):
         word = text[len(prefix) :].split(maxsplit=1) if text.startswith(prefix) else []
         return bool(word) and word[0] in self.bot.all_commands
 
+    def _in_words(self, text: str) -> str:
+        return as_word(text, self.bot.options.prefix) if self.bot.late.without_commands else text
+
     def _is_stop(self, message: discord.Message) -> bool:
-        found = command(message.content)
+        found = command(self._in_words(message.content))
         return found is not None and found[0] == "stop" and self.bot.conversation.knows(str(message.channel.id))
 
 

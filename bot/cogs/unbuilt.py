@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 
 from agentic.core.events import InboxItem
+from bot.emoji import command
 from bot.inputs import Outcome, Told
+from bot.refusals import UNLOADED
 
 OTHERWISE: Mapping[str, str] = {
     "continue": "That is no command: write `continue` alone, or react with ✅.",
@@ -25,8 +27,17 @@ NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
 
-def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Outcome:
-    """The outcome, unless it would make a task or guidance of a command that there is not."""
+def as_word(text: str, prefix: str) -> str:
+    """The word alone of one that also works without a command: "!stop" is obeyed where no command can be loaded."""
+    found = re.fullmatch(rf"(?:{re.escape(prefix)}|/)(\w+)", text.strip())
+    return found[1] if found and command(found[1]) else text
+
+
+def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None) -> Outcome:
+    """The outcome, unless it would make a task or guidance of a command that there is not.
+
+    ``built`` are the names of all that there are, None where they cannot be loaded.
+    """
     if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
         return outcome
     text = outcome.text.strip()
@@ -37,6 +48,8 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Ou
         return Told(OTHERWISE[name])
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
+    if built is None:
+        return Told(UNLOADED.format(command=text))
     if name in built:
         return Told(BY_PREFIX.format(name=name, prefix=prefix))
     near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)

@@ -12,10 +12,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import cast
 
+from agentic.calibration.labelling import label_of
 from agentic.core.lazy_dataclass import dataclass
-from agentic.stores.sqlite import blobs, moving
+from agentic.stores.sqlite import blobs, labels, moving
 from agentic.stores.sqlite.connection import Connection, Value
-from agentic.stores.sqlite.rows import EventRow
+from agentic.stores.sqlite.rows import EventRow, to_envelope
 from bot.commandline.backup_archive import ArchiveRefused
 from bot.commandline.exporting import EVENT, FORMAT
 from bot.commandline.output import say
@@ -70,6 +71,9 @@ def import_execution(file: Path, home: Path) -> int:
             fresh = [each.name for each in found if moving.bring_in(connection, each)]
             for row in coming.sessions:
                 moving.bring_in_session(connection, row)
+            for each in found:
+                if each.name in fresh:
+                    _label(connection, each)
             _contents(connection, file, home)
             files.place()
     if not fresh:
@@ -77,6 +81,15 @@ def import_execution(file: Path, home: Path) -> int:
     for name in fresh:
         say(f"{name} can be read: threadwright replay {name}. It is not gone on with here.")
     return 0
+
+
+def _label(connection: Connection, each: moving.Stored) -> None:
+    """How it came out is derived from its log and outcome, as it was where it ran; what was open there has none."""
+    session = moving.session(connection, each.thread)
+    guild = str(session[moving.SESSION.index("guild")]) if session is not None else ""
+    log, outcome = ([to_envelope(each.name, row) for row in rows] for rows in (each.events, each.outcomes))
+    if (row := label_of(log, outcome, guild)) is not None:
+        labels.put(connection, row)
 
 
 def _lines(file: Path) -> Iterator[Line]:

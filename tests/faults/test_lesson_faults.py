@@ -259,6 +259,11 @@ async def test_f100_without_its_lesson_store_work_goes_on_and_status_and_doctor_
     assert at.model.asked == [], "a reflection that cannot be kept is not paid for"
     found = doctor_on_stores(Settings(home=tmp_path), thoroughly=True)
     assert (found.state, "it runs without lessons" in found.todo) == ("limited", True)
+    if damage == "newer":
+        assert doctor_on_stores(Settings(home=tmp_path)) == found, "the table at a start names it, too"
+        assert "written by a newer version of Threadwright (schema 99, this one knows" in found.why
+        assert found.todo.startswith("update Threadwright, or move the file away to begin without lessons")
+        assert "import BACKUP" not in found.todo, "nothing is damaged"
     await at.lessons.close()
     async with ScriptedEndpoint.start(lambda request: finishes()) as endpoint:
         async with await LocalGuild.start() as guild, whole(tmp_path, endpoint, guild, **QUIET) as running:

@@ -207,13 +207,15 @@ async def running_bot(
     bot.unhurried = unhurried.wait if unhurried is not None else None
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
-    await bot.login(guild.bot_token)
-    connection = asyncio.create_task(bot.connect())
+    connection = None
     try:
+        await bot.login(guild.bot_token)
+        connection = asyncio.create_task(bot.connect())
         async with asyncio.timeout(SECONDS):
             await bot.wait_until_ready()
         yield scenery
     finally:
         await bot.close()
-        await asyncio.wait((connection,), timeout=SECONDS)
+        if connection is not None:
+            await asyncio.wait((connection,), timeout=SECONDS)
         guild.restore()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from agentic.core.events import ModelAnswered, Policy
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from bot import app
 from bot.guild.drafts import Upload
 from bot.guild.local import LocalGuild
 from bot.starting import policy_from
-from tests.integration.bot.whole import Whole, finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 LOOK = uses("shell", command="ls")
 TURNS = {"max_turns_simple": 2, "max_turns_medium": 2, "max_turns_complex": 2}
@@ -170,3 +172,20 @@ async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(gui
         await guild.slash(thread, "resume")
         await running.says(thread, "Counted.")
         assert (running.workspace(thread) / "here.txt").exists()
+
+
+async def test_when_a_task_has_ended_no_list_of_what_it_changed_is_kept(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Except of those in whose time a model's library was loaded: what lives then is never collected (``uncollected``)."""
+    monkeypatch.setattr(app, "EVICT_EVERY", 0.05)
+    replies = [finishes("Loaded."), uses("shell", command="echo 1 > kept.txt"), finishes()]
+    async with ScriptedEndpoint.start(replies) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        await running.task("say that it is loaded")
+        thread = await running.task("write kept.txt")
+        world = running.app.workshop.world(str(thread))
+        assert (await world.get_file("kept.txt", 10)) == b"1\n"
+        async with asyncio.timeout(SECONDS):
+            while await world.changes():
+                gc.collect()
+                await asyncio.sleep(0.02)

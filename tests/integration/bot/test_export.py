@@ -8,15 +8,16 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.events import CheckpointSaved, ToolFinished, ToolStarted
+from agentic.core.events import CheckpointSaved, Event, FeedbackGiven, ToolFinished, ToolStarted
 from agentic.ports import SessionRow
 from agentic.stores.sqlite import SQLiteStore
 from agentic.world.snapshots import Snapshots
+from bot.calibrating import label
 from bot.commandline.exporting import Wanted, export
 from bot.commandline.importing import bring_back
 from bot.commandline.replay import replay
 from bot.settings import Settings
-from tests.integration.stores.samples import begin, envelopes, finish, log_of, notes
+from tests.integration.stores.samples import ANNA, begin, envelopes, finish, log_of, notes
 
 BUILD = "0.1.0"
 OUTPUT = b"a long output " * 5_000
@@ -88,6 +89,35 @@ async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, caps
     assert bring_back(settings(there), file, None) == 0
     assert "nothing was changed" in capsys.readouterr().out
     assert {path.name for path in there.iterdir()} == before
+
+
+async def test_how_it_came_out_is_known_where_it_was_imported_and_follows_what_people_say_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, there = tmp_path / "home", tmp_path / "there"
+    await fill(home)
+    opinions: list[Event] = [FeedbackGiven(by=ANNA, vote="down", target="x1/result")]
+    opinions.append(FeedbackGiven(by=ANNA, vote="up", target="x1/result"))
+    for number, (vote, right) in enumerate(zip(opinions, (False, True), strict=True)):
+        file = tmp_path / f"{number}.jsonl"
+        store = SQLiteStore.open(home / "threadwright.sqlite")
+        lease = await store.acquire("thread", "me")
+        assert lease is not None
+        await store.append_outcome("x1", envelopes("x1", lease, 1 + number, [vote]))
+        kept = await label(store, "x1")
+        assert kept is not None
+        assert (kept.label, kept.source, kept.guild) == (right, "person", "g")
+        await store.close()
+        assert export(settings(home), Wanted(thread="thread"), file, BUILD) == 0
+        assert bring_back(settings(there), file, None) == 0
+        store = SQLiteStore.open(there / "threadwright.sqlite")
+        assert await store.labels() == [kept], "of x2, which was open, nobody can know it"
+        await store.close()
+    assert bring_back(settings(there), tmp_path / "0.jsonl", None) == 0
+    assert "nothing was changed" in capsys.readouterr().out
+    store = SQLiteStore.open(there / "threadwright.sqlite")
+    assert [each.up for each in await store.labels()] == [1], "an older export takes nothing back"
+    await store.close()
 
 
 async def test_what_is_another_execution_of_the_same_name_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -171,6 +172,26 @@ async def test_after_close_the_next_call_makes_a_new_sandbox_over_the_same_files
     await world.exec("echo kept > f; echo kept > ~/h", timeout=10)
     await world.close()
     assert (await world.exec("cat f ~/h", timeout=10)).text == "kept\nkept\n"
+
+
+async def test_changes_are_kept_for_as_long_as_an_agent_is_to_be_told_of_them(world: RealWorld) -> None:
+    """A thread lives for months, and what was changed in it is listed for who works there, not for ever."""
+    await world.write("f", "1\n", expected_sha="", create=True)
+    agent, other = world.new_model("one"), world.new_model("two")
+    await world.exec("echo 2 > f", timeout=10, by="two")
+    del other
+    world.tidy()
+    perception = await world.perceive(agent)
+    assert "f" in str(perception.changes), "and it is told also after that"
+    assert await world.changes() != ()
+    del agent
+    gc.collect()
+    world.tidy()
+    assert await world.changes() == ()
+    later = world.new_model("three")
+    await world.exec("echo 3 > f", timeout=10)
+    world.tidy()
+    assert "f" in str((await world.perceive(later)).changes)
 
 
 async def test_a_loss_that_no_call_has_told_is_told_once_when_looking_for_changes(world: RealWorld) -> None:

@@ -181,16 +181,22 @@ LATER = {
     "bot.attempts", "bot.card", "bot.cogs.commands", "bot.cogs.lessons", "bot.forking", "bot.lesson_words", "bot.pictures",
     "bot.rest", "bot.restoring", "bot.rewinding", "bot.undoing",
 }  # fmt: skip
-OF_REFLEXION = {"reflexion", "reflexion.asking", "reflexion.errors", "reflexion.outcome", "reflexion.redaction"}
+OF_REFLEXION = {
+    "reflexion", "reflexion.asking", "reflexion.errors", "reflexion.outcome", "reflexion.redaction", "reflexion.stores",
+    "reflexion.stores.schema",
+}  # fmt: skip
 OPENED = """
 import asyncio, tempfile
 from pathlib import Path
 from bot.app import App, Place
 from bot.guild import LocalGuild
 from bot.settings import read_settings
+from bot.soundness import troubles
 
 async def start():
     with tempfile.TemporaryDirectory() as home:
+        (Path(home) / "lessons.sqlite").touch()
+        assert troubles(Path(home), thoroughly=False) == [], "and this is looked at while it starts"
         async with await LocalGuild.start() as guild, App.open(read_settings(), Place(Path(home)), guild=guild):
             return {*sys.modules}
 
