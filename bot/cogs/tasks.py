@@ -183,8 +183,10 @@ class Tasks(commands.Cog):
         return bool(word) and word[0] in self.bot.all_commands
 
     def _is_stop(self, message: discord.Message) -> bool:
+        """A stop of something; where nothing runs yet it comes after what was said before it, which may be about to begin."""
         found = command(message.content)
-        return found is not None and found[0] == "stop" and self.bot.conversation.knows(str(message.channel.id))
+        runs = self.bot.conversation.state(str(message.channel.id)) not in ("unknown", "idle")
+        return runs and found is not None and found[0] == "stop"
 
 
 async def _done(acknowledgement: Acknowledgement | None) -> None:
