@@ -149,15 +149,18 @@ class Arrivals:
             files = await self._receive(item)
             if notice := left_out(item, files):
                 await self._ground.tell(notice)
-            if any(one.id == item.id for one in await store.pending(item.thread)):
+            pending = await store.pending(item.thread)
+            if any(one.id == item.id for one in pending):
+                edits = [one for one in pending if one.sort == "edited" and one.message in (item.id, item.message)]
                 meant = as_meant(item, session)
                 if meant.sort == "answer" and meant.target.partition("#")[0] not in ("", session.question):
                     meant = meant.model_copy(
                         update={"sort": "guidance", "target": ""}
                     )  # answered by a button meanwhile
                 fetched = {"id": f"{item.id}{FILES}", "message": item.message or item.id, "files": files}
-                await store.put(meant.model_copy(update=fetched))
-                await store.discard([item.id])
+                reads = {"text": edits[-1].text} if edits else {}
+                await store.put(meant.model_copy(update={**fetched, **reads}))
+                await store.discard([item.id, *(one.id for one in edits)])
         except AgenticError as error:
             log.warning("the files of %s wait for the end of what runs: %s", item.id, error)
         finally:

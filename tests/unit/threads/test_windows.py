@@ -207,6 +207,33 @@ async def test_what_was_said_before_a_stop_and_comes_after_it_begins_nothing() -
         assert (await tasks(home))[-1] == ("another", "done")
 
 
+async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the_task_as_they_read_now() -> None:
+    bench, fetching, go = held(), asyncio.Event(), asyncio.Event()
+
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
+        fetching.set()
+        await go.wait()
+        return sent.files
+
+    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
+        await home.say("first")
+        await bench.began.wait()
+        words = item("8", "guidance", "use this").model_copy(update={"files": FILES, "message": "8"})
+        await home.threads.deliver(words, guild="1")
+        await fetching.wait()
+        edit = item("e8.1", "edited", "use that").model_copy(update={"message": "8"})
+        await home.threads.deliver(edit, guild="1")
+        go.set()
+        while home.roster.sessions["100"].fetching:
+            await asyncio.sleep(0.01)
+        assert bench.hold is not None
+        bench.hold.set()
+        await home.threads.idle("100")
+        assert "use that" in str(home.model.asked[-1].prompt.messages)
+        assert "use this" not in str(home.model.asked[-1].prompt.messages)
+        assert not any("edit changes nothing" in text for text in await home.texts())
+
+
 # --- nothing lies there while the thread waits for a person -----------------------------------------------------------
 
 
@@ -273,65 +300,3 @@ async def test_a_question_of_what_broke_off_can_still_be_answered_by_its_buttons
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
         assert home.threads.state("100") == "idle"
-
-
-# --- a side question that outlived what it was asked beside -----------------------------------------------------------
-
-
-async def left_aside(store: MemoryStore, *, stops: bool) -> None:
-    """A process that ends while a side question is answered whose task has ended; ``stops``: then it is stopped."""
-    asked_aside, bench = asyncio.Event(), held()
-
-    async def script(asked: Asked) -> Answer:
-        if asked.prompt.tools:
-            return FINISH if bench.ended.is_set() else WORK
-        asked_aside.set()
-        await asyncio.sleep(60)
-        raise AssertionError
-
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
-        await home.say("go")
-        await bench.began.wait()
-        await home.say("how far?", sort="side")
-        await asked_aside.wait()
-        assert bench.hold is not None
-        bench.hold.set()
-        while await home.reasons() != ["done", ""]:
-            await asyncio.sleep(0.01)
-        await home.threads.close()
-        assert home.threads.state("100") == "busy", "it goes on after the next start"
-        if stops:
-            assert (await home.threads.deliver(item("9", "stop"), guild="1")).text == ""
-
-
-@pytest.mark.parametrize("before", [False, True])
-async def test_a_side_question_that_is_all_that_is_left_can_be_stopped(before: bool) -> None:
-    """Before the start that takes it up, or after."""
-    store, asked_aside = MemoryStore(), asyncio.Event()
-    await left_aside(store, stops=before)
-
-    async def script(asked: Asked) -> Answer:
-        asked_aside.set()
-        await asyncio.sleep(60)
-        raise AssertionError
-
-    async with asyncio.timeout(10), house(script, store=store) as home:
-        await home.threads.recover()
-        if not before:
-            await asked_aside.wait()
-            await home.threads.deliver(item("9", "stop"), guild="1")
-        async with asyncio.timeout(5):
-            await home.threads.idle("100")
-        assert await home.reasons() == ["done", "stopped"]
-        assert await store.pending("100") == []
-        assert not (before and home.model.asked)
-
-
-async def test_a_side_question_that_is_all_that_is_left_is_answered() -> None:
-    store = MemoryStore()
-    await left_aside(store, stops=False)
-    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
-        await home.threads.recover()
-        await until_told(home, "half way")
-        await home.threads.idle("100")
-        assert await home.reasons() == ["done", "done"]
