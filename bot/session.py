@@ -125,7 +125,7 @@ class Session:
         """End what runs without a word in the log; False where nothing does."""
         if self.task is None:
             return False
-        self.left_open = self.execution
+        self.left_open, self.again = self.execution, False
         self.doorbell.clear()
         self.task.cancel()
         return True

@@ -114,8 +114,8 @@ async def _stopped_itself(session: Session, execution: str) -> None:
     await session.halt.wait()
     while True:
         try:
-            stops = [one for one in await session.ground.store.pending(session.thread) if one.sort == "stop"]
-            for stop in stops:
+            pending = await session.ground.store.pending(session.thread)
+            for stop in [one for one in pending if one.sort == "stop" and not one.target]:
                 own = stop.model_copy(update={"id": f"{stop.id}.side", "target": side_target(execution)})
                 await session.ground.store.put(own)
         except AgenticError as error:
@@ -231,19 +231,20 @@ class _Sides:
             answered.cancel()
 
     async def _answer(self, item: InboxItem) -> None:
-        session, ground = self._session, self._session.ground
+        session, ground, ended = self._session, self._session.ground, False
         try:
             started = await self._started(item)
             execution = execution_id(session.thread, item.id)
             _, bell = self._asked[item.id]
-            ended = await ground.runner.run(self._lease, execution, NoTools(), bell, started)
-            self.left = self.left or (session.ended and ended.finished is None)
+            ended = (await ground.runner.run(self._lease, execution, NoTools(), bell, started)).finished is not None
             session.crowd.gone([item.id])
         except AgenticError as error:
             log.warning("side question %s was not answered: %s", item.id, error)
             await session.tell(f"{item.id}.side", "", f"Your side question could not be answered: {error}")
         except Exception:
             log.exception("a fault of ours with side question %s", item.id)
+        finally:
+            self.left = self.left or (session.ended and not ended)
 
     async def _log_so_far(self) -> list[Envelope]:
         """The log of what runs: a question that comes in the very moment of its beginning waits for that."""
