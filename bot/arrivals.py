@@ -14,7 +14,7 @@ from bot.crowding import FULL, MESSAGES, ROOM
 from bot.forks import Forks
 from bot.ground import Ground
 from bot.learning import Opinions
-from bot.leftovers import CLOSED, FILES
+from bot.leftovers import CLOSED, FILES, until_fetched
 from bot.refusals import NOTHING_RUNS
 from bot.rights import may_steer
 from bot.serving import ACTS
@@ -32,6 +32,7 @@ ACTING = (
     "Nothing begins after it."
 )
 NO_RESULT = "There is no result here yet to have an opinion on."
+OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
 UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
 CONTROLS = frozenset(("pause", "resume", "ask", "extend", "escalate"))
 """What concerns the running execution alone."""
@@ -76,11 +77,15 @@ class Arrivals:
     async def _keep(self, item: InboxItem, session: Session) -> Receipt:
         if item.sort == "deleted":
             return await self._deleted(item, session)
+        overtaken = starts(item) and item.id.isdecimal() and int(item.id) < session.stopped
         later = item.sort in ("guidance", "answer") and any(file.path and not file.skipped for file in item.files)
-        if later:
+        if later and not overtaken:
             return await self._keep_with_files(item, session)
         if not await self._ground.store.put(item):
             return await self._kept_before(item, session)
+        if overtaken:  # a stop waits for nobody, so what was said before it may come after it
+            await self._ground.store.discard([item.id])
+            return Receipt(False, session.activity, OVERTAKEN)
         session.crowd.added(item)
         if item.sort in REPLACED and item.message not in ("", item.id):
             await self._replace(item, session)
@@ -117,7 +122,7 @@ class Arrivals:
         session.fetching.add(item.id)
         kept = False
         try:
-            kept = await self._ground.store.put(item.model_copy(update={"sort": "queue"}))
+            kept = await self._ground.store.put(until_fetched(item))
         finally:
             if not kept and not again:
                 session.fetching.discard(item.id)
@@ -126,6 +131,17 @@ class Arrivals:
         self.begin(self._fetch(item, session), f"files of {item.id}")
         return Receipt(True, session.activity)
 
+    def fetch_again(self, item: InboxItem, session: Session) -> None:
+        """An earlier process ended while it got the files of what is kept."""
+        session.fetching.add(item.id)
+        self.begin(self._fetch_connected(item, session), f"files of {item.id}")
+
+    async def _fetch_connected(self, item: InboxItem, session: Session) -> None:
+        """An address may have run out, and Discord has to be asked for the one of now."""
+        if self._ground.missed is not None:
+            await self._ground.missed(session.thread)
+        await self._fetch(item, session)
+
     async def _fetch(self, item: InboxItem, session: Session) -> None:
         """Files that come while an execution runs are in its workspace before it is told of them."""
         store = self._ground.store
@@ -133,15 +149,18 @@ class Arrivals:
             files = await self._receive(item)
             if notice := left_out(item, files):
                 await self._ground.tell(notice)
-            if any(one.id == item.id for one in await store.pending(item.thread)):
+            pending = await store.pending(item.thread)
+            if any(one.id == item.id for one in pending):
+                edits = [one for one in pending if one.sort == "edited" and one.message in (item.id, item.message)]
                 meant = as_meant(item, session)
                 if meant.sort == "answer" and meant.target.partition("#")[0] not in ("", session.question):
                     meant = meant.model_copy(
                         update={"sort": "guidance", "target": ""}
                     )  # answered by a button meanwhile
                 fetched = {"id": f"{item.id}{FILES}", "message": item.message or item.id, "files": files}
-                await store.put(meant.model_copy(update=fetched))
-                await store.discard([item.id])
+                reads = {"text": edits[-1].text} if edits else {}
+                await store.put(meant.model_copy(update={**fetched, **reads}))
+                await store.discard([item.id, *(one.id for one in edits)])
         except AgenticError as error:
             log.warning("the files of %s wait for the end of what runs: %s", item.id, error)
         finally:
@@ -163,13 +182,15 @@ class Arrivals:
         if session.activity == "idle":
             await self._ground.store.discard([item.id])
             return Receipt(True, "idle", "Nothing is running here.")
+        if item.id.isdecimal():
+            session.stopped = max(session.stopped, int(item.id))
         session.stop()
         return Receipt(True, session.activity, ACTING if session.acting else "")
 
     async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
         """The task that runs is told; what still waits is taken out; all else was taken in long ago."""
-        store = self._ground.store
-        if execution_id(session.thread, item.message) in (session.execution, session.left_open):
+        store, begun = self._ground.store, execution_id(session.thread, item.message)
+        if begun in (session.execution, session.left_open):
             kept = await store.put(item)
             if kept:
                 session.wake()
@@ -180,6 +201,10 @@ class Arrivals:
             return Receipt(False, session.activity)
         await store.discard([one.id for one in out])
         session.crowd.gone([one.id for one in out])
+        if begun == session.execution:  # it was begun in this very moment
+            kept = await store.put(item)
+            session.wake()
+            return Receipt(kept, session.activity)
         if out[0].sort == "queue":
             await session.tell(f"{item.id}.taken-out", "", UNQUEUED.format(text=_short(out[0])))
         session.waits = any(starts(one) for one in await store.pending(session.thread)) and session.waits

@@ -25,6 +25,7 @@ from agentic.ports import ExecutionRow, SessionRow
 from bot.missed import AGE, MESSAGES, messages_after
 from bot.posting import Gone, Held, Unfit
 from bot.scheduling import Urgency
+from bot.session import starts
 from bot.tending import UNKNOWN_CHANNEL
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class CatchingUp:
         """It is known what has to be read before what was running goes on."""
         self._unread: dict[str, asyncio.Event] = {}
         """Threads in which something runs; set once what was said there meanwhile was read."""
+        self._kept: dict[str, str] = {}
+        """The message of a task that was kept and did not begin, by its execution."""
         self._sweep: asyncio.Task[None] | None = None
         self._told = True
         """What Discord told of each channel's newest message is whole: nothing is known to be missing since."""
@@ -219,8 +222,21 @@ class CatchingUp:
         await self._bot.watermarks.write()
         self.caught_up.set()
 
+    async def _to_begin(self) -> list[ExecutionRow]:
+        """What is open, and what was kept and begins only now: a person may have stopped either meanwhile."""
+        store = self._bot.store
+        rows = await store.executions(open_only=True)
+        opened = {row.thread for row in rows}
+        self._kept.clear()
+        for thread in [one for one in await store.pending_threads() if one not in opened]:
+            first = next((one for one in await store.pending(thread) if starts(one)), None)
+            if first is not None:
+                rows.append(ExecutionRow(execution_id(thread, first.id), thread, first.text, 0, started_at=first.at))
+                self._kept[rows[-1].execution] = first.message
+        return rows
+
     async def _close_running(self) -> None:
-        rows = await self._bot.store.executions(open_only=True)
+        rows = await self._to_begin()
         self._now_unread([row.thread for row in rows])
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -281,7 +297,7 @@ class CatchingUp:
         async for envelope in self._bot.store.read(row.execution):
             inbox = envelope.event.inbox if isinstance(envelope.event, Started) else ""
             return inbox if execution_id(row.thread, inbox) == row.execution else ""
-        return ""
+        return self._kept.get(row.execution, "")
 
     async def _close_each(self, channels: Iterable[str]) -> list[str]:
         """Those that could not be read."""

@@ -13,6 +13,8 @@ EDITED_LATE = (
 )
 FILES = ".files"
 """The end of an item's id that stands for another one, now that its files are there."""
+AS = "as:"
+"""The beginning of its target while a task stands for words whose files are being fetched."""
 HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does the rest"
 _ACTS: dict[Sort, str] = {
     "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
@@ -37,13 +39,29 @@ async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -
         await session.ground.store.discard([item.id])
 
 
-async def without_doubles(session: Session, items: list[InboxItem]) -> list[InboxItem]:
-    """The items, less those that were kept anew with their files just before the process ended."""
+def opinions_on_others(items: list[InboxItem], opened: list[str]) -> list[InboxItem]:
+    """Votes on what ended before: what is open takes none of them in, and may wait for a person for long."""
+    mine = ("", *opened)
+    return [one for one in items if one.sort in ("feedback", "correction") and one.target.partition("/")[0] not in mine]
+
+
+def doubles(items: list[InboxItem]) -> list[str]:
+    """Ids of those that were kept anew with their files just before the process ended."""
     ids = {item.id for item in items}
-    double = [item.id for item in items if f"{item.id}{FILES}" in ids]
-    if double:
-        await session.ground.store.discard(double)
-    return [item for item in items if item.id not in double]
+    return [item.id for item in items if f"{item.id}{FILES}" in ids]
+
+
+def until_fetched(item: InboxItem) -> InboxItem:
+    """How it is kept while its files are being fetched: as a task for afterwards, which remembers what it was sent as."""
+    return item.model_copy(update={"sort": "queue", "target": f"{AS}{item.sort}:{item.target}"})
+
+
+def as_sent(item: InboxItem) -> InboxItem | None:
+    """What it was sent as, whose files were still being fetched when it was kept; None for all else."""
+    if item.sort != "queue" or not item.target.startswith(AS):
+        return None
+    sort, _, target = item.target.removeprefix(AS).partition(":")
+    return item.model_copy(update={"sort": sort, "target": target})
 
 
 async def call_off(session: Session, why: str) -> None:

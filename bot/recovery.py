@@ -20,8 +20,11 @@ async def recall(session: Session, execution: str) -> None:
     """What outlives a process: whose it is, a question, a pause, that it is left alone.  Raises ``StoreError``."""
     folded = fold([envelope async for envelope in session.ground.store.read(execution)])
     session.requester = folded.started.requester.id if folded.started is not None else ""
+    session.side = folded.side
     if folded.question is not None:
         session.asked(folded.question.question)
+    else:
+        session.answered()
     session.paused = folded.paused.author.id if folded.paused is not None else ""
     session.left_alone = folded.quarantined is not None
 

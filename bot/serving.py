@@ -12,14 +12,13 @@ import logging
 
 from agentic.core.events import InboxItem, Sort, Started
 from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, LeaseLost, SandboxLost
 from agentic.failpoints import reach
 from agentic.ports import Lease, Toolbox
 from bot.ground import Acted, receipt_of
 from bot.halting import Halted, unless
 from bot.learning import learn
-from bot.leftovers import Opine, call_off, leave_behind, without_doubles
+from bot.leftovers import Opine, call_off, doubles, leave_behind, opinions_on_others
 from bot.queueing import word_of_learning, word_of_waiting
 from bot.recovery import recall
 from bot.session import Session, starts
@@ -58,7 +57,7 @@ async def serve(session: Session, opine: Opine) -> None:
     finally:
         session.task = None
         session.rests()
-        if session.doorbell.is_set():
+        if session.doorbell.is_set() or session.again:
             session.wake()
 
 
@@ -95,35 +94,40 @@ class _Serving:
         """
         session, store = self._session, self._ground.store
         session.halt.clear()
+        opened = [row.execution for row in await store.executions(session.thread, open_only=True)]
         waiting = await store.pending(session.thread)
+        # No await from here until it is said what is taken up: what people do meanwhile is about that.
         self._seen = frozenset(one.id for one in waiting)
-        opened = await store.executions(session.thread, open_only=True)
-        waiting = [one for one in waiting if one.id not in session.fetching]
-        waiting = [one for one in waiting if one.sort != "fork"]  # that is done beside, whatever runs here
-        pending = await without_doubles(session, waiting)
+        twice = doubles(waiting)
+        waiting = [one for one in waiting if one.sort != "fork" and one.id not in twice]  # a fork is done beside
+        pending = [one for one in waiting if one.id not in session.fetching]
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
         first = starting[0] if starting and not opened else None
+        work = opened[0] if opened else first
         session.waits = len(starting) > (first is not None) or (first is not None and first.sort in ACTS)
-        before = pending[: pending.index(first)] if first is not None else pending
-        if not opened:
-            await leave_behind(session, self._opine, before)
-        session.crowd.found(pending if opened else pending[len(before) :])
-        if any(one.sort == "stop" for one in (pending if opened else pending[len(before) :])):
+        if work is None:
+            session.is_over()
+        elif isinstance(work, str) or work.sort not in ACTS:
+            session.takes_up(work)
+        before = [] if opened else pending[: pending.index(first)] if first is not None else pending
+        session.crowd.found(pending[len(before) :])
+        if any(one.sort == "stop" for one in pending[len(before) :]):
             session.halt.set()
-        return opened[0].execution if opened else first
+        elif _stops_fetching(waiting, before):
+            await call_off(session, "")
+        await store.discard(twice)
+        await leave_behind(session, self._opine, opinions_on_others(pending, opened) if opened else before)
+        return work
 
     async def _perform(self, work: InboxItem | str) -> None:
         session = self._session
         if not isinstance(work, str) and work.sort in ACTS:
             await self._attempt(work)
             return
-        session.execution = work if isinstance(work, str) else execution_id(session.thread, work.id)
-        session.left_open = ""
         try:
             if isinstance(work, str):
                 await self._recall(work)
             else:
-                session.requester = work.author.id
                 await unless(session.halt, self._learned(work))
                 await self._caught_up()
             await self._hold(session.execution, work)
@@ -300,3 +304,9 @@ class _Serving:
             log.error("and it cannot be told in thread %s now: %s", session.thread, error)
             return False
         return True
+
+
+def _stops_fetching(waiting: list[InboxItem], before: list[InboxItem]) -> bool:
+    """Whether a stop of then came after words whose files are still being fetched: they begin nothing any more."""
+    stop = next((place for place, one in enumerate(reversed(waiting)) if one.sort == "stop" and one in before), None)
+    return stop is not None and any(one not in before for one in waiting[: len(waiting) - stop])

@@ -22,6 +22,7 @@ from agentic.core.events import (
     OutboxItem,
     Quarantined,
 )
+from agentic.core.identity import execution_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
 from bot.bells import Bell
@@ -51,12 +52,18 @@ class Session:
     """The execution of an earlier process that is to go on and whose log was just read: it is read once, not twice."""
     left_open: str = ""
     """An execution that a fault of ours or of the machine interrupted; the next message takes it up again."""
+    side: bool = False
+    """What runs is itself a side question, which what it was asked beside did not outlive."""
+    again: bool = False
+    """Something came while what broke off was still ending, which may have taken it in: it goes on."""
     requester: str = ""
     """Whose execution it is."""
     resumed: int = 0
     """How often the running execution was taken up again after its sandbox or its lease was lost."""
     ended: bool = False
     """The process ends: what comes now stays in the inbox until the next start."""
+    stopped: int = 0
+    """The newest message or press that stopped something here; what was said before it begins nothing any more."""
     woken: bool = False
     """It has had something to do since the process began."""
     waits: bool = False
@@ -104,6 +111,7 @@ class Session:
         self.woken = True
         self.doorbell.set()
         self.aside.set()
+        self.again = self.task is not None and bool(self.left_open)
         if self.task is None and not self.ended:
             self.ground.courtesy.begins(self.thread)
             self.task = asyncio.create_task(self.serve(self), name=f"session {self.thread}")
@@ -118,7 +126,7 @@ class Session:
         """End what runs without a word in the log; False where nothing does."""
         if self.task is None:
             return False
-        self.left_open = self.execution
+        self.left_open, self.again = self.execution, False
         self.doorbell.clear()
         self.task.cancel()
         return True
@@ -201,8 +209,23 @@ class Session:
         if self.ended:
             return
         self.execution = ""
+        if not self.left_open:  # a question of what broke off is still open
+            self.is_over()
+
+    def is_over(self) -> None:
+        """Nothing is open here: no question, no pause."""
+        self.left_open, self.left_alone = "", False
         self.paused = ""
         self.answered()
+
+    def takes_up(self, work: InboxItem | str) -> None:
+        """From now on this is what people speak to: an execution of the log, or what an item begins."""
+        if isinstance(work, str):
+            self.execution, self.left_open = work, ""
+            return
+        self.is_over()
+        self.execution = execution_id(self.thread, work.id)
+        self.requester, self.side = work.author.id, False
 
     async def tell(self, key: str, execution: str, text: str, *, notify: bool = False) -> None:
         """Say something in the thread, once for each key.  Raises ``StoreError``."""

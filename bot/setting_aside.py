@@ -47,7 +47,7 @@ async def ended_after_all(session: Session) -> str:
         return ""
     if row is None or not row.finished or session.left_open != execution:
         return ""
-    session.left_open = ""
+    session.is_over()
     return execution
 
 

@@ -91,16 +91,39 @@ class NoTools:
 async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGenerator[None]:
     """Answer the thread's side questions while the execution runs; those that are begun are answered to their end."""
     sides = _Sides(session, lease, parent)
-    watcher = asyncio.create_task(sides.watch(), name=f"side questions in {session.thread}")
+    watchers: list[asyncio.Task[None]] = []
+    if session.side and session.halt.is_set():
+        await _stopped_itself(session, parent)
+    elif session.side:
+        watchers.append(asyncio.create_task(_stopped_itself(session, parent), name=f"a stop for {parent}"))
+    watchers.append(asyncio.create_task(sides.watch(), name=f"side questions in {session.thread}"))
     try:
         yield
     finally:
-        watcher.cancel()
+        for watcher in watchers:
+            watcher.cancel()
         try:
-            await asyncio.wait((watcher,))
+            await asyncio.wait(watchers)
             await sides.end()
         finally:
-            session.siding = False
+            session.siding = sides.left
+
+
+async def _stopped_itself(session: Session, execution: str) -> None:
+    """Where what runs is itself a side question, a stop of the thread is its own: there is nothing else that takes it in."""
+    await session.halt.wait()
+    while True:
+        try:
+            pending = await session.ground.store.pending(session.thread)
+            for stop in [one for one in pending if one.sort == "stop" and not one.target]:
+                own = stop.model_copy(update={"id": f"{stop.id}.side", "target": side_target(execution)})
+                await session.ground.store.put(own)
+        except AgenticError as error:
+            log.warning("the stop of side question %s cannot be read now: %s", execution, error)
+            await session.ground.clock.sleep(AGAIN_SECONDS)
+        else:
+            break
+    session.doorbell.set()
 
 
 class _Sides:
@@ -109,6 +132,8 @@ class _Sides:
         self._begun: dict[str, asyncio.Task[None]] = {}
         self._asked: dict[str, tuple[InboxItem, asyncio.Event]] = {}
         """Each with the bell of its execution."""
+        self.left = False
+        """The process ends before all are answered; they are what people speak to until then."""
 
     async def watch(self) -> None:
         """Begin what is asked; a store that fails for a moment is asked again."""
@@ -206,18 +231,20 @@ class _Sides:
             answered.cancel()
 
     async def _answer(self, item: InboxItem) -> None:
-        session, ground = self._session, self._session.ground
+        session, ground, ended = self._session, self._session.ground, False
         try:
             started = await self._started(item)
             execution = execution_id(session.thread, item.id)
             _, bell = self._asked[item.id]
-            await ground.runner.run(self._lease, execution, NoTools(), bell, started)
+            ended = (await ground.runner.run(self._lease, execution, NoTools(), bell, started)).finished is not None
             session.crowd.gone([item.id])
         except AgenticError as error:
             log.warning("side question %s was not answered: %s", item.id, error)
             await session.tell(f"{item.id}.side", "", f"Your side question could not be answered: {error}")
         except Exception:
             log.exception("a fault of ours with side question %s", item.id)
+        finally:
+            self.left = self.left or (session.ended and not ended)
 
     async def _log_so_far(self) -> list[Envelope]:
         """The log of what runs: a question that comes in the very moment of its beginning waits for that."""

@@ -21,10 +21,11 @@ from bot.conversation import Receipt, StatusView, ThreadState
 from bot.forks import Forks
 from bot.ground import Ground
 from bot.learning import Feedback, Opinions, catch_up
+from bot.leftovers import as_sent, doubles
 from bot.recovery import recall
 from bot.roster import Roster
-from bot.serving import serve
-from bot.session import Session
+from bot.serving import ACTS, serve
+from bot.session import Session, starts
 from bot.starting import Receive
 from bot.statuses import status_of
 
@@ -89,13 +90,17 @@ class Threads:
             self._known(row)
         said = frozenset(await store.pending_threads())
         waiting = set(said)
+        opened: dict[str, ExecutionRow] = {}
         for row in await store.executions(open_only=True):
+            opened.setdefault(row.thread, row)  # a side question beside it is taken up with it
+        for row in opened.values():
             if not await self._left_alone(row):
                 waiting.add(row.thread)
-        for thread in sorted(waiting):
-            self._known(SessionRow(thread, "", "")).wake()
+        for thread in sorted(waiting - said) + sorted(said):
+            session = self._known(SessionRow(thread, "", ""))
             if thread in said:
-                await self._take_up_forks(self._sessions[thread])
+                await self._said_before(session)
+            session.wake()
         self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
         reach("recover.after")
         return len(waiting)
@@ -103,13 +108,14 @@ class Threads:
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether it ended its process too often; of a damaged log the session tells its thread."""
         session = self._known(SessionRow(row.thread, "", ""))
+        session.takes_up(row.execution)  # from the first moment on what people do is about this
         try:
             await recall(session, row.execution)
         except StoreError as damaged:
             log.error("execution %s: %s", row.execution, damaged)
             return False
         if session.left_alone:
-            session.left_open = row.execution
+            session.execution, session.left_open = "", row.execution
         else:
             session.recalled = row.execution
         return session.left_alone
@@ -118,11 +124,19 @@ class Threads:
         """A fork is complete: what is to be done there begins."""
         self._known(row).wake()
 
-    async def _take_up_forks(self, session: Session) -> None:
-        """An earlier process may have ended in the middle of one."""
-        for item in await self._ground.store.pending(session.thread):
+    async def _said_before(self, session: Session) -> None:
+        """What an earlier process kept and began nothing of, or was in the middle of: forks, files that were fetched."""
+        pending = await self._ground.store.pending(session.thread)
+        begins = [item for item in pending if starts(item) or item.sort in ACTS]
+        session.waits = bool(begins)
+        if begins and not session.requester:
+            session.requester = begins[0].author.id
+        opened = session.execution or session.left_open
+        for item in pending:
             if item.sort == "fork":
                 self._forks.take(item, session.row)
+            elif opened and (sent := as_sent(item)) is not None and item.id not in doubles(pending):
+                self._arrivals.fetch_again(sent, session)
 
     def _known(self, row: SessionRow) -> Session:
         if row.thread not in self._sessions:
@@ -160,7 +174,7 @@ class Threads:
         await self._leave()
         tasks = [session.task for session in self._sessions.values() if session.task is not None]
         tasks += [task for session in self._sessions.values() for task in session.learning]
-        tasks += [*self._opinions.tasks, *self._arrivals.tasks]
+        tasks += [*self._opinions.tasks, *self._arrivals.tasks, *self._forks.tasks]
         for task in tasks:
             task.cancel()
         if tasks:

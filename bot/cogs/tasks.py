@@ -198,8 +198,10 @@ class Tasks(commands.Cog):
         return as_word(text, self.bot.options.prefix) if self.bot.late.without_commands else text
 
     def _is_stop(self, message: discord.Message) -> bool:
+        """A stop of something; where nothing runs yet it comes after what was said before it, which may be about to begin."""
         found = command(self._in_words(message.content))
-        return found is not None and found[0] == "stop" and self.bot.conversation.knows(str(message.channel.id))
+        runs = self.bot.conversation.state(str(message.channel.id)) not in ("unknown", "idle")
+        return runs and found is not None and found[0] == "stop"
 
 
 async def _done(acknowledgement: Acknowledgement | None) -> None:

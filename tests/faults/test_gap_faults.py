@@ -271,6 +271,25 @@ async def test_f23_a_stop_given_while_the_bot_is_down_is_read_before_anything_go
         assert mind.asked == []
 
 
+@pytest.mark.parametrize("by_word", [False, True])
+async def test_f23_a_task_that_was_kept_as_the_process_ended_is_not_begun_if_it_was_stopped_meanwhile(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_word: bool
+) -> None:
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        await here.app.threads.close()
+        thread = await here.mention("work")
+        await guild.wait_for(lambda g: any(one.id == thread for one in g.threads()))
+    if by_word:
+        await guild.post(thread, "stop")
+    else:
+        await guild.react(thread, "🛑")
+    mind = Mind()
+    async with whole(guild, tmp_path, mind, monkeypatch) as here:
+        await here.says(thread, "Stopped before it began")
+        assert await here.ended(thread) == []
+        assert mind.asked == []
+
+
 async def test_f23_what_was_running_waits_for_its_own_thread_to_be_read_and_for_no_other(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,6 +170,25 @@ async def test_an_edit_and_a_deletion_come_after_the_message_that_waits_to_be_ta
     ]  # fmt: skip
 
 
+async def test_a_stop_passes_by_what_waits_to_be_taken_in_only_where_something_runs(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    async with asyncio.timeout(20), scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
+        await guild.post(thread, "use tabs")
+        await guild.post(thread, "stop")
+        await scenery.until(lambda: len(talk.got) == 2)
+    await scenery.until(lambda: len(talk.got) == 3)
+    await talk.finish(talk.newest(thread))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        async with scenery.bot.lanes.lane(str(thread)):
+            heard = group.create_task(scenery.bot.wait_for("message", check=lambda one: one.content == "stop"))
+            await guild.post(thread, "now the docs")
+            await guild.post(thread, "stop")
+            await asyncio.wait((heard,))
+    await scenery.until(lambda: len(talk.got) == 5)
+    assert [item.sort for item in talk.got[1:]] == ["stop", "guidance", "task", "stop"]
+
+
 async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scenery: Scenery) -> None:
     guild, talk = scenery.guild, scenery.talk
     await guild.post(scenery.general, f"{guild.bot.mention} !bogus")

@@ -154,7 +154,7 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
         assert await tasks(home) == [("first", "done")]
 
 
-async def test_words_whose_file_was_being_fetched_as_the_process_ended_are_a_task_of_the_next() -> None:
+async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_what_runs_after_the_next_start() -> None:
     store, bench, fetching = MemoryStore(), held(), asyncio.Event()
 
     async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
@@ -171,7 +171,9 @@ async def test_words_whose_file_was_being_fetched_as_the_process_ended_are_a_tas
     async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
-        assert await tasks(home) == [("first", "done"), ("use it", "done")]
+        assert await tasks(home) == [("first", "done")]
+        assert "use it" in str(home.model.asked[-1].prompt.messages)
+        assert await store.pending("100") == []
 
 
 async def test_what_had_ended_but_was_not_evaluated_is_evaluated_at_the_next_start() -> None:

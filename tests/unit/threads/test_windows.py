@@ -1,0 +1,302 @@
+"""Moments in which what a thread looks like and what its log says could differ: what people do is taken for what it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from agentic.core.events import FileRef, InboxItem, InputReceived
+from agentic.errors import StoreUnavailable
+from agentic.models.scripted import Asked, answer
+from agentic.ports import Answer
+from agentic.stores.memory import MemoryStore
+from bot.arrivals import OVERTAKEN
+from tests.unit.threads.house import house
+from tests.unit.threads.test_late import taken_in
+from tests.unit.threads.test_outages import until_told
+from tests.unit.threads.test_stopping import held, item, tasks
+
+FINISH = answer("", ("finish", {"answer": "done"}))
+WORK = answer("", ("work", {}))
+ASK = answer("", ("ask", {}))
+FILES = (FileRef(name="a.txt", path="https://example.org/a.txt", size=3),)
+
+
+class Gated(MemoryStore):
+    """Discards nothing before the test lets it, once ``shut``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shut, self.waits, self.go = False, asyncio.Event(), asyncio.Event()
+
+    async def discard(self, ids: Sequence[str]) -> None:
+        if self.shut and ids:
+            self.waits.set()
+            await self.go.wait()
+        await super().discard(ids)
+
+
+async def left_working(store: MemoryStore) -> None:
+    """A process that ends in the middle of a task."""
+    bench = held()
+    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+        await home.say("fix it")
+        await bench.began.wait()
+
+
+# --- the first moments of a start -------------------------------------------------------------------------------------
+
+
+async def test_a_stop_in_the_very_moment_of_a_start_stops_what_an_earlier_process_left() -> None:
+    store = MemoryStore()
+    await left_working(store)
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        assert home.threads.state("100") == "busy", "nothing of it has been taken up yet"
+        receipt = await home.threads.deliver(item("9", "stop"), guild="1")
+        assert receipt.text == ""
+        await home.threads.idle("100")
+        assert await home.reasons() == ["stopped"]
+        assert home.model.asked == []
+
+
+async def test_words_in_the_very_moment_of_a_start_are_guidance_for_what_an_earlier_process_left() -> None:
+    store = MemoryStore()
+    await left_working(store)
+    async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.say("and use tabs")
+        await home.threads.idle("100")
+        assert await tasks(home) == [("fix it", "done")]
+        assert "and use tabs" in str(home.model.asked[-1].prompt.messages)
+
+
+async def test_a_stop_in_the_very_moment_of_a_start_calls_off_a_task_that_an_earlier_process_kept() -> None:
+    store = MemoryStore()
+    await store.put(item("7", "task", "fix it"))
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.deliver(item("9", "stop"), guild="1")
+        await home.threads.idle("100")
+        assert await home.reasons() == []
+        assert any("Stopped before it began" in text for text in await home.texts())
+        assert await store.pending("100") == []
+
+
+async def test_a_side_question_that_is_open_too_does_not_hide_who_paused_the_task() -> None:
+    store, asked_aside, bench = MemoryStore(), asyncio.Event(), held()
+
+    async def script(asked: Asked) -> Answer:
+        if asked.prompt.tools:
+            return WORK
+        asked_aside.set()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+        await home.say("go")
+        await bench.began.wait()
+        await home.say("how far?", sort="side")
+        await asked_aside.wait()
+        await home.say("", sort="pause")
+        while home.threads.state("100") != "paused":
+            await asyncio.sleep(0.01)
+    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
+        await home.threads.recover()
+        assert home.threads.state("100") == "paused"
+        await until_told(home, "half way")
+        assert home.threads.state("100") == "paused"
+
+
+# --- between two executions -------------------------------------------------------------------------------------------
+
+
+async def test_a_stop_while_what_was_left_over_is_answered_calls_off_what_is_about_to_begin() -> None:
+    store = Gated()
+    await store.put(item("6", "escalate"))
+    await store.put(item("7", "task", "fix it"))
+    store.shut = True
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await store.waits.wait()
+        assert home.threads.state("100") == "busy"
+        stopping = asyncio.create_task(home.threads.deliver(item("9", "stop"), guild="1"))
+        await asyncio.sleep(0)
+        store.go.set()
+        await stopping
+        await home.threads.idle("100")
+        assert home.model.asked == []
+        assert any("Stopped before it began" in text for text in await home.texts())
+
+
+async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_that_it_came_with() -> None:
+    bench, fetching, go = held(), asyncio.Event(), asyncio.Event()
+
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
+        fetching.set()
+        await go.wait()
+        return sent.files
+
+    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
+        await home.say("first")
+        await bench.began.wait()
+        words = item("8", "guidance", "use this").model_copy(update={"files": FILES})
+        await home.threads.deliver(words, guild="1")
+        await fetching.wait()
+        assert bench.hold is not None
+        bench.hold.set()
+        while await home.reasons() != ["done"]:
+            await asyncio.sleep(0.01)
+        while home.roster.sessions["100"].task is not None:
+            await asyncio.sleep(0.01)
+        await home.threads.deliver(item("9", "stop"), guild="1")
+        await home.threads.idle("100")
+        go.set()
+        while home.threads.state("100") != "idle":
+            await asyncio.sleep(0.01)
+        await home.threads.idle("100")
+        assert await tasks(home) == [("first", "done")]
+        assert any("Stopped before it began" in text and "use this" in text for text in await home.texts())
+        assert await home.store.pending("100") == []
+
+
+async def test_what_is_deleted_in_the_moment_in_which_it_begins_is_withdrawn() -> None:
+    store, bench = Gated(), held()
+    second = asyncio.Event()
+
+    async def script(asked: Asked) -> Answer:
+        if "then this" in str(asked.prompt.messages[-1]):
+            second.set()
+            await asyncio.sleep(60)
+        return FINISH if bench.ended.is_set() else WORK
+
+    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+        await home.say("first")
+        await bench.began.wait()
+        queued = await home.say("then this", sort="queue")
+        store.shut = True
+        gone = item("d", "deleted").model_copy(update={"message": queued.id})
+        deleting = asyncio.create_task(home.threads.deliver(gone, guild="1"))
+        await store.waits.wait()
+        assert bench.hold is not None
+        bench.hold.set()
+        await second.wait()
+        store.go.set()
+        await deleting
+        await home.threads.idle("100")
+        assert [row.finished for row in await home.store.executions("100")] == ["done", "cancelled"]
+
+
+async def test_what_was_said_before_a_stop_and_comes_after_it_begins_nothing() -> None:
+    """A stop waits for nobody: not for words before it that are still being read back after a gap."""
+    bench = held()
+    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+        await home.say("first")
+        await bench.began.wait()
+        await home.threads.deliver(item("900000000000", "stop"), guild="1")
+        late = item("899999999999", "guidance", "also do that")
+        receipt = await home.threads.deliver(late, guild="1")
+        assert (receipt.accepted, receipt.text) == (False, OVERTAKEN)
+        await home.threads.idle("100")
+        assert await tasks(home) == [("first", "stopped")]
+        assert await home.store.pending("100") == []
+        await home.threads.deliver(item("900000000001", "task", "another"), guild="1")
+        await home.threads.idle("100")
+        assert (await tasks(home))[-1] == ("another", "done")
+
+
+async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the_task_as_they_read_now() -> None:
+    bench, fetching, go = held(), asyncio.Event(), asyncio.Event()
+
+    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
+        fetching.set()
+        await go.wait()
+        return sent.files
+
+    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
+        await home.say("first")
+        await bench.began.wait()
+        words = item("8", "guidance", "use this").model_copy(update={"files": FILES, "message": "8"})
+        await home.threads.deliver(words, guild="1")
+        await fetching.wait()
+        edit = item("e8.1", "edited", "use that").model_copy(update={"message": "8"})
+        await home.threads.deliver(edit, guild="1")
+        go.set()
+        while home.roster.sessions["100"].fetching:
+            await asyncio.sleep(0.01)
+        assert bench.hold is not None
+        bench.hold.set()
+        await home.threads.idle("100")
+        assert "use that" in str(home.model.asked[-1].prompt.messages)
+        assert "use this" not in str(home.model.asked[-1].prompt.messages)
+        assert not any("edit changes nothing" in text for text in await home.texts())
+
+
+# --- nothing lies there while the thread waits for a person -----------------------------------------------------------
+
+
+async def test_an_answer_whose_file_was_being_fetched_as_the_process_ended_is_the_answer() -> None:
+    store, fetching = MemoryStore(), asyncio.Event()
+
+    async def never(sent: InboxItem) -> tuple[FileRef, ...]:
+        fetching.set()
+        await asyncio.sleep(60)
+        return sent.files
+
+    async with asyncio.timeout(10), house([ASK], store=store, receive=never) as home:
+        await home.say("do one of two")
+        await home.threads.settled("100")
+        question = (await home.threads.status("100")).question
+        words = item("8", "answer", "this").model_copy(update={"files": FILES, "target": question, "message": "8"})
+        await home.threads.deliver(words, guild="1")
+        await fetching.wait()
+    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+        await home.threads.recover()
+        await home.threads.idle("100")
+        assert await tasks(home) == [("do one of two", "done")]
+        received = [e.event for e in await home.log() if isinstance(e.event, InputReceived)]
+        assert [(one.sort, one.text, one.files) for one in received] == [("answer", "this", FILES)]
+        assert await store.pending("100") == []
+
+
+async def test_a_vote_on_an_earlier_result_does_not_wait_for_who_waits_for_a_person() -> None:
+    store = MemoryStore()
+    async with asyncio.timeout(10), house([FINISH, ASK, *[answer("{}")] * 5], store=store) as home:
+        await home.say("first")
+        await home.threads.idle("100")
+        await home.say("second")
+        await home.threads.settled("100")
+    first = (await store.executions("100"))[0].execution
+    await store.put(item("8", "feedback", "down").model_copy(update={"target": f"{first}/result"}))
+    async with asyncio.timeout(10), house([answer("{}")] * 5, store=store) as home:
+        await home.threads.recover()
+        await taken_in(home, first)
+        assert home.threads.state("100") == "asking"
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_question_of_what_broke_off_can_still_be_answered_by_its_buttons(at_once: bool) -> None:
+    """Also while it is still ending."""
+
+    class Full(MemoryStore):
+        async def put(self, item: InboxItem) -> bool:
+            if item.sort == "stop":
+                raise StoreUnavailable("the disk is full")
+            return await super().put(item)
+
+    async with asyncio.timeout(10), house([ASK, FINISH], store=Full()) as home:
+        await home.say("do one of two")
+        await home.threads.settled("100")
+        question = (await home.threads.status("100")).question
+        assert "I interrupted it" in (await home.threads.deliver(item("9", "stop"), guild="1")).text
+        assert home.threads.state("100") == "paused"
+        while not at_once and home.roster.sessions["100"].task is not None:
+            await asyncio.sleep(0.01)
+        assert (await home.threads.status("100")).question == question
+        press = item("10", "answer", "1").model_copy(update={"target": question, "message": "5"})
+        assert (await home.threads.deliver(press, guild="1")).accepted
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"]
+        assert home.threads.state("100") == "idle"
