@@ -206,7 +206,7 @@ class Threads:
             receipt = await self._arrivals.take(item, session)
             await saving
         except StoreError:
-            await asyncio.wait((saving,))
+            await asyncio.gather(saving, return_exceptions=True)  # the same trouble is not told twice
             if session.task is None and self._sessions.get(row.thread) is session:
                 del self._sessions[row.thread]
             raise

@@ -50,8 +50,6 @@ class Hearing:
     async def connect(self, after: float) -> None:
         """A session with Discord: what is said from now on is heard, what was said before is read back."""
         await asyncio.sleep(after)
-        if self._process.closing:
-            return
         self.marks.opened()
         self._guild.ears[self._process.name] = self._hear
         try:

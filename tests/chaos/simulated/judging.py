@@ -35,7 +35,7 @@ from tests.chaos.simulated.minds import plan_of
 from tests.chaos.simulated.processes import World
 from tests.chaos.simulated.town import CANARY
 
-STOP_SECONDS = 2.0
+STOP_SECONDS = KNOWN_SECONDS = 2.0
 TOLD = frozenset(("task", "queue", "guidance", "side", "edited"))
 """Words of people: each is taken into an execution, or somebody is told that it was not."""
 MEANT = frozenset(("guidance", "correction", "edited"))
@@ -65,7 +65,7 @@ class Judge:
         self.logs = {row.execution: self.truth.log_of(row.execution) for row in self.rows}
         self.outbox = self.truth.outbox_rows()
         found = [
-            *self._accepted(), *self._heard(), *self._posted(), *self._effects(), *self._logs(), *self._owners(),
+            *self._accepted(), *self._meant(), *self._heard(), *self._posted(), *self._effects(), *self._logs(), *self._owners(),
             *self._secrets(), *self._stops(), *self._ends(), *self._budgets(),
         ]  # fmt: skip
         counts = Counts(executions=len(self.rows), faults=Counter(self.town.faults))
@@ -124,6 +124,24 @@ class Judge:
                 reached or said or answers or stopped or _answered(log[:place], later)
             ):
                 yield Violation("lost", f"{event.sort} {event.inbox} was taken into {execution} and reached no request")
+
+    def _meant(self) -> Iterator[Violation]:
+        """What is said where a question is open is no new task, and a stop where something is open stops it."""
+        if self.town.faults["second_process"] or self.town.faults["frozen_owner"]:
+            return  # each knows only what it heard itself
+        for id, (at, item) in self.truth.kept.items():
+            here = [row.execution for row in self.rows if row.thread == item.thread and row.execution in self.truth.open]
+            if item.sort == "task":
+                asked = [since for one in here for since in self.truth.asking.get(one, ()) if _within(at, since)]
+                if asked:
+                    yield Violation("other", f"{id} was taken for a task where a question was open: {item.text!r}")
+            elif item.sort == "stop" and id in self.truth.dropped and not item.target:
+                opened = [one for one in here if _within(at, self.truth.open[one]) and not self._took(one, id)]
+                if opened:
+                    yield Violation("other", f"stop {id} was taken out, and {opened[0]} went on")
+
+    def _took(self, execution: str, id: str) -> bool:
+        return any(isinstance(e.event, InputReceived) and e.event.inbox == id for e in self.logs[execution])
 
     def _heard(self) -> Iterator[Violation]:
         for said in self.guild.said:
@@ -229,6 +247,11 @@ class Judge:
                     spent += event.usd
                 elif isinstance(event, ModelRequested) and spent >= cap:
                     yield Violation("other", f"{execution} asked a model with {spent:.3f} of {cap:.3f} USD spent")
+
+
+def _within(at: float, since: tuple[float, float]) -> bool:
+    """Whether it was so for a while already, and stayed so for a while."""
+    return since[0] + KNOWN_SECONDS < at < since[1] - KNOWN_SECONDS
 
 
 def _decides(decided: Decided, said: InputReceived, before: list[Envelope]) -> bool:

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from math import inf
 from typing import Any
 
-from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem, ToolStarted
+from agentic.core.events import (
+    Asked,
+    BlobRef,
+    Decided,
+    Envelope,
+    Finished,
+    InboxItem,
+    OutboxItem,
+    Started,
+    ToolStarted,
+)
 from agentic.errors import StoreUnavailable
 from agentic.ports import Lease
 from agentic.stores.memory import MemoryStore
@@ -33,6 +44,10 @@ class Truth(MemoryStore):
         self.town = town
         self.kept: dict[str, tuple[float, InboxItem]] = {}
         """Every item that was ever kept, and when."""
+        self.open: dict[str, tuple[float, float]] = {}
+        """From when to when each execution was open, but those that answer a side question."""
+        self.asking: dict[str, list[tuple[float, float]]] = {}
+        """From when to when each of its questions was."""
         self.dropped: dict[str, float] = {}
         """Items that were taken out without an execution taking them in."""
         self.doubtful: set[str] = set()
@@ -87,7 +102,24 @@ class Truth(MemoryStore):
         if stale:
             self.stale_writes.append(f"{lease.owner} wrote to {execution} under fence {lease.fence}, which was stale")
         for envelope in events:
+            self._time(envelope)
             self.town.tell(f"{lease.owner} {execution} #{envelope.seq} {_words(envelope)}")
+
+    def is_asking(self, execution: str) -> bool:
+        """It has asked somebody, who has not answered."""
+        return self.asking.get(execution, [(0.0, 0.0)])[-1][1] == inf
+
+    def _time(self, envelope: Envelope) -> None:
+        """The world's own time of what people see of an execution; its log's is the machine's, which is set about."""
+        execution, event = envelope.execution, envelope.event
+        if isinstance(event, Started) and not event.side:
+            self.open[execution] = (now(), inf)
+        elif isinstance(event, Asked):
+            self.asking.setdefault(execution, []).append((now(), inf))
+        elif isinstance(event, Decided | Finished) and (asked := self.asking.get(execution)):
+            asked[-1] = (asked[-1][0], min(now(), asked[-1][1]))
+        if isinstance(event, Finished) and execution in self.open:
+            self.open[execution] = (self.open[execution][0], now())
 
     async def put(self, item: InboxItem) -> bool:
         """Keep it, and note when."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from random import Random
 
+from bot.inputs import Speaker
 from tests.chaos.simulated.minds import ODD
 from tests.chaos.simulated.processes import Process, World
 from tests.chaos.simulated.town import SEAMS
@@ -79,13 +81,35 @@ class Mishaps:
             case "second_process":
                 await self._second(process)
             case "terminated":
+                await self._until_one_waits()
+                if process.life.dead or process.closing:
+                    return
                 self.town.happened(kind, process.name)
                 self.town.disturb(9.0)
+                self.town.loop.outside(self._speak_while_it_ends(process))
                 await process.terminate()
             case "long_outage":
                 await self._long_outage(process)
             case _:
                 await self._around(kind, process)
+
+    async def _until_one_waits(self) -> None:
+        """For a person, while another works: the one is left at once, the other when it can be.  Not waited for for ever."""
+        for _ in range(60):
+            opened = [one for one, (_, until) in self.world.truth.open.items() if until == inf]
+            asking = [one for one in opened if self.world.truth.is_asking(one)]
+            if 0 < len(asking) < len(opened):
+                return
+            await asyncio.sleep(0.5)
+
+    async def _speak_while_it_ends(self, process: Process) -> None:
+        """Some threads are left already while others still end: what is said there belongs to what was left."""
+        dice, own = self.town.dice(f"while {process.name} ends"), process.name.replace("process-", "e")
+        for number, thread in enumerate(sorted(self.world.guild.threads)):
+            if dice.random() < 0.8:
+                await asyncio.sleep(dice.uniform(0.0, 0.15))
+                words = dice.choice((f"what you think is best (plan {own}{number})",) * 3 + ("stop",))
+                self.world.guild.say(Speaker("5000", "Ada", "operator"), words, thread)
 
     async def _freeze(self, process: Process) -> None:
         """It sleeps for a minute, another takes over, and it goes on for a while with what it believes."""

@@ -131,9 +131,8 @@ class Process:
         self.begin(self.hearing.connect(self.town.dice("gateway").uniform(2.0, 8.0)), "connection")
 
     async def terminate(self) -> None:
-        """As by SIGTERM: take nothing more in, end what runs, then go."""
+        """As by SIGTERM: end what runs, then go; what is said meanwhile is still heard, and kept for the next start."""
         self.closing = True
-        self.world.guild.ears.pop(self.name, None)
         end = self.begin(self.threads.close(), "end")
         while not end.done() and not self.life.dead:  # it may die while it ends, and then it ends no more
             await asyncio.wait((end,), timeout=0.5)
