@@ -130,7 +130,9 @@ class Judge:
         if self.town.faults["second_process"] or self.town.faults["frozen_owner"]:
             return  # each knows only what it heard itself
         for id, (at, item) in self.truth.kept.items():
-            here = [row.execution for row in self.rows if row.thread == item.thread and row.execution in self.truth.open]
+            here = [
+                row.execution for row in self.rows if row.thread == item.thread and row.execution in self.truth.open
+            ]
             if item.sort == "task":
                 asked = [since for one in here for since in self.truth.asking.get(one, ()) if _within(at, since)]
                 if asked:

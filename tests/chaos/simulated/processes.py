@@ -26,6 +26,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Execution
 from agentic.errors import AgenticError
+from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.ports import Lease, Toolbox
 from bot.board import Board
@@ -152,10 +153,11 @@ class Process:
             self.feed.outbox.set()
 
         learning = _Learning(store, clock)
-        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated")
+        leaving = Leaving()
+        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated", leaving=leaving)
         ground = Ground(
             store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning, slots=Slots(6),
-            owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard,
+            owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard, leaving=leaving,
             begin=Beginning(store, _NoLessons(), POLICY, _no_files, tell),
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
