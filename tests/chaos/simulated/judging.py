@@ -65,8 +65,8 @@ class Judge:
         self.logs = {row.execution: self.truth.log_of(row.execution) for row in self.rows}
         self.outbox = self.truth.outbox_rows()
         found = [
-            *self._accepted(), *self._meant(), *self._heard(), *self._posted(), *self._effects(), *self._logs(), *self._owners(),
-            *self._secrets(), *self._stops(), *self._ends(), *self._budgets(),
+            *self._accepted(), *self._meant(), *self._heard(), *self._posted(), *self._effects(), *self._logs(),
+            *self._owners(), *self._secrets(), *self._stops(), *self._ends(), *self._budgets(),
         ]  # fmt: skip
         counts = Counts(executions=len(self.rows), faults=Counter(self.town.faults))
         for log in self.logs.values():
