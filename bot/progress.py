@@ -45,6 +45,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.requesting import UNPRICED
 from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
 
 UpdateKind = Literal[
@@ -121,6 +122,8 @@ class Progress:
     talk: bool = False
     side: bool = False
     usd: float = 0.0
+    reserved: float = 0.0
+    """What the request that runs may cost; that is spent where nobody gets to know what it did cost."""
     confidence: int | None = None
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
@@ -188,6 +191,8 @@ class Progress:
 
     def _think(self, event: ModelRequested | ModelAnswered | ModelFailed) -> None:
         self.thinking = False
+        if isinstance(event, ModelRequested):
+            self.reserved = event.reserved_usd
         if isinstance(event, ModelAnswered):
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
             self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
@@ -195,6 +200,7 @@ class Progress:
             self.usd += event.usd
         elif isinstance(event, ModelFailed):
             self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
+            self.usd += self.reserved if event.failure in UNPRICED else 0.0
         elif event.purpose == "turn":
             self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
 
