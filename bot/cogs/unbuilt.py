@@ -24,6 +24,8 @@ OTHERWISE: Mapping[str, str] = {
 NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
+ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
+
 
 def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Outcome:
     """The outcome, unless it would make a task or guidance of a command that there is not."""
@@ -35,10 +37,11 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Ou
     name = found[1].lower()
     if name in OTHERWISE:
         return Told(OTHERWISE[name])
+    if name in built:
+        answers = ANSWER if outcome.sort == "answer" else ""
+        return Told(BY_PREFIX.format(name=name, prefix=prefix) + answers)
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
-    if name in built:
-        return Told(BY_PREFIX.format(name=name, prefix=prefix))
     near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
     meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
     return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)
