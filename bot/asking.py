@@ -28,7 +28,7 @@ from bot.render import plain
 _WHOLE = 1_000
 """Characters of a label that are shown: all there are, in practice."""
 _ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was called off"}
-Way = Literal["open", "decided", "expired", "ended"]
+Way = Literal["open", "decided", "expired", "ended", "damaged"]
 
 
 @dataclass(slots=True)
@@ -135,6 +135,8 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
             if item.asked == "approval"
             else "-# ⏳ A new day began, and I went on."
         )
+    if standing.way == "damaged":
+        return "-# ◼ No longer open: what was stored of this task is damaged."
     if standing.way == "ended":
         return f"-# ◼ No longer open: {_ENDS.get(standing.reason or 'done', 'the task has ended')}."
     if item.asked == "approval":

@@ -154,6 +154,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
         self.print_usage(sys.stderr)
+        _, unknown, rest = message.partition(" | ")[2].partition(": invalid choice: ")
+        if unknown:  # the line above lists what there is
+            message = f"there is no command {rest.partition(' (choose')[0]}"
         self.exit(MISTAKEN, f"{self.prog}: {message}\n")
 
 

@@ -16,6 +16,7 @@ from bot.backfill import CatchingUp
 from bot.backstage import Backstage
 from bot.board import Board
 from bot.closing import Closing
+from bot.coming import Coming
 from bot.composing import Composer, FetchFile
 from bot.continuity import Continuity
 from bot.controls import CONTROLS
@@ -93,7 +94,7 @@ class ThreadwrightBot(commands.Bot):
         self.reach, self.records = Reach(self), Records(store)
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
-        self.lanes, self.watermarks = Lanes(), Watermarks(store)
+        self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
         self.late = LateCogs(self, LATE_COGS)
         self.unhurried: Callable[[], Awaitable[object]] | None = None

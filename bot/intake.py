@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from agentic.core.events import InboxItem, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
-from agentic.errors import AgenticError, StoreError
+from agentic.errors import AgenticError, StoreCorrupt, StoreError
 from agentic.ports import Store
 from bot.conversation import Conversation, Receipt
 from bot.feed import Feed
@@ -18,6 +18,10 @@ from bot.session import MACHINE
 from bot.translate import title_of
 
 NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
+DAMAGED = (
+    "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
+    "whoever runs the bot: `threadwright doctor` shows all that is damaged."
+)
 
 log = logging.getLogger(__name__)
 
@@ -87,4 +91,4 @@ class Intake:
 def not_kept(id: str, error: AgenticError) -> str:
     """What a person is told whose act could not be kept; also for the log."""
     log.error("what a person did (%s) was not kept: %s", id, error)
-    return NOT_KEPT.format(error=error)
+    return (DAMAGED if isinstance(error, StoreCorrupt) else NOT_KEPT).format(error=error)

@@ -67,6 +67,11 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
         (r"(?:cat|head|tail|less|nl|wc|sed -n)\b", ("Reading", "Read")),
     )
 )
+_LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
+"""What changes nothing, as long as that is all the command does."""
+_HARMLESS = later(r"\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b")
+_MORE = later(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
+"""Something else happens too: a command after it, a file that is written."""
 _BEFORE = later(
     r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
     r"|\w+=\S*\s+"
@@ -101,4 +106,8 @@ def _is_recognised(step: Step) -> bool:
 def _recognised(command: str) -> Verbs | None:
     """Plain words for what a command is for, by how it begins; None where it says so best itself."""
     bare = _BEFORE.sub("", " ".join(command.split()))
-    return next((verbs for pattern, verbs in _COMMANDS if pattern.match(bare)), None)
+    verbs = next((verbs for pattern, verbs in _COMMANDS if pattern.match(bare)), None)
+    if verbs is None or verbs[1] not in _LOOKING:
+        return verbs
+    more = len(command.strip().splitlines()) > 1 or _MORE.search(_HARMLESS.sub("", bare))
+    return None if more else verbs

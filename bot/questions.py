@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.events import OutboxItem
+from agentic.errors import StoreCorrupt
 from agentic.ports import EventLog
 from bot.approving import approval, sought
 from bot.asking import Standing, question_words, read
@@ -10,13 +11,16 @@ from bot.render import Rendered, render
 
 
 async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
-    """How far a question has come."""
-    return read([envelope async for envelope in log.read(execution)], question)
+    """How far a question has come; one whose log is damaged can be answered no more."""
+    try:
+        return read([envelope async for envelope in log.read(execution)], question)
+    except StoreCorrupt:
+        return Standing(way="damaged")
 
 
 async def question_of(log: EventLog, item: OutboxItem, standing: Standing) -> Rendered:
     """What is asked, or would run, with what was answered so far and how it can be answered or was."""
-    if item.asked == "approval":
+    if item.asked == "approval" and standing.way != "damaged":
         seeks = sought([envelope async for envelope in log.read(item.execution)], item.question)
         return approval(item, seeks, standing)
     return render(question_words(item, standing), name="question.md")

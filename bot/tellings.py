@@ -102,7 +102,7 @@ def cost_of_thread(costs: Sequence[Cost]) -> str:
     if not costs:
         return NO_EXECUTION
     lines = [
-        f"{money(cost.usd)} · {cost.tokens:,} tokens · {cost.turns} turns · {inline(cost.task, TASK)}"
+        f"{money(cost.usd)} · {cost.tokens:,} tokens · {_times(cost.turns, 'turn')} · {inline(cost.task, TASK)}"
         f" by {plain(cost.requester.name, 40)}"
         for cost in costs
     ]

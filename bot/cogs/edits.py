@@ -45,7 +45,8 @@ class Edits(commands.Cog):
             return
         id = f"e{message.id}.{int(message.edited_at.timestamp() * 1000)}"
         place = Place(str(message.guild.id) if message.guild else "", str(message.channel.id), str(message.id))
-        async with self.bot.lanes.lane(str(message.channel.id)):  # not before the message itself was taken in
+        await self.bot.coming.through(str(message.channel.id), message.id)
+        async with self.bot.lanes.lane(str(message.channel.id)):  # not before what was said there was taken in
             try:
                 outcome = await self._outcome(message, id)
             except AgenticError as error:
@@ -64,6 +65,8 @@ class Edits(commands.Cog):
         await self._deleted(sorted(payload.message_ids), payload.channel_id, payload.guild_id)
 
     async def _deleted(self, messages: list[int], channel: int, guild: int | None) -> None:
+        for message in messages:
+            await self.bot.coming.through(str(channel), message)
         async with self.bot.lanes.lane(str(channel)):
             for message in messages:
                 await self.bot.tending.deleted(str(message), str(channel), str(guild or ""))

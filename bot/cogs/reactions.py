@@ -78,6 +78,7 @@ class Reactions(commands.Cog):
             return
         if self.bot.user is not None and payload.user_id == self.bot.user.id:
             return
+        await self._after_what_was_said(payload)
         async with self._in_turn(payload.user_id):
             if self._is_repeated(payload, added=added):
                 return
@@ -87,6 +88,14 @@ class Reactions(commands.Cog):
                 text = not_kept(f"a reaction on message {payload.message_id}", error)
                 id = f"{payload.message_id}.{payload.user_id}.{payload.emoji}"
                 await self.bot.intake.tell(text, id, Place(str(payload.guild_id or ""), str(payload.channel_id)))
+
+    async def _after_what_was_said(self, payload: discord.RawReactionActionEvent) -> None:
+        """The message itself is taken in, and for a stop all of its thread: else it would begin after the stop."""
+        await self.bot.coming.through(str(payload.channel_id), payload.message_id)
+        if self._meaning(payload.emoji) == ("stop", ""):
+            for thread in (payload.channel_id, payload.message_id):
+                if self.bot.conversation.knows(str(thread)):
+                    await self.bot.coming.before_a_stop(str(thread))
 
     async def _take(self, payload: discord.RawReactionActionEvent, *, added: bool) -> None:
         shown = await self._shown(payload)

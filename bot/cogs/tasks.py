@@ -1,6 +1,6 @@
 """Messages: a mention becomes a task in a thread of its own; in a session's thread every message counts, and directly.
 
-What is said in a thread is taken in one after the other; a stop waits for nobody.
+What is said in a thread is taken in one after the other; a stop waits for nobody, but for a moment for what it is to stop.
 """
 
 from __future__ import annotations
@@ -55,25 +55,29 @@ class Tasks(commands.Cog):
         """Take it in after what was said before it in its channel, then acknowledge it."""
         channel = str(message.channel.id)
         if self._is_stop(message):
+            await self.bot.coming.before_a_stop(channel)
             await _done(await self._take(message))
             return
-        if self._stands_alone(message):
-            if self.bot.watermarks.known(message.id):
-                return
-            with self.bot.watermarks.taking(channel, message.id):
-                acknowledgement = await self._take(message)
-                self.bot.watermarks.taken(message.id)
-                await _done(acknowledgement)
-            return
         with ExitStack() as held:
-            async with self.bot.lanes.lane(channel):
-                await self.bot.catching.close(channel)
-                if self.bot.watermarks.known(message.id):
-                    return
-                held.enter_context(self.bot.watermarks.taking(channel, message.id))
-                acknowledgement = await self._take(message)
-                self.bot.watermarks.taken(message.id)
+            with self.bot.coming.message(channel, message.id):
+                acknowledgement = await self._in_turn(message, channel, held)
             await _done(acknowledgement)
+
+    async def _in_turn(self, message: discord.Message, channel: str, held: ExitStack) -> Acknowledgement | None:
+        if self._stands_alone(message):
+            return await self._once(message, channel, held)
+        async with self.bot.lanes.lane(channel):
+            await self.bot.catching.close(channel)
+            return await self._once(message, channel, held)
+
+    async def _once(self, message: discord.Message, channel: str, held: ExitStack) -> Acknowledgement | None:
+        """Take it in, unless it was fetched meanwhile; how far the channel was read waits for the acknowledgement."""
+        if self.bot.watermarks.known(message.id):
+            return None
+        held.enter_context(self.bot.watermarks.taking(channel, message.id))
+        acknowledgement = await self._take(message)
+        self.bot.watermarks.taken(message.id)
+        return acknowledgement
 
     def _stands_alone(self, message: discord.Message) -> bool:
         """Outside of threads each task gets one of its own: five hundred in one channel need not wait for each other."""

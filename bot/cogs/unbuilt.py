@@ -26,6 +26,8 @@ OTHERWISE: Mapping[str, str] = {
 NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
+ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
+
 
 def as_word(text: str, prefix: str) -> str:
     """The word alone of one that also works without a command: "!stop" is obeyed where no command can be loaded."""
@@ -46,12 +48,13 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None
     name = found[1].lower()
     if name in OTHERWISE:
         return Told(OTHERWISE[name])
+    if built is not None and name in built:
+        answers = ANSWER if outcome.sort == "answer" else ""
+        return Told(BY_PREFIX.format(name=name, prefix=prefix) + answers)
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
     if built is None:
         return Told(UNLOADED.format(command=text))
-    if name in built:
-        return Told(BY_PREFIX.format(name=name, prefix=prefix))
     near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
     meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
     return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)

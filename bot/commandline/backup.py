@@ -24,7 +24,7 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from bot.commandline.backup_archive import Contents, Writing, read
 from bot.commandline.backup_parts import Gathering, size_of
-from bot.commandline.output import fail, note, say
+from bot.commandline.output import NO_FOLDER, fail, not_written, note, say
 from bot.discretion import Discretion, secrets_of
 from bot.settings import PREFIX, Settings
 from bot.state import databases
@@ -61,6 +61,8 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
     target = where if where is not None and named else (where or Path()) / f"threadwright-{now:%Y%m%d-%H%M%S}.tar.gz"
     if target.exists():
         return fail(f"{target} is there already, and nothing is overwritten. Name another file, or a folder.")
+    if not target.absolute().parent.is_dir():
+        return fail(NO_FOLDER.format(folder=target.absolute().parent))
     try:
         with _hidden(target.absolute().parent) as staging:
             gathered = _write(settings, staging, build, now)
@@ -71,8 +73,7 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
     except StoreError as error:
         return fail(f"There is no backup: {error}.")
     except OSError as error:
-        reason = error.strerror or str(error)
-        return fail(f"There is no backup: {error.filename or target} ({reason}). Make room, or name another folder.")
+        return fail(f"There is no backup: {not_written(target, error)}")
     return _tell(target, contents, gathered)
 
 

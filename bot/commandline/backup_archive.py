@@ -163,7 +163,7 @@ def read(archive: Path, into: Into | None = None, told: Told = lambda _: None) -
         while raw.read(1 << 20):  # to the checksum of the whole, behind the last file
             pass
     if promised is None:
-        raise ArchiveRefused(f"{archive} is not whole: its end is missing. Take another backup.")
+        raise ArchiveRefused(f"{archive} is not whole: its end is missing. Use another backup.")
     _compare(archive, contents, promised)
     for name, target in contents.links.items() if into is not None else ():
         into.link(name, target)  # pyright: ignore[reportOptionalMemberAccess]  # asked a line above
@@ -224,7 +224,7 @@ def _compare(archive: Path, contents: Contents, promised: dict[str, object]) -> 
     wrong = [name for name in files.keys() | contents.files.keys() if files.get(name) != contents.files.get(name)]
     if wrong or promised["links"] != contents.links:
         names = ", ".join(ascii(name) for name in sorted(wrong)[:3]) or "its links"
-        raise ArchiveRefused(f"{archive} is damaged: {names} is not what was written. Take another backup.")
+        raise ArchiveRefused(f"{archive} is damaged: {names} is not what was written. Use another backup.")
 
 
 def _listed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, object]:
@@ -239,9 +239,10 @@ def _plainly(archive: Path) -> Generator[None]:
     """Whatever a file that is damaged or something else does to those who read it."""
     try:
         yield
+    except EOFError as e:
+        raise ArchiveRefused(f"{archive} is not whole: its end is missing. Use another backup.") from e
     except (
         tarfile.TarError,
-        EOFError,
         zlib.error,
         gzip.BadGzipFile,
         ValueError,
@@ -249,6 +250,4 @@ def _plainly(archive: Path) -> Generator[None]:
         TypeError,
         LookupError,
     ) as e:
-        raise ArchiveRefused(
-            f"{archive} is damaged or no backup of Threadwright's ({type(e).__name__}). Take another backup."
-        ) from e
+        raise ArchiveRefused(f"{archive} is damaged or no backup of Threadwright's. Use another backup.") from e

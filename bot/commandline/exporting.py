@@ -30,7 +30,7 @@ from agentic.stores.sqlite.copying import open_quietly
 from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.rows import COLUMNS
 from agentic.world.snapshots.entries import Damaged, packs_in
-from bot.commandline.output import fail, note
+from bot.commandline.output import NO_FOLDER, fail, not_written, note
 from bot.settings import Settings
 from bot.state import CHECKPOINTS, databases
 
@@ -74,6 +74,8 @@ def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) ->
     """Write them to the file or to standard output; 1 where there is none, or something of it is damaged."""
     if file is not None and file.exists():
         return fail(f"{file} is there already, and nothing is overwritten. Name another file.")
+    if file is not None and not file.absolute().parent.is_dir():
+        return fail(NO_FOLDER.format(folder=file.absolute().parent))
     try:
         for database in databases(settings.home):
             with plainly(), closing(open_quietly(database)) as connection:
@@ -84,7 +86,7 @@ def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) ->
     except StoreError as error:
         return fail(f"It cannot be exported: {error}.")
     except OSError as error:
-        return fail(f"It cannot be exported: {error.filename or file} ({error.strerror or error}).")
+        return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
     what = f"execution {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
     return fail(f"There is no {what} below {settings.home}. `/status` in its thread shows the execution's id.")
 

@@ -119,8 +119,15 @@ def add_keeping(commands: Commands) -> None:
         help="bring a backup back into an empty home, or an exported execution into any, to be read and replayed",
         description="A backup comes whole or not at all, and nothing that is there is overwritten.",
     )
-    bring.add_argument("file", type=Path, metavar="FILE", help="what `backup` or `export` wrote")
-    bring.add_argument("--into", type=Path, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")
+    bring.add_argument("file", type=_named, metavar="FILE", help="what `backup` or `export` wrote")
+    bring.add_argument("--into", type=_named, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")
+
+
+def _named(value: str) -> Path:
+    """Not the folder one happens to be in, where a variable of a script was empty."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("it is empty: write a name")
+    return Path(value)
 
 
 def _key(value: str) -> tuple[str, Path]:

@@ -103,6 +103,8 @@ def _check(file: Path) -> None:
     seen, count, ended = hashlib.sha256(), 0, False
     with file.open("rb") as lines:
         for line in lines:
+            if count and not line.endswith(b"\n"):
+                break
             told = cast(Line, json.loads(line))
             if ended:
                 raise ArchiveRefused(f"{file} is damaged: something follows its end. Export it anew.")

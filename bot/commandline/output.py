@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from typing import TextIO
+
+NO_FOLDER = "There is no folder {folder}. Make it first, or name another one."
 
 
 def say(text: str) -> None:
@@ -24,6 +27,12 @@ def fail(text: str) -> int:
     """Say what went wrong; the exit code to return."""
     note(text)
     return 1
+
+
+def not_written(target: object, error: OSError) -> str:
+    """Why a file could not be written, and what to do; it bears its own name, whatever it is called until it is whole."""
+    room = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{target} ({error.strerror or error}). {'Make room, or name' if room else 'Name'} another folder."
 
 
 def print_to(out: TextIO, text: str) -> None:

@@ -117,7 +117,7 @@ class _Dated:
 def _make_ours(staging: Path, archive: Path) -> None:
     """Check that we can read it, and give back all leases: whoever held them works on another home."""
     if not any((place / DATABASE).is_file() for _, place in places(staging)):
-        raise ArchiveRefused(f"{archive} holds no {DATABASE}: take another backup.")
+        raise ArchiveRefused(f"{archive} holds no {DATABASE}: use another backup.")
     for _, place in places(staging):
         path = place / DATABASE
         if not path.is_file():
@@ -134,7 +134,7 @@ def _make_ours(staging: Path, archive: Path) -> None:
         except StoreCorrupt as corrupt:
             if place == staging:
                 raise ArchiveRefused(
-                    f"{archive} holds a damaged database ({corrupt}). Take another backup."
+                    f"{archive} holds a damaged database ({corrupt}). Use another backup."
                 ) from corrupt
 
 

@@ -97,6 +97,11 @@ def stored(state: GuildState, uploads: tuple[Upload, ...]) -> tuple[Attachment, 
             upload.duration_secs,
             upload.waveform,
         )
-        state.keeper.save_file(one.id, upload.content)
+        try:
+            state.keeper.save_file(one.id, upload.content)
+        except OSError as error:
+            raise ApiError(
+                507, 0, f"{upload.filename} could not be kept ({error.strerror}). Make room and send it again."
+            ) from error
         kept.append(one)
     return tuple(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
@@ -10,10 +11,14 @@ from bot.guild.records import Channel, Member, Message, Role
 from bot.guild.stored import written
 
 FORMAT = 2
+_Values = tuple[int | str | None, ...]
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS records"
     " (kind TEXT NOT NULL, id INTEGER NOT NULL, channel INTEGER, body TEXT NOT NULL, PRIMARY KEY (kind, id))"
 )
+
+
+log = logging.getLogger(__name__)
 
 
 class _Database(Protocol):
@@ -81,6 +86,10 @@ class FolderKeeper:
         self._files.mkdir(exist_ok=True)
         path = folder / "guild.sqlite3"
         self._db = cast(_Database, apsw.Connection(str(path)))
+        self._unavailable = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError)
+        self._waiting: dict[tuple[str, int], tuple[str, _Values]] = {}
+        """By what it is about, the newest of each, in the order in which it is written."""
+        self._told = False
         try:
             version = int(str(next(iter(self._db.execute("PRAGMA user_version")))[0]))
             if version > FORMAT:
@@ -98,7 +107,32 @@ class FolderKeeper:
             raise
 
     def _save(self, kind: str, number: int, channel: int | None, body: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (kind, number, channel, body))
+        self._write((kind, number), "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (kind, number, channel, body))
+
+    def _remove(self, kind: str, number: int) -> None:
+        self._write((kind, number), "DELETE FROM records WHERE kind = ? AND id = ?", (kind, number))
+
+    def _write(self, about: tuple[str, int], statement: str, values: _Values) -> None:
+        """Write it, after what waits; what cannot be written now is in the state, and waits here for the next write.
+
+        A bot that works must hear a 🛑 also while its disk is full, and must not be told that it said nothing.
+        """
+        self._waiting.pop(about, None)
+        self._waiting[about] = (statement, values)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        try:
+            while self._waiting:
+                about = next(iter(self._waiting))
+                self._db.execute(*self._waiting[about])
+                del self._waiting[about]
+        except self._unavailable as error:
+            if not self._told:
+                log.error("what is said in the local guild is shown, and kept as soon as the disk takes it: %s", error)
+            self._told = True
+        else:
+            self._told = False
 
     def load(self, kind: str) -> list[str]:
         """All records of a kind, by ascending id."""
@@ -128,16 +162,17 @@ class FolderKeeper:
 
     def remove_role(self, role_id: int) -> None:
         """Forgets a role."""
-        self._db.execute("DELETE FROM records WHERE kind = 'role' AND id = ?", (role_id,))
+        self._remove("role", role_id)
 
     def remove_channel(self, channel_id: int) -> None:
         """Forgets a channel and its messages."""
-        self._db.execute("DELETE FROM records WHERE kind = 'channel' AND id = ?", (channel_id,))
-        self._db.execute("DELETE FROM records WHERE kind = 'message' AND channel = ?", (channel_id,))
+        self._remove("channel", channel_id)
+        of_channel = "DELETE FROM records WHERE kind = 'message' AND channel = ?"
+        self._write(("messages of", channel_id), of_channel, (channel_id,))
 
     def remove_message(self, message_id: int) -> None:
         """Forgets a message."""
-        self._db.execute("DELETE FROM records WHERE kind = 'message' AND id = ?", (message_id,))
+        self._remove("message", message_id)
 
     def save_file(self, attachment_id: int, content: bytes) -> None:
         """Keeps the content of an attachment."""
@@ -149,5 +184,6 @@ class FolderKeeper:
         return path.read_bytes() if path.exists() else None
 
     def close(self) -> None:
-        """Closes the database."""
+        """Closes the database; a last try to write what waits."""
+        self._catch_up()
         self._db.close()

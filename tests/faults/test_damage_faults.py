@@ -28,7 +28,7 @@ class Holding(Mind):
     later: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, request: CapturedRequest) -> Reply:
-        if "stay" in request.text():
+        if any("stay" in message.text for message in request.messages):
             await self.later.wait()
         return await super().__call__(request)
 
@@ -42,9 +42,14 @@ async def test_f83_a_damaged_log_is_put_aside_and_every_other_thread_goes_on(
         hurt, well = await bot.mention("stay here"), await bot.mention("stay there")
         for thread in (hurt, well):
             await bot.logged(thread, "model_requested")
+        asking = await bot.mention("ask about the colour")
+        question = await bot.says(asking, "Which one?")
+        await bot.state(asking, "asking")
     connection = apsw.Connection(str(tmp_path / "threadwright.sqlite"))
-    (number,) = connection.execute("SELECT id FROM executions WHERE thread = ?", (str(hurt),)).fetchone() or (0,)
-    connection.execute("UPDATE events SET event = replace(event, 'a', 'e') WHERE execution = ? AND seq = 2", (number,))
+    for one in (hurt, asking):
+        (number,) = connection.execute("SELECT id FROM executions WHERE thread = ?", (str(one),)).fetchone() or (0,)
+        damage = "UPDATE events SET event = replace(event, 'a', 'e') WHERE execution = ? AND seq = 2"
+        connection.execute(damage, (number,))
     connection.close()
     settings = Settings(home=tmp_path)
     told = await asyncio.to_thread(look, settings, thoroughly=True)
@@ -54,6 +59,10 @@ async def test_f83_a_damaged_log_is_put_aside_and_every_other_thread_goes_on(
     async with whole(guild, tmp_path, mind, monkeypatch) as bot:
         await bot.says(hurt, "put it aside")
         await bot.says(well, "answered <stay there>")
+        await bot.says(asking, "put it aside")
+        closed = await bot.says(asking, "No longer open: what was stored of this task is damaged")
+        assert closed.id == question.id
+        assert all(button["disabled"] for row in closed.components for button in row["components"])
         await guild.post(hurt, "something new")
         await bot.says(hurt, "answered <something new>")
         assert await bot.ended(hurt) == ["damaged", "done"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from agentic.core.events import ModelAnswered, TextBlock, ToolFinished
+from agentic.stores.sqlite import SQLiteStore
 from bot.fences import FENCE
 from bot.guild.local import LocalGuild
 from bot.guild.wire import JsonObject
@@ -16,6 +20,15 @@ __all__ = ["guild", "scenery"]
 
 HOSTILE = "@everyone @here @every\u200bone \u202e@everyone\u202c {role} {user} <@&1> <@1>"
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x9b2J end"
+
+
+@pytest.fixture
+async def on_disk(guild: LocalGuild, tmp_path: Path) -> AsyncIterator[Scenery]:
+    """A bot whose store takes its time, as a real one does."""
+    store = SQLiteStore.open(tmp_path / "store.sqlite")
+    async with running_bot(guild, store) as scenery:
+        yield scenery
+    await store.close()
 
 
 async def disguised(scenery: Scenery, channel: int, text: str, **changes: object) -> str:
@@ -101,6 +114,45 @@ async def test_f21_a_stop_on_a_message_from_before_the_process_stays_when_it_is_
         await guild.post(thread, "the last word")
         await scenery.until(lambda: scenery.talk.got[-1].text == "the last word")
         assert [item.sort for item in scenery.talk.got] == ["stop", "guidance"]
+
+
+async def test_f22_a_stop_that_follows_what_it_is_to_stop_at_once_is_taken_in_after_it(on_disk: Scenery) -> None:
+    """As after a short gap of the connection, when all that was missed comes at once."""
+    scenery, guild, talk = on_disk, on_disk.guild, on_disk.talk
+    given = [await guild.post(scenery.general, f"{guild.bot.mention} task {number}") for number in range(8)]
+    for task in given:
+        await guild.react(task.id, "🛑")
+    await scenery.until(lambda: len(talk.got) >= 2 * len(given))
+    for task in given:
+        assert [item.sort for item in talk.got if item.thread == str(task.id)] == ["task", "stop"]
+    thread = given[0].id
+    await scenery.says(thread, "Starting")
+    await talk.finish(talk.newest(thread))
+    await guild.post(thread, "and this too")
+    await guild.post(thread, "stop")
+    await scenery.until(lambda: len(talk.got) >= 2 * len(given) + 2)
+    assert [item.sort for item in talk.got if item.thread == str(thread)][2:] == ["task", "stop"]
+
+
+async def test_f22_a_stop_does_not_wait_for_what_cannot_be_taken_in_yet(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("go")
+    async with scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
+        await guild.post(thread, "and this")
+        await guild.post(thread, "stop")
+        await scenery.until(lambda: len(talk.got) == 2)
+    await scenery.until(lambda: len(talk.got) == 3)
+    assert [item.sort for item in talk.got] == ["task", "stop", "guidance"]
+
+
+async def test_f18_a_task_that_is_edited_or_deleted_at_once_is_so_after_it_was_taken_in(on_disk: Scenery) -> None:
+    scenery, guild, talk = on_disk, on_disk.guild, on_disk.talk
+    edited, deleted = [await guild.post(scenery.general, f"{guild.bot.mention} task {word}") for word in ("one", "two")]
+    await guild.edit(edited.id, f"{guild.bot.mention} task three")
+    await guild.delete(deleted.id)
+    await scenery.until(lambda: len(talk.got) == 4)
+    assert [item.sort for item in talk.got if item.thread == str(edited.id)] == ["task", "edited"]
+    assert [item.sort for item in talk.got if item.thread == str(deleted.id)] == ["task", "deleted"]
 
 
 async def test_f24_a_webhook_another_bot_and_itself_are_ignored(scenery: Scenery) -> None:

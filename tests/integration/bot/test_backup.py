@@ -136,7 +136,16 @@ async def test_nothing_is_overwritten_and_a_running_bot_is_left_alone(
     assert "Stop it first" in capsys.readouterr().err
     assert bring_back(settings(home), archive, tmp_path / "new" / "folder") == 0
     assert backup(settings(home), tmp_path / "no" / "where", BUILD) == 1
-    assert "There is no backup" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said == f"There is no folder {tmp_path / 'no'}. Make it first, or name another one.\n"
+    assert backup(settings(home), Path("/proc/kept.tar.gz"), BUILD) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("There is no backup: /proc/kept.tar.gz (")
+    assert said.endswith("). Name another folder.\n"), "there is no lack of room"
+    archive.write_bytes(archive.read_bytes()[:-100])
+    assert bring_back(settings(home), archive, tmp_path / "cut") == 1
+    said = capsys.readouterr().err
+    assert said == f"Nothing was imported. {archive} is not whole: its end is missing. Use another backup.\n"
 
 
 def packed(*members: tuple[str, bytes | str], last: dict[str, object] | None = None, form: int = 1) -> bytes:

@@ -61,6 +61,12 @@ async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, caps
     assert export(settings(home), Wanted(thread="thread", files=True), file, BUILD) == 0
     assert export(settings(home), Wanted("x1"), file, BUILD) == 1
     assert "nothing is overwritten" in capsys.readouterr().err
+    assert export(settings(home), Wanted("x1"), tmp_path / "no" / "x.jsonl", BUILD) == 1
+    assert capsys.readouterr().err == f"There is no folder {tmp_path / 'no'}. Make it first, or name another one.\n"
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(file.read_bytes()[:-50])
+    assert bring_back(settings(there), cut, None) == 1
+    assert "is not whole: its end is missing" in capsys.readouterr().err
     code = await replay(settings(home), "x1")
     story = capsys.readouterr().out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from agentic.core.events import Asked
 from agentic.errors import StoreUnavailable
 from bot.download import download
 from bot.guild.local import LocalGuild
@@ -201,6 +202,13 @@ async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scener
     await scenery.says(thread, "no command `!bogus`")
     await scenery.says(thread, "no command `/other`")
     await scenery.says(thread, "or write `!stop`")
+    await talk.add(talk.newest(thread), Asked(question="q1", text="Where?"))
+    await guild.post(thread, "/stop")
+    await scenery.says(thread, "still open; if that is your answer, write it in a sentence")
+    await guild.post(thread, "/tmp")
+    await scenery.until(lambda: len(talk.got) == 2)
+    assert (talk.got[1].sort, talk.got[1].text) == ("answer", "/tmp")
+    del talk.got[1]
     await talk.finish(talk.newest(thread))
     await guild.post(thread, "!btw")
     await scenery.says(thread, "write `. btw`")

@@ -6,9 +6,11 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
+import apsw
 import discord
 import pytest
 from discord.http import Route
@@ -109,6 +111,31 @@ async def test_a_thread_archived_before_the_restart_is_heard_again_when_somebody
             assert isinstance(message, discord.Message)
             assert isinstance(message.channel, discord.Thread)
             assert not message.channel.archived
+
+
+async def test_what_cannot_be_kept_now_is_said_once_and_kept_when_it_can_be(tmp_path: Path) -> None:
+    """As on a full disk: one that answered with an error, and had shown the message, would get it a second time."""
+    async with await LocalGuild.start(state=tmp_path) as one:
+        general = one.channel().id
+        with closing(apsw.Connection(str(tmp_path / "guild.sqlite3"))) as other:
+            other.execute("BEGIN IMMEDIATE")  # nobody else can write
+            async with aiohttp.ClientSession() as session:
+                auth = {"Authorization": f"Bot {one.bot_token}"}
+                url = f"{one.rest_base}/channels/{general}/messages"
+                answer = await session.post(url, headers=auth, json={"content": "done", "nonce": "1"})
+                assert answer.status == 200
+            first = await one.post(general, "changed afterwards")
+            gone = await one.post(general, "deleted")
+            await one.edit(first.id, "changed")
+            await one.delete(gone.id)
+            await one.react(first.id, "🛑")
+            assert [m.content for m in one.messages(general)] == ["done", "changed"]
+            other.execute("ROLLBACK")
+        await one.post(general, "there is room again")
+    async with await LocalGuild.start(state=tmp_path) as again:
+        messages = again.messages(general)
+        assert [m.content for m in messages] == ["done", "changed", "there is room again"]
+        assert messages[1].reactions
 
 
 async def test_a_damaged_or_newer_folder_is_named_and_never_silently_begun_anew(tmp_path: Path) -> None:

@@ -26,10 +26,17 @@ PARTS = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, prog
 
 def after(*events: Event) -> Progress:
     progress = Progress("x1")
-    for number, event in enumerate(events):
-        at = START + timedelta(seconds=number * 20)
-        progress.take(Envelope(execution="x1", seq=number + 1, at=at, fence=1, event=event))
+    for envelope in log_of(*events):
+        progress.take(envelope)
     return progress
+
+
+def log_of(*events: Event) -> list[Envelope]:
+    """As the store has it, an event each 20 seconds."""
+    return [
+        Envelope(execution="x1", seq=number + 1, at=START + timedelta(seconds=number * 20), fence=1, event=event)
+        for number, event in enumerate(events)
+    ]
 
 
 def called(number: int, tool: str = "shell", **arguments: str) -> ToolStarted:

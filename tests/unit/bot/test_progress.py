@@ -30,10 +30,11 @@ from agentic.core.events import (
     TurnEnded,
     WorkspaceRestored,
 )
+from agentic.core.evolving import fold
 from bot.progress import STEPS_KEPT, update_of
 from bot.render import LIMIT, length
 from bot.wording import duration, footer, money, progress_text
-from tests.unit.bot.following import ANN, PARTS, REQUESTED, STARTED, after, called, ended
+from tests.unit.bot.following import ANN, PARTS, REQUESTED, STARTED, after, called, ended, log_of
 
 
 def test_the_turn_is_shown_without_its_limit() -> None:
@@ -82,6 +83,14 @@ def test_the_time_before_it_was_gone_on_with_is_not_its_own() -> None:
         ("python solve.py", "Running"),
         ("echo pytest", "Running"),
         ("rm -rf build", "Running"),
+        ("cat log | grep -i error 2>/dev/null | head -5", "Reading"),
+        ("cat notes; rm notes", "Running"),
+        ("cat a\nrm a", "Running"),
+        ("cat a b > c", "Running"),
+        ("ls $(rm -rf build)", "Running"),
+        ("grep -l x . | xargs sed -i s/x/y/", "Running"),
+        ("find . -name '*.pyc' -delete", "Running"),
+        ("git log --output=log.txt", "Running"),
     ],
 )
 def test_what_a_command_is_for_is_said_where_it_can_be_told(command: str, words: str) -> None:
@@ -141,6 +150,16 @@ def test_the_footer_has_role_model_cost_confidence_and_sandbox_and_at_the_end_tu
     assert footer(after(*events, finished)) == (
         "-# python-coder · tier 2 scripted/served · 3 turns · 1 min 20 s · $0.0123 · confidence 71 · bubblewrap"
     )
+
+
+def test_what_a_request_cost_that_was_cut_off_counts_as_it_was_reserved_as_everywhere_else() -> None:
+    answered = ModelAnswered(request="r", blocks=(TextBlock(text="hm"),), usd=0.25)
+    asked = REQUESTED.model_copy(update={"reserved_usd": 0.5})
+    for failure, cost in (("cancelled", "$0.75"), ("lost", "$0.75"), ("timed_out", "$0.75"), ("rate_limited", "$0.25")):
+        failed = ModelFailed(request="s", failure=failure)
+        events = (STARTED, REQUESTED, answered, asked, failed)
+        assert f" · {cost} · " in footer(after(*events))
+        assert money(fold(log_of(*events)).spent.usd) == cost
 
 
 def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None:

@@ -62,6 +62,26 @@ def test_what_cannot_be_meant_is_refused_with_64(arguments: tuple[str, ...]) -> 
     assert ended.value.code == 64
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("dance",), "threadwright: there is no command 'dance'"),
+        (("lessons", "dance"), "threadwright lessons: there is no command 'dance'"),
+        (("setup", "--sandbox", "none"), "argument --sandbox: invalid choice: 'none'"),
+        (("import", "kept.tar.gz", "--into", ""), "argument --into: it is empty: write a name"),
+        (("import", ""), "argument FILE: it is empty: write a name"),
+    ],
+)
+def test_a_mistake_is_named_in_a_line_and_nothing_is_begun(
+    arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        perform(list(arguments))
+    assert ended.value.code == 64
+    assert told in capsys.readouterr().err.splitlines()[-1]
+    assert list(Path.cwd().iterdir()) == []
+
+
 def test_doctor_names_every_component_with_its_adapter() -> None:
     ended = command("doctor", "--json")
     told = json.loads(ended.stdout)
