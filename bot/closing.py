@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from agentic.core.events import Asked
-from agentic.errors import StoreError
+from agentic.errors import StoreCorrupt, StoreError
 from agentic.ports import OutboxRow, Store
 from bot.feed import Change, Feed
 from bot.posting import Desk, Gone, Held, Unfit
@@ -118,12 +118,17 @@ class Closing:
             for key, (execution, question) in _pairs(await self._store.fact(OPEN)).items():
                 self._open[key] = (execution, question)
             for row in await self._store.executions(open_only=True):
-                async for envelope in self._store.read(row.execution):
-                    if isinstance(envelope.event, Asked):
-                        key = f"{row.execution}.{envelope.seq}.0"
-                        self._open[key] = (row.execution, envelope.event.question)
+                await self._recall_of(row.execution)
         except StoreError as error:
             log.warning("the open questions cannot be read: %s", error)
+
+    async def _recall_of(self, execution: str) -> None:
+        try:
+            async for envelope in self._store.read(execution):
+                if isinstance(envelope.event, Asked):
+                    self._open[f"{execution}.{envelope.seq}.0"] = (execution, envelope.event.question)
+        except StoreCorrupt as error:  # that one is told of by itself, and holds up no other
+            log.warning("what %s asked cannot be read: %s", execution, error)
 
     async def _remember(self) -> None:
         try:

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
-from bot.commandline.backup_archive import Contents, Writing, read
+from bot.commandline.backup_archive import ArchiveRefused, Contents, Writing, read
 from bot.commandline.backup_parts import Gathering, size_of
 from bot.commandline.output import NO_FOLDER, fail, not_written, note, say
 from bot.discretion import Discretion, secrets_of
@@ -72,6 +72,10 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
         return fail(f"{target} is there already, and nothing is overwritten. Name another file, or a folder.")
     except StoreError as error:
         return fail(f"There is no backup: {error}.")
+    except ArchiveRefused as refused:
+        return fail(
+            f"There is no backup: what was written there cannot be read back. {refused} Name a folder on another disk."
+        )
     except OSError as error:
         return fail(f"There is no backup: {not_written(target, error)}")
     return _tell(target, contents, gathered)
