@@ -99,7 +99,9 @@ class Places(commands.Cog):
     async def missed_stops(self, row: ExecutionRow, session: SessionRow, task: str, urgency: Urgency) -> None:
         """Obey a 🛑 that was given while nobody listened, and notice that the task's message is gone."""
         began, first = row.started_at or when(), task == row.thread
-        channel = (session.channel or row.thread) if first else row.thread  # a later task was given in the thread itself
+        channel = (
+            (session.channel or row.thread) if first else row.thread
+        )  # a later task was given in the thread itself
         custom = self.bot.options.custom_emoji
         found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began, custom), urgency)
         if task.isdecimal():
