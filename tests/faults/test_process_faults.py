@@ -171,7 +171,8 @@ def footprint() -> tuple[int, int, int]:
 
 
 KNOWN = {
-    "bot.session.Session", "bot.crowding.Crowd", "agentic.store_ports.SessionRow",  # one a thread: each here is a new one
+    # One a thread, with its bells: each thread here is a new one.
+    "bot.session.Session", "bot.bells.Bell", "bot.crowding.Crowd", "agentic.store_ports.SessionRow",
     "agentic.core.conversation.Message", "agentic.models.anthropic_wire._Turns", "agentic.models.repair.Pairing",  # a cache
     "bot.buckets.Bucket",  # those of Discord; forgotten when there are many
     "agentic.models.captured.CapturedRequest", "agentic.models.captured.Said",  # what this test's endpoint was asked
