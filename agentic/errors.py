@@ -80,9 +80,13 @@ class ModelQuotaUsedUp(ModelError):
 
 
 class ModelContextOverflow(ModelError):
-    """The request is longer than the model's window."""
+    """The request is longer than the model's window; ``told`` are the tokens it reads and those of the prompt, where said."""
 
     failure = "context_overflow"
+
+    def __init__(self, message: str, *, model: str = "", told: tuple[int, int] | None = None) -> None:
+        super().__init__(message, model=model)
+        self.told = told
 
 
 class ModelContentFiltered(ModelError):

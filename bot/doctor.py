@@ -131,10 +131,26 @@ async def models(settings: Settings) -> tuple[Component, ...]:
     from bot.modelling import prices_from
 
     choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
-    rows = list(model_components(choice))
+    rows = [*model_components(choice), *await servers(choice)]
     if choice.source == "tour" and (found := await find_ollama(env=os.environ)) is not None:
         rows.append(Component("models", "Ollama", "limited", "found, not in use", found.offer()))
     return tuple(rows)
+
+
+async def servers(choice: TierChoice) -> tuple[Component, ...]:
+    """What is wrong with the model servers whose address is set: each is asked which models it has."""
+    from agentic.models.server import look
+    from agentic.models.tiers import providers_of
+
+    named = {problem.setting for problem in choice.problems}
+    found = await asyncio.gather(
+        *(look(provider, os.environ, models) for provider, models in providers_of(choice.tiers).items())
+    )
+    return tuple(
+        Component("models", wrong.variable, "limited", wrong.said, wrong.instead)
+        for wrong in found
+        if wrong is not None and wrong.variable not in named
+    )
 
 
 def model_components(choice: TierChoice) -> Iterator[Component]:

@@ -194,6 +194,12 @@ class Settings(BaseSettings):
         description="Text for the system prompt of every task: house rules, preferred tools.",
     )
     max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
+    request_seconds: float = Field(
+        default=300.0,
+        ge=1,
+        le=3_600,
+        description="Seconds one request to a model may take; slow local models need more.",
+    )
     owners: Names = Field(
         default=(), description="Discord role names or ids whose members may change settings and allow the host."
     )

@@ -188,6 +188,7 @@ def policy_from(
         max_tokens=settings.max_tokens,
         max_usd=settings.max_usd,
         max_minutes=settings.max_minutes,
+        request_seconds=settings.request_seconds,
         attended=attended,
         tiers=tiers,
         starting_tier=start,

@@ -57,6 +57,8 @@ def read(text: str, *, attached: bool = False, earlier: bool = False, changed_be
     if not (attached or code or named):
         if _is_talk(plain) and not (earlier and _assents(plain)):
             return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="small talk")
+        if len(plain) < SHORT and words.SUM.match(plain):
+            return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="a sum")
         if not _acts(plain) and len(plain) < SHORT and words.ABOUT_YOU.search(plain):
             return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="about the bot")
     changes = _changes(plain, changed_before=changed_before)
@@ -64,7 +66,7 @@ def read(text: str, *, attached: bool = False, earlier: bool = False, changed_be
     return Reading(
         talk=False,
         sure=bool(clue),
-        complexity=_complexity(plain, changes=changes),
+        complexity=_complexity(plain, changes=changes) if clue or changes else _of_a_guess(plain),
         changes_files=changes,
         role=role_of(plain, changes=changes),
         why=clue or "the words alone do not say what it is",
@@ -139,6 +141,12 @@ def _clue(plain: str, *, changes: bool) -> str:
         return "it says what is wanted"
     asks = "?" in plain or any(words.QUESTION.match(clause) for clause in openings)
     return "it asks about the work" if asks and words.WORK.search(plain) else ""
+
+
+def _of_a_guess(plain: str) -> Complexity:
+    """A short question that nothing ties to the work has a short answer."""
+    asks = "?" in plain or any(words.QUESTION.match(clause) for clause in _openings(plain))
+    return "simple" if asks and len(plain) < SHORT else _complexity(plain, changes=False)
 
 
 def _complexity(plain: str, *, changes: bool) -> Complexity:

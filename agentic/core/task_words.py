@@ -166,3 +166,10 @@ ABOUT_YOU = later(
     r"que (?:peux|sais)[- ]tu|"
     r"comment (?:vas|allez|ça va)|es[- ]tu|quién eres|qué eres|qué puedes hacer|cómo (?:estás|te llamas)|qué tal|eres)"
 )
+SUM = later(
+    r"^(?:(?:what(?:'s| is)|how much is|calculate|compute|was ist|wie viel ist|combien font|cuánto es) )?"
+    r"[-+(]*\d[\d.,]{0,20}%?\)*(?: ?"
+    r"(?:[-+*/x×÷^%()]|times|plus|minus|divided by|multiplied by|of|mod|mal|geteilt durch|fois|por) ?"
+    r"[-+(]*\d[\d.,]{0,20}%?\)*){1,20} ?[=?.! ]{0,5}\Z"
+)
+"""A sum and nothing else."""

@@ -126,7 +126,8 @@ async def _show_components(app: App) -> None:
     choice = await app.workshop.choice()
     address = app.guild.url if app.guild is not None else ""
     kept = await asyncio.to_thread(doctor.store, app.settings)
-    offered = [row for row in await doctor.models(app.settings) if row.adapter == "Ollama"]
+    asked = await doctor.models(app.settings)
+    offered = [row for row in asked if row.adapter == "Ollama" or row.adapter.endswith(("_BASE_URL", "_API_BASE"))]
     components = (
         doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *doctor.model_components(app.models), *doctor.library_components(app.library), *offered,

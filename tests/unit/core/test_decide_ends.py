@@ -78,6 +78,15 @@ def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: 
     assert "> it says" in ended.finished.answer
 
 
+def test_a_model_whose_window_does_not_hold_the_first_request_is_said_to_read_too_little() -> None:
+    log = Log(attended=False)
+    log.fail("context_overflow")
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert "reads too little" in ended.finished.answer
+    assert "16,000 tokens" in ended.finished.answer
+
+
 @pytest.mark.parametrize(("failure", "words"), [("key_refused", "set a key"), ("quota_used_up", "add credit")])
 def test_an_account_out_of_order_rests_until_somebody_has_put_it_in_order(failure: FailureClass, words: str) -> None:
     log = Log()

@@ -45,10 +45,20 @@ UNSURE = "I think we should get pizza after the release"
         ("which model are you, and look at https://example.org", False),
         ("ok", True),
         ("", False),
+        ("17 times 23", True),
+        ("What is 17*23?", True),
+        ("how much is 12% of (80 + 4)?", True),
+        ("3 times", False),
+        ("run it 17 times", False),
     ],
 )
 def test_talk_and_tasks_are_told_apart_by_their_words(text: str, talk: bool) -> None:
     assert read(text).talk is talk
+
+
+def test_a_short_question_that_nothing_ties_to_the_work_is_simple() -> None:
+    assert read("what is the capital of France?").complexity == "simple"
+    assert read("why do the tests fail?").complexity == "medium"
 
 
 def test_files_and_an_offer_before_make_a_task_of_what_would_be_talk() -> None:
