@@ -34,6 +34,9 @@ _SMALL = later(
 _QUICK = frozenset(
     ("run", "list", "show", "count", "print", "ping", "calculate", "zeig", "zeige", "liste", "montre", "muestra")
 )
+_ASKING = frozenset(
+    ("what", "what's", "who", "who's", "when", "where", "which", "how", "was", "wer", "wann", "combien")
+)
 COMPLEX_STEPS = 5
 LISTED = 3
 
@@ -145,7 +148,7 @@ def _clue(plain: str, *, changes: bool) -> str:
 
 def _of_a_guess(plain: str) -> Complexity:
     """A short question that nothing ties to the work has a short answer."""
-    asks = "?" in plain or any(words.QUESTION.match(clause) for clause in _openings(plain))
+    asks = "?" in plain or any(_first(clause) in _ASKING for clause in _openings(plain))
     return "simple" if asks and len(plain) < SHORT else _complexity(plain, changes=False)
 
 
