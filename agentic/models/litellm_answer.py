@@ -174,7 +174,7 @@ def _of_ollama(error: Exception) -> Refusal | None:
 def _error_in(text: str) -> str:
     """Ollama's own words: ``{"error": "…"}``; '' where they are not there."""
     try:
-        body = orjson.loads(text)
+        body: JsonValue = orjson.loads(text)
     except orjson.JSONDecodeError:
         return ""
     said = body.get("error") if isinstance(body, dict) else None
