@@ -199,6 +199,10 @@ class Finished(Frozen):
     files: tuple[str, ...] = ()
     """Files of the workspace to show with the answer."""
     confidence: int = 0
+    last_words: bool = False
+    """``answer`` is what the model itself said last of a task that is not done: it is quoted as that."""
+    unchanged: bool = False
+    """It says that it is done, a change was asked for, and nothing ran that may have made one."""
 
 
 # After ``Finished``: the outcome stream of the same execution.
