@@ -65,7 +65,7 @@ def label_of(log: Iterable[Envelope], outcome: Iterable[Envelope], guild: str) -
     after = [envelope.event for envelope in outcome]
     for event in after:
         _vote(event, votes)
-    source, label = _outcome(execution, after, votes, own) if looks or execution.talk else ("", None)
+    source, label = _outcome(execution, after, votes, own)
     return LabelRow(
         execution=execution.id,
         thread=execution.thread,

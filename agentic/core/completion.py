@@ -102,8 +102,9 @@ def is_marked(execution: Execution) -> bool:
 
 def unchanged(execution: Execution) -> bool:
     """A change was asked for, and nothing ran that may have made one."""
-    deeds = execution.deeds
-    return _changes_files(execution) and not (deeds.acted or deeds.changes or execution.mind.offers)
+    deeds, triage = execution.deeds, execution.triage
+    asked = triage is not None and triage.asks_change
+    return asked and not (deeds.acted or deeds.changes or execution.mind.offers)
 
 
 def idle(execution: Execution) -> bool:
@@ -127,6 +128,8 @@ def judged_claims(execution: Execution, completion: Completion) -> tuple[Claim, 
     """Each claim with the log's verdict on it; that nothing is claimed of changed files is shown, too."""
     deeds = execution.deeds
     claims = tuple(proving.judged(Claim(**claimed.model_dump()), deeds) for claimed in completion.claims)
+    if unchanged(execution):
+        claims = tuple(proving.of_nothing_changed(claim) for claim in claims)
     if not claims and completion.success and (deeds.changes or _changes_files(execution)):
         return (NO_CLAIMS,)
     return claims

@@ -124,6 +124,8 @@ class Triaged(Frozen):
     by: Literal["rule", "model"] = "rule"
     changes_files: bool = False
     """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
+    asks_change: bool = False
+    """It plainly asks that something is changed: an answer alone cannot be what was meant, as it can of “write a poem”."""
     why: str = ""
 
 

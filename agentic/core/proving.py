@@ -50,10 +50,17 @@ _TESTS = later(
 _DELETES = later(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
 _ADMITS = later(
     r"\b(?:denied|refused|declined|rejected|cancell?ed|not (?:allowed|approved|permitted|run|done)|never ran|"
-    r"(?:did|does|was|were|could|has|have) ?n[o']t|abgelehnt|verweigert|nicht)\b",
+    r"(?:did|was|were|could|has|have) ?n[o']t|abgelehnt|verweigert|nicht)\b",
     re.IGNORECASE,
 )
 """A claim that says itself that it did not happen."""
+_CHANGED = later(
+    r"\b(?:created|wrote|written|added|changed|updated|fixed|implemented|edited|modified|renamed|replaced|removed|deleted|"
+    r"saved|generated|inserted|erstellt|angelegt|geschrieben|geändert|hinzugefügt|créée?|écrite?|modifiée?|creado|escrito)\b",
+    re.IGNORECASE,
+)
+"""A claim that says that something was changed."""
+_NOT = later(r"\b(?:not|never|no|nothing|nicht|kein\w*|pas|nunca)\b|n't\b", re.IGNORECASE)
 _UNRUN: dict[Outcome, str] = {
     "denied": "denied, did not run",
     "refused": "refused, did not run",
@@ -70,6 +77,14 @@ def judged(claim: Claim, deeds: Deeds) -> Claim:
         return _of_file(claim, deeds) if claim.file else _noted(claim, "no evidence was given")
     said = _of_command(claim, deeds)
     return _of_file(said, deeds) if claim.file and said.verdict == "proven" else said
+
+
+def of_nothing_changed(claim: Claim) -> Claim:
+    """A claim where nothing ran that may have changed a file: that one was changed is contradicted."""
+    says_so = claim.verdict == "unproven" and claim.file and _CHANGED.search(claim.text)
+    if not says_so or _NOT.search(claim.text):
+        return claim
+    return _noted(claim, "nothing ran that could have changed this file", verdict="contradicted")
 
 
 def is_test_run(ran: Ran) -> bool:

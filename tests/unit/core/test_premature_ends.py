@@ -141,7 +141,7 @@ def test_a_finish_that_only_announces_is_refused_and_one_with_evidence_is_not() 
 def wanting(*, changes: bool = True, **policy: object) -> Log:
     """A task that asks for a change, at the top of the models."""
     log = Log(task="Create hello.txt", triaged=False, starting_tier=4, **policy)
-    log.add(Triaged(talk=False, changes_files=changes))
+    log.add(Triaged(talk=False, changes_files=True, asks_change=changes))
     return log
 
 
@@ -201,6 +201,22 @@ def test_a_question_answered_after_looking_is_done_and_says_that_nothing_was_cha
         assert ended.confidence > 50
 
 
+def test_a_file_that_is_said_to_be_written_and_nothing_ran_that_could_have_is_contradicted() -> None:
+    for text, verdict in (
+        ("Created hello.txt", "contradicted"),
+        ("It greets", "unproven"),
+        ("Not created", "unproven"),
+    ):
+        log = wanting()
+        log.answer(("look", {"path": "."}))
+        log.use(0)
+        log.settle()
+        ended = said_done(log, claims=[{"text": text, "file": "hello.txt"}])
+        assert ended is not None
+        assert ended.claims[0].verdict == verdict
+        assert ended.reason == ("failed" if verdict == "contradicted" else "done")
+
+
 @pytest.mark.parametrize("did", ["command", "unknown", "change", "branch"])
 def test_whatever_may_have_changed_something_counts(did: str) -> None:
     log = wanting()
@@ -237,7 +253,7 @@ def test_who_says_that_it_cannot_be_done_has_not_claimed_a_change() -> None:
 
 def test_a_stronger_model_takes_over_from_one_that_did_nothing() -> None:
     log = Log(task="Create hello.txt", triaged=False)
-    log.add(Triaged(talk=False, changes_files=True))
+    log.add(Triaged(talk=False, asks_change=True))
     assert said_done(log) is None
     assert log.execution.tier == 4
 
