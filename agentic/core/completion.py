@@ -26,9 +26,9 @@ IT_IS_DONE = "The task is done"
 """What failing tests deny."""
 NO_CLAIMS = Claim(text="This answer came without claims.", note="no evidence was given")
 NOTHING_DONE = Claim(
-    text="What was asked for is changed",
+    text="The change is made",
     verdict="contradicted",
-    note="a change was asked for, and nothing was changed: no tool was used that looks or acts",
+    note="a change was asked for, nothing was changed, and no tool was used that looks or acts",
 )
 """What an end without any work denies."""
 RESULTS_TOLD = 8

@@ -96,6 +96,7 @@ def test_whether_a_task_changes_files(text: str, changes: bool) -> None:
         ("write a SQL query for the top ten users", False),
         ("what does cart.py do?", False),
         ("the build is broken", False),
+        ("cart.py crashes", False),
         ("continue", False),
     ],
 )
