@@ -6,7 +6,7 @@ import discord
 
 from bot.conversation import StatusView
 from bot.render import cut, plain
-from bot.wording import briefly, duration, money
+from bot.wording import briefly, duration, estimated, money
 
 _STATES = {
     "unknown": "This is no thread of mine yet. Mention me with a task.",
@@ -69,7 +69,7 @@ def status_embed(view: StatusView) -> discord.Embed:
     if view.model:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")
     if view.confidence is not None:
-        embed.add_field(name="Confidence", value=str(view.confidence))
+        embed.add_field(name="Confidence", value=estimated(view.confidence, fitted=view.fitted))
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
     return embed

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from agentic.core.confidence import MOST_SHOWN, told
 from agentic.core.events import (
     CommitCreated,
     Envelope,
@@ -45,12 +46,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How sure one execution was: the score after each turn, then what it said at its end."""
+    """How sure one execution was: the score after each turn, and the number of its card."""
 
     execution: str
     task: str
     scores: tuple[int, ...]
-    final: int | None = None
+    shown: int | None = None
+    """The one number that people are shown of it, None where none is known."""
     reason: str = ""
     """How it ended, '' while it runs."""
     evaluated: int | None = None
@@ -110,6 +112,7 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
     """How sure it was, turn by turn, and what became of it."""
     started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
     finished = next((e.event for e in envelopes if isinstance(e.event, Finished)), None)
+    execution = fold(envelopes)
     votes: dict[str, str] = {}
     evaluated = None
     for each in (e.event for e in outcome):
@@ -120,30 +123,14 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
     return Trend(
         execution=envelopes[0].execution if envelopes else "",
         task=started.task if started else "",
-        scores=tuple(e.event.confidence.shown for e in envelopes if isinstance(e.event, TurnEnded)),
-        final=finished.confidence if finished else None,
+        scores=tuple(min(e.event.confidence.shown, MOST_SHOWN) for e in envelopes if isinstance(e.event, TurnEnded)),
+        shown=None if execution.talk else told(execution.confidence, finished),
         reason=finished.reason if finished else "",
         evaluated=evaluated,
         votes=tuple(vote for vote in votes.values() if vote != "none"),
         heuristics=tuple(e.event.confidence.heuristic for e in envelopes if isinstance(e.event, TurnEnded)),
         labels=started.calibrator.labels if started and started.calibrator else 0,
     )
-
-
-def session_trend(outcomes: Iterable[Trend]) -> list[int]:
-    """A thread's confidence after each execution that ended.
-
-    It starts at 80, ends each execution at the mean with its final score, and votes move it by +15 and −20 within 10-100.
-    """
-    value, seen = 80, list[int]()
-    for each in outcomes:
-        if each.final is None:
-            continue
-        value = round((value + each.final) / 2)
-        for vote in each.votes:
-            value = max(10, min(100, value + (15 if vote == "up" else -20)))
-        seen.append(value)
-    return seen
 
 
 def notes(envelopes: Iterable[Envelope]) -> list[str]:
@@ -190,12 +177,3 @@ BARS = "▁▂▃▄▅▆▇█"
 def sparkline(values: Sequence[int], width: int = 40) -> str:
     """Numbers 0-100 as a line of bars, the newest ``width`` of them."""
     return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])
-
-
-def band(score: int) -> str:
-    """The word for a score."""
-    if score > 70:
-        return "high"
-    if score >= 50:
-        return "moderate"
-    return "low" if score >= 30 else "critical"

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from agentic.core.actions import Action, Cancel, Finish, Record, Wait
-from agentic.core.completion import Completion, changed_files, denied, finished_by, judged_claims, objections
+from agentic.core.completion import (
+    Completion,
+    changed_files,
+    denied,
+    finished_by,
+    judged_claims,
+    objections,
+    too_early,
+    unchanged,
+)
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
-from agentic.core.execution import Call, Execution
+from agentic.core.execution import FINISH, Call, Execution
 
 WITHOUT_FINISH = Claim(text="This answer was given without calling finish.", note="no evidence was given")
 
@@ -33,6 +42,19 @@ def at_limit(execution: Execution) -> Finished:
 def stuck(execution: Execution, trigger: str) -> Finished:
     """The end when no stronger model and no person can help."""
     return ended_for(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
+
+
+def reported(execution: Execution) -> str:
+    """The note with which the model reported that it is stuck, quoted; '' where there is none."""
+    report = execution.judged.reported
+    if report is None or report.status != "stuck" or not report.note.strip():
+        return ""
+    return f"\n\nWhat it reported:\n{quoted(report.note, 800)}"
+
+
+def quoted(said: str, most: int) -> str:
+    """Words of the model as a quotation."""
+    return "\n".join(f"> {line}" for line in said.strip()[:most].splitlines())
 
 
 def stopped_here(execution: Execution) -> Finished:
@@ -69,7 +91,15 @@ def _claimed(execution: Execution, completion: Completion | None, answer: str, f
     against = denied(execution, said)
     reason: Reason = "done" if said.success and not against else "failed"
     extra = tuple(claim for claim in against if claim not in claims)
-    return _ended(execution, reason, answer, claims=(*extra, *claims), files=files)
+    return _ended(
+        execution,
+        reason,
+        answer,
+        claims=(*extra, *claims),
+        files=files,
+        last_words=reason != "done",
+        unchanged=said.success and unchanged(execution),
+    )
 
 
 def close(execution: Execution, ended: Finished, reason: str) -> Action:
@@ -107,6 +137,8 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
         text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
+    elif block.tool == FINISH and (early := too_early(execution, call)):
+        text = early
     else:
         return None
     return ToolFinished(call=call.id, outcome="refused", preview=text)
@@ -143,9 +175,11 @@ def unseen(execution: Execution) -> str:
 def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:
     """An end that nothing proves, with the last words of the model."""
     answer += unseen(execution)
+    if reason == "stuck":
+        answer += reported(execution)
     said = execution.turn.text.strip()
     if said:
-        answer += "\n\nMy last words on it were:\n" + "\n".join(f"> {line}" for line in said[:1500].splitlines())
+        answer += f"\n\nLast note:\n{quoted(said, 1_500)}"
     return _ended(execution, reason, answer, files=())
 
 
@@ -156,6 +190,16 @@ def _ended(
     *,
     claims: tuple[Claim, ...] = (),
     files: tuple[str, ...] = (),
+    last_words: bool = False,
+    unchanged: bool = False,
 ) -> Finished:
     shown = execution.confidence.shown if execution.confidence else 0
-    return Finished(reason=reason, answer=answer, claims=claims, files=files, confidence=shown)
+    return Finished(
+        reason=reason,
+        answer=answer,
+        claims=claims,
+        files=files,
+        confidence=shown,
+        last_words=last_words,
+        unchanged=unchanged,
+    )

@@ -124,6 +124,8 @@ class Triaged(Frozen):
     by: Literal["rule", "model"] = "rule"
     changes_files: bool = False
     """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
+    asks_change: bool = False
+    """It plainly asks that something is changed: an answer alone cannot be what was meant, as it can of “write a poem”."""
     why: str = ""
 
 
@@ -199,6 +201,10 @@ class Finished(Frozen):
     files: tuple[str, ...] = ()
     """Files of the workspace to show with the answer."""
     confidence: int = 0
+    last_words: bool = False
+    """``answer`` is what the model itself said last of a task that is not done: it is quoted as that."""
+    unchanged: bool = False
+    """It says that it is done, a change was asked for, and nothing ran that may have made one."""
 
 
 # After ``Finished``: the outcome stream of the same execution.

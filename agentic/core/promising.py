@@ -11,6 +11,8 @@ import re
 from agentic.core.patterns import later
 
 _LAST = later(r"(?:.*[.!?…]\s+|.*\n\s*)?(\S.*?)\s*$", re.DOTALL)
+MARKER = "THREADWRIGHT DONE:"
+"""What a model writes at the beginning of a line to say that it is done."""
 _END = 240
 """A last sentence longer than this is an explanation."""
 _LEAD = (
@@ -51,3 +53,8 @@ def announces(text: str) -> bool:
     if not last or len(last) > _END or last.endswith("?") or _TALKS.search(last):
         return False
     return bool(_ANNOUNCES.match(last))
+
+
+def promises(text: str) -> bool:
+    """The same of what stands behind the marker, where there is one: who is about to do something is not done."""
+    return announces(text.rpartition(MARKER)[2].strip())

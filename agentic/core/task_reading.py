@@ -51,6 +51,8 @@ class Reading:
     changes_files: bool
     role: str
     why: str
+    asks_change: bool = False
+    """It plainly asks that something is changed."""
 
 
 def read(text: str, *, attached: bool = False, earlier: bool = False, changed_before: bool = False) -> Reading:
@@ -73,6 +75,7 @@ def read(text: str, *, attached: bool = False, earlier: bool = False, changed_be
         changes_files=changes,
         role=role_of(plain, changes=changes),
         why=clue or "the words alone do not say what it is",
+        asks_change=changes and _asks_change(plain, attached=attached),
     )
 
 
@@ -124,6 +127,16 @@ def _changes(plain: str, *, changed_before: bool) -> bool:
     if any(_first(clause) in words.LOOKS or words.QUESTION.match(clause) for clause in openings):
         return False
     return bool(words.TROUBLE.search(plain))
+
+
+def _asks_change(plain: str, *, attached: bool) -> bool:
+    """Whether the change is of something: a file, a place for one, work that is there.  A poem is its own answer."""
+    verbs = {_first(clause) for clause in _openings(plain)} & words.CHANGES
+    if not verbs:
+        return False
+    if attached or words.FILE.search(plain) or words.PLACE.search(plain):
+        return True
+    return bool(verbs & words.ALTERS and words.WORK.search(plain))
 
 
 def _goes_on(plain: str) -> bool:

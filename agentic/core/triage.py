@@ -99,6 +99,7 @@ def answered(text: str) -> Triaged | None:
             talk=talk,
             complexity="simple" if talk else said.complexity,
             changes_files=said.changes_files and not talk,
+            asks_change=said.changes_files and not talk,
             role=said.role if said.role in ROLES and not talk else "",
             by="model",
             why="the rules were unsure, and a cheap model read it",
@@ -135,6 +136,7 @@ def _by_rule(started: Started, reading: Reading) -> Triaged:
         role=started.role or reading.role,
         complexity=complexity,
         changes_files=reading.changes_files,
+        asks_change=reading.asks_change,
         why=reading.why,
     )
 

@@ -305,6 +305,9 @@ class Confidence(Frozen):
     heuristic: int
     parts: ConfidenceParts
     calibrator: str = "none"
+    """What ``shown`` was fitted by; 'none' where it is the heuristic, and so an estimate."""
+    moved_from: tuple[int, int] | None = None
+    """(shown, heuristic) before the votes that people gave while it ran; None where none moved it."""
 
 
 class Claim(Frozen):

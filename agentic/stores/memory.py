@@ -256,7 +256,7 @@ class MemoryStore(Store):
     async def labelled(self) -> int:
         """Executions with a label."""
         self._check_open()
-        return sum(row.label is not None and not row.talk for row in self._labels.values())
+        return sum(row.known and not row.talk for row in self._labels.values())
 
     # --- ledger ---
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from agentic.core.confidence import MOST_SHOWN
 from agentic.core.events import Envelope, Escalated, FeedbackGiven, Finished, ModelAnswered, Started, TurnEnded
 
 EXECUTIONS = 5
@@ -132,7 +133,13 @@ class _Reading:
                 self.at += 1
                 sure = ended.confidence
                 self.points.append(
-                    Point(x=self.at, shown=sure.shown, heuristic=sure.heuristic, tier=self.tier, usd=self.spent)
+                    Point(
+                        x=self.at,
+                        shown=min(sure.shown, MOST_SHOWN),
+                        heuristic=sure.heuristic,
+                        tier=self.tier,
+                        usd=self.spent,
+                    )
                 )
             case Escalated() as escalated:
                 self.tier = escalated.to_tier

@@ -43,6 +43,18 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     assert running.troubles == []
 
 
+async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
+    talk = [Reply(text="Sure! hello.txt: hello"), Reply(text="hello.txt is there now."), Reply(text="none")]
+    async with asyncio.timeout(60), ScriptedEndpoint.start(talk) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "Create hello.txt", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 1, running.output
+    said = "".join(running.said)
+    assert "⚠ Answered, nothing was changed" in said
+    assert "✅" not in said
+    assert "confidence 20 (estimate)" in said
+
+
 async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
     async with asyncio.timeout(60), ScriptedEndpoint.start([ask]) as endpoint:

@@ -51,14 +51,7 @@ class Looking(commands.Cog):
         stand = await self._stand(ctx)
         rows = await self.bot.reach.threads(stand, page * SESSIONS + 1)
         shown = rows[(page - 1) * SESSIONS : page * SESSIONS]
-        told = [
-            tellings.Seen(
-                row,
-                await self.bot.conversation.status(row.thread),
-                views.session_trend(await self.bot.records.trends(row.thread)),
-            )
-            for row in shown
-        ]
+        told = [tellings.Seen(row, await self.bot.conversation.status(row.thread)) for row in shown]
         more = page + 1 if len(rows) > page * SESSIONS else 0
         text = tellings.sessions(told, asker=stand.speaker.id, page=page, more=more)
         await answer_at_length(ctx, tellings.title_of_sessions(openly=stand.openly), text, "threads.md")

@@ -37,6 +37,18 @@ async def test_a_task_runs_its_calls_and_ends_with_the_answer(stage_of: StageOf)
     assert [reply.text for reply in last.answers] == ["a seen"]
 
 
+async def test_a_finish_before_its_build_waits_for_it_and_is_refused_with_what_came_of_it(stage_of: StageOf) -> None:
+    early = answer("", ("finish", {"answer": "Everything is built."}), ("act", {"name": "build", "fails": True}))
+    gave_up = answer("", ("finish", {"answer": "The build fails.", "success": False}))
+    stage = await _leased(stage_of([early, gave_up]))
+    execution = await stage.run()
+    refused, failed = stage.model.asked[-1].prompt.messages[-1].answers
+    assert failed.text == "build failed"
+    assert "- act build: failed, exit 1" in refused.text
+    assert execution.finished is not None
+    assert (execution.finished.reason, execution.finished.answer) == ("failed", "The build fails.")
+
+
 async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None:
     calls = [("look", {"name": f"r{i}", "seconds": 0.05}) for i in range(4)]
     calls += [("act", {"name": "w1", "seconds": 0.02}), ("act", {"name": "w2"})]

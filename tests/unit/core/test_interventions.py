@@ -32,8 +32,8 @@ def ended(log: Log) -> bool:
 
 def test_they_speak_in_this_order() -> None:
     assert [name for name, _ in INTERVENTIONS] == [
-        "evidence", "empty_answer", "truncated_answer", "productivity", "unfinished_intent", "act_or_finish",
-        "repetition", "snapshot",
+        "evidence", "premature", "empty_answer", "truncated_answer", "productivity", "unfinished_intent",
+        "act_or_finish", "repetition", "snapshot",
     ]  # fmt: skip
 
 
