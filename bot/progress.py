@@ -121,6 +121,8 @@ class Progress:
     """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
+    tour: bool = False
+    """No model is configured, so it is no answer: nothing of it is counted."""
     limits: Limits = field(default_factory=Limits)
     confidence: int | None = None
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
@@ -184,8 +186,7 @@ class Progress:
             case ToolStarted() | ToolFinished() as event:
                 self._act(event)
             case TurnEnded() as event:
-                self.confidence = event.confidence.shown
-                self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
+                self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
@@ -203,6 +204,11 @@ class Progress:
             self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
         elif event.purpose == "turn":
             self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
+
+    def _sure(self, event: TurnEnded) -> None:
+        if not self.tour:
+            self.confidence = event.confidence.shown
+            self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
 
     def _act(self, event: ToolStarted | ToolFinished) -> None:
         if isinstance(event, ToolStarted):
@@ -301,7 +307,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
-        self.started, self.tier = self.latest, event.policy.starting_tier
+        self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld
 

@@ -89,13 +89,7 @@ class Beginning:
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place() if self.place else ""
-        choice = await self.lessons.lessons_for(
-            item.thread,
-            session.guild,
-            item.text,
-            execution=execution_id(item.thread, item.id),
-            model=chosen_for(self.policy),
-        )
+        choice = await self._lessons(item, session)
         return Started(
             thread=item.thread,
             task=item.text,
@@ -122,6 +116,20 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
+        )
+
+    async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:
+        """The tour is told none: how it ends says nothing of them."""
+        from reflexion.retrieval import Choice  # with the first task, as what looks for them is
+
+        if self.policy.tour:
+            return Choice()
+        return await self.lessons.lessons_for(
+            item.thread,
+            session.guild,
+            item.text,
+            execution=execution_id(item.thread, item.id),
+            model=chosen_for(self.policy),
         )
 
     async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:

@@ -150,8 +150,14 @@ class Reflexion:
                 return await self._learn(execution, told)
 
     async def _learn(self, execution: str, told: Callable[[], None]) -> Evaluated:
-        """All there is to learn from it; ``told`` is called as soon as the next attempt can know it."""
+        """All there is to learn from it; ``told`` is called as soon as the next attempt can know it.
+
+        Of the tour there is nothing, and nothing of it is recorded.
+        """
         case = await self._case(execution)
+        if case.trajectory.tour:
+            await owes_nothing(self._store, execution, [each.event for each in case.outcome])
+            return evaluate(case.trajectory)
         reading = settled(each.event for each in case.outcome)[0] if self._judge_of_work is not None else None
         evaluated, kept = await self._score(case, reading)
         kept = await self._teach(case, evaluated) and kept

@@ -49,10 +49,12 @@ def decide_reflection(
     reflections = [event for event in events if isinstance(event, Reflected)]
     requests = [event for event in events if isinstance(event, ModelRequested) and event.purpose == "reflection"]
     cause, asked = failure_of(trajectory), any(isinstance(event, Asked) for event in events)
-    if asks and not asked and trajectory.finished and is_voted_down(trajectory) and not trajectory.corrections:
+    answered = trajectory.finished and not trajectory.tour
+    if asks and not asked and answered and is_voted_down(trajectory) and not trajectory.corrections:
         return AskWhy()
     rules = (
         (not trajectory.finished, "it has not finished"),
+        (trajectory.tour, "no model was configured"),
         (any(event.reflection for event in reflections), "it has a reflection"),
         (cause == VOTED_DOWN and bool(open_question(events)), "a person is asked what was wrong"),
         (len(reflections) >= ATTEMPTS or len(requests) >= REQUESTS, "it was tried often enough"),
@@ -85,7 +87,7 @@ def failure_of(trajectory: Trajectory) -> str:
         return "a person said that it was wrong"
     if is_voted_down(trajectory):
         return VOTED_DOWN
-    if is_called_off(trajectory) or is_outage(trajectory):
+    if is_called_off(trajectory) or is_outage(trajectory) or trajectory.tour:
         return ""
     if trajectory.verifier == "fail":
         return "its last check failed"

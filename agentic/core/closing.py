@@ -46,6 +46,8 @@ def completed(execution: Execution) -> Finished | None:
     """The end that the current turn states, or None.  Evidence wins: what the log denies is sent back, then no success."""
     completion = finished_by(execution)
     turn = execution.turn
+    if execution.policy.tour:
+        return _toured(execution, completion)
     if completion is not None:
         if objections(execution) and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
             return None
@@ -60,6 +62,14 @@ def completed(execution: Execution) -> Finished | None:
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
         return _claimed(execution, None, turn.text, changed_files(execution.deeds))
     return None
+
+
+def _toured(execution: Execution, completion: Completion | None) -> Finished | None:
+    """The end of the tour, which is no answer: no claims, no confidence."""
+    if completion is None and (execution.turn.calls or not execution.turn.text):
+        return None
+    said = completion or Completion()
+    return Finished(reason="tour", answer=said.answer or execution.turn.text, files=said.files)
 
 
 def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Policy, Triaged
+from agentic.core.events import TOUR, Policy, Triaged
 from agentic.core.execution import Execution
 
 _READ_FOR_EACH_WRITTEN = 20
@@ -43,7 +43,7 @@ def models_of(policy: Policy, tier: int) -> tuple[str, ...]:
 def model_of(execution: Execution) -> str:
     """The model to ask: of the present tier, the next one after each failure in a row."""
     models = models_of(execution.policy, execution.tier)
-    return models[execution.failure.count % len(models)] if models else "scripted/tour"
+    return models[execution.failure.count % len(models)] if models else TOUR
 
 
 def first_of(policy: Policy, tier: int) -> str:
