@@ -256,7 +256,7 @@ class Progress:
             case Started():
                 self._start(event)
             case Triaged():
-                self.role, self.talk = event.role or self.role, event.talk
+                self.role, self.talk = event.role, event.talk
             case TodoChanged():
                 self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():

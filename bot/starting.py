@@ -12,6 +12,7 @@ from agentic.core.events import (
     FileRef,
     Finished,
     InboxItem,
+    ModelRequested,
     OutboxItem,
     Policy,
     QuotedMessage,
@@ -78,6 +79,8 @@ class Beginning:
     """What is told of that place: date, platform, network, what is installed."""
     instructions: str = ""
     """What whoever runs the bot says to every agent."""
+    role: Callable[[SessionRow], Awaitable[str]] | None = None
+    """The role that somebody chose for the thread, '' where the words of a task say it."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """What the shown confidence is made by."""
 
@@ -94,6 +97,7 @@ class Beginning:
             thread=item.thread,
             task=item.text,
             requester=item.author,
+            role=await self.role(session) if self.role else "",
             policy=self.policy,
             tools=tuple(
                 ToolRef(
@@ -148,10 +152,13 @@ class Beginning:
 
     async def _result(self, row: ExecutionRow) -> EarlierResult | None:
         files: dict[str, None] = {}
+        model = ""
         async for envelope in self.store.read(row.execution):
             event = envelope.event
             if isinstance(event, ToolFinished):
                 files.update(dict.fromkeys(change.path for change in event.changes))
+            elif isinstance(event, ModelRequested) and event.purpose == "turn":
+                model = event.model
             elif isinstance(event, Finished):
                 past = await past_of(self.store, row)
                 return EarlierResult(
@@ -160,6 +167,7 @@ class Beginning:
                     reason=event.reason,
                     answer=event.answer[:ANSWER_CHARACTERS],
                     files=tuple(files)[:50],
+                    model=model,
                     since=told_later(past),
                 )
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentic.core import roles
 from agentic.core.actions import Action, Cancel, Finish, Record, Wait
 from agentic.core.completion import Completion, changed_files, denied, finished_by, judged_claims, objections
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
@@ -116,10 +117,11 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
     elif execution.talk and block.tool in known:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
-        text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
+        tools = ", ".join(sorted(tool.name for tool in roles.known(execution)))
+        text = f"There is no tool {block.tool!r}. The tools are: {tools}."
     else:
-        return None
-    return ToolFinished(call=call.id, outcome="refused", preview=text)
+        text = roles.refusal(execution, call)
+    return ToolFinished(call=call.id, outcome="refused", preview=text) if text else None
 
 
 def unknown(call: Call) -> ToolFinished:

@@ -22,7 +22,7 @@ from agentic.core.interventions import intervene
 from agentic.core.tiering import model_of
 from agentic.core.triage import untriaged
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Recorded in each log, so that ``verifying`` knows which logs these rules can judge.  Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
 

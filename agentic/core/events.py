@@ -125,6 +125,14 @@ class Triaged(Frozen):
     changes_files: bool = False
     """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
     why: str = ""
+    role_text: str = ""
+    """What the model is told of its role; '' where it has none, and in logs from before roles were told."""
+    role_may: tuple[Permission, ...] = ()
+    """What the tools of its role may do; () for everything."""
+    role_tier: int = 0
+    """The tier that its role prefers to begin in, 0 for the usual one."""
+    not_by: tuple[str, ...] = ()
+    """Models whose work is to be looked at: another one does that, where there is one."""
 
 
 class Asked(Frozen):

@@ -185,6 +185,8 @@ class EarlierResult(Frozen):
     reason: Reason
     answer: str
     files: tuple[str, ...] = ()
+    model: str = ""
+    """The one that was asked last for a turn; '' from before that was kept."""
     since: tuple[str, ...] = ()
     """What people did about it afterwards: undid it, merged or deleted its branch."""
 
