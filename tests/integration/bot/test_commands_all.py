@@ -186,7 +186,7 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         "settings set",
                         "name",
                     ):  # a value of that name
-                        proposed = await one.proposes(thread, command.qualified_name, "value", name=value)
+                        proposed = await one.proposes(thread, command.qualified_name, "value", values={"name": value})
                         options["value"] = proposed[0]
                     said = words(await one.slash(thread, command.qualified_name, options))
                     refused = (
