@@ -198,7 +198,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
     if todo:
         lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
     if learned:
-        lines += ["**Learned from attempts that failed**"]
+        lines += ["**Learned here**"]
         lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
     return "\n".join(lines) or "It has noted nothing here yet."
 

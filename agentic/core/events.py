@@ -265,6 +265,8 @@ class Reflected(Frozen):
     reflection: str
     """Id of the stored reflection; '' where the model's text could not be used, and ``problem`` says why."""
     problem: str = ""
+    worked: bool = False
+    """It is on what worked in a task that ended well, and not on a failure."""
 
 
 class TrialDecided(Frozen):
