@@ -104,21 +104,18 @@ def known(execution: Execution) -> tuple[ToolRef, ...]:
 
 def refusal(execution: Execution, call: Call) -> str:
     """Why a call is none of its role's, in words for the model; '' where it is."""
-    triaged, block = execution.triage, call.block
-    tool = next((one for one in execution.started.tools if one.name == block.tool), None) if execution.started else None
-    if triaged is None or tool is None:
-        return ""
-    if not _has(execution, tool):
+    block, role = call.block, execution.triage.role if execution.triage is not None else ""
+    if all(tool.name != block.tool for tool in known(execution)):
         return (
-            f"This did not run: you work as {triaged.role}, which has no tool {block.tool!r}. If the task needs it, finish "
-            "with what you have, and say what the person should write to have it done."
+            f"This did not run: you work as {role}, which has no tool {block.tool!r}. If the task needs it, finish with what "
+            "you have, and say what the person should write to have it done."
         )
-    if tool.name != SHELL or not only_looks(execution):
+    if block.tool != SHELL or not only_looks(execution):
         return ""
     lines = [block.arguments.get(name) for name in ("command", "fallback")]
     if block.arguments.get("background") or not all(looks(line) for line in lines if isinstance(line, str) and line):
         return (
-            f"This did not run: you work as {triaged.role}, and change nothing. Here {SHELL} takes commands that only look, "
+            f"This did not run: you work as {role}, and change nothing. Here {SHELL} takes commands that only look, "
             "such as git log, git show, git diff, ls, cat, grep or wc, without redirections to files."
         )
     return ""
