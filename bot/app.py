@@ -29,7 +29,7 @@ from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
-from agentic.ports import Sink, Store
+from agentic.ports import SessionRow, Sink, Store
 from agentic.purse import Purse
 from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
@@ -49,6 +49,7 @@ from bot.later import close, later, load
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
+from bot.preferences import AUTO
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
@@ -176,6 +177,10 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
+        async def role(row: SessionRow) -> str:
+            chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
+            return "" if chosen == AUTO else chosen
+
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
@@ -187,6 +192,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
+            role=role,
             calibrator=lambda: rest.aftermath.calibrating.calibrator(),  # noqa: PLW0108 - else it is made here
         )
         ground = Ground(

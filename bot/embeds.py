@@ -64,7 +64,10 @@ def status_embed(view: StatusView) -> discord.Embed:
         within = f" in {briefly(view.stopped_in)}" if view.stopped_in is not None else ""
         ended = f" · {view.finished}{within}" if view.finished else ""
         embed.add_field(name="Turn", value=f"{view.turn}{ended}")
-        embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
+        if view.finished == "tour":
+            embed.add_field(name="Time", value=duration(view.seconds))
+        else:
+            embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
         embed.set_footer(text=f"Execution {view.execution}")
     if view.model:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")

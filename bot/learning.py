@@ -120,7 +120,8 @@ async def _settled(store: Store, row: ExecutionRow) -> bool:
 
 async def _tries_by_itself(store: Store, execution: str) -> bool:
     async for envelope in store.read(execution):
-        return isinstance(envelope.event, Started) and envelope.event.policy.trials == "auto"
+        event = envelope.event
+        return isinstance(event, Started) and event.policy.trials == "auto" and not event.policy.tour
     return False
 
 
@@ -133,7 +134,7 @@ class Opinions:
 
     async def take(self, item: InboxItem) -> bool:
         """Take a vote in, beside; False where there is no result that it could be about."""
-        execution = item.target.partition("/")[0] or await self._newest(item.thread)
+        execution = item.target.partition("/")[0] or await self.newest(item.thread)
         if not execution:
             await self._store.discard([item.id])
             return False
@@ -174,7 +175,8 @@ class Opinions:
         except AgenticError as error:
             log.warning("and it cannot be told in thread %s now: %s", item.thread, error)
 
-    async def _newest(self, thread: str) -> str:
+    async def newest(self, thread: str) -> str:
+        """The last execution of a thread that has ended, '' where there is none."""
         rows = [row for row in await self._store.executions(thread) if row.finished]
         return rows[-1].execution if rows else ""
 

@@ -125,6 +125,8 @@ class Progress:
     """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
+    tour: bool = False
+    """No model is configured, so it is no answer: nothing of it is counted."""
     limits: Limits = field(default_factory=Limits)
     confidence: Confidence | None = None
     """What the last turn ended with, as the votes that stand move it."""
@@ -193,8 +195,7 @@ class Progress:
             case ToolStarted() | ToolFinished() as event:
                 self._act(event)
             case TurnEnded() as event:
-                self.confidence = event.confidence
-                self._remark(f"turn {event.turn} ended with confidence {confidence.told(event.confidence, None)}")
+                self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
@@ -217,6 +218,11 @@ class Progress:
             self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
         elif event.purpose == "turn":
             self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
+
+    def _sure(self, event: TurnEnded) -> None:
+        if not self.tour:
+            self.confidence = event.confidence
+            self._remark(f"turn {event.turn} ended with confidence {confidence.told(event.confidence, None)}")
 
     def _act(self, event: ToolStarted | ToolFinished) -> None:
         if isinstance(event, ToolStarted):
@@ -273,7 +279,7 @@ class Progress:
             case Started():
                 self._start(event)
             case Triaged():
-                self.role, self.talk = event.role or self.role, event.talk
+                self.role, self.talk = event.role, event.talk
             case TodoChanged():
                 self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():
@@ -336,7 +342,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
-        self.started, self.tier = self.latest, event.policy.starting_tier
+        self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld
 

@@ -8,7 +8,9 @@ from statistics import mean
 
 from agentic.core.confidence import band
 from agentic.core.events import Envelope, Policy, Started, Tier, Triaged
+from agentic.core.evolving import fold
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.roles import ROLES, known
 from agentic.ports import SessionRow
 from bot.checkpoints import Kept, moment
 from bot.conversation import StatusView, ThreadState
@@ -196,7 +198,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
     if todo:
         lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
     if learned:
-        lines += ["**Learned from attempts that failed**"]
+        lines += ["**Learned here**"]
         lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
     return "\n".join(lines) or "It has noted nothing here yet."
 
@@ -210,10 +212,11 @@ def role(envelopes: Sequence[Envelope]) -> str:
         return NO_EXECUTION
     named = (triaged.role if triaged else "") or started.role or "general"
     how = "" if triaged is None else f", a {triaged.complexity} {'talk' if triaged.talk else 'task'}"
-    tools = ", ".join(tool.name for tool in started.tools)
+    tools = ", ".join(tool.name for tool in known(fold(envelopes)))
     return (
         f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n"
-        "-# Choosing a role (planner, coder, reviewer …) is not there yet: write in the task what it should pay heed to."
+        f"-# `/settings set name:role` chooses one for this thread or channel: {', '.join(ROLES)}. "
+        "Else the words of the task say it."
     )
 
 
@@ -224,8 +227,8 @@ def rules(policy: Policy) -> str:
         f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
         f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes is a no. What `.aiignore` in the workspace "
         "names is neither read nor changed.\n"
-        "-# Rule files for a server, channel or thread are not there yet. Until then write rules into the task; what "
-        "stands in an AGENTS.md is read as information, and never widens a right."
+        "-# Rule files for a server, channel or thread are not there yet, and an AGENTS.md is not read by itself: write "
+        "rules into the task, or name the file there. What stands in a file never widens a right."
     )
 
 

@@ -66,12 +66,12 @@ class Trend:
 
 
 def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
-    """What an execution cost; None for a log without a beginning.
+    """What an execution cost; None for a log without a beginning, and for the tour.
 
     What it was copied with was paid for where it was copied from.
     """
     first = envelopes[0].event if envelopes else None
-    if not isinstance(first, Started):
+    if not isinstance(first, Started) or first.policy.tour:
         return None
     execution = fold(list(envelopes))
     copied = first.forked_from[1] if first.forked_from is not None else 0
@@ -131,6 +131,12 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
         heuristics=tuple(e.event.confidence.heuristic for e in envelopes if isinstance(e.event, TurnEnded)),
         labels=started.calibrator.labels if started and started.calibrator else 0,
     )
+
+
+def is_tour(envelopes: Sequence[Envelope]) -> bool:
+    """Whether no model was configured: it says nothing of how sure anybody was, nor of what tasks cost."""
+    first = envelopes[0].event if envelopes else None
+    return isinstance(first, Started) and first.policy.tour
 
 
 def notes(envelopes: Iterable[Envelope]) -> list[str]:

@@ -25,6 +25,7 @@ ENDS: dict[Reason, str] = {
     "limit": "⏳ **Out of turns**",
     "budget": "⏳ **Limit reached**",
     "cancelled": "◼ **Cancelled**",
+    "tour": "ℹ️ **Tour, no model is configured**",
 }
 UNCHANGED = "⚠ **Answered, nothing was changed**"
 """The end of a task that asks for a change, and for which nothing was done."""
@@ -208,17 +209,21 @@ def _todo(items: tuple[Todo, ...]) -> list[str]:
 
 
 def footer(progress: Progress, *, whole: bool = True) -> str:
-    """Role, tier and model, turns, time, cost, confidence, sandbox; turns and time where nothing else says them."""
-    parts = [plain(progress.role, 30)] if progress.role else []
-    if progress.model:
+    """Role, tier and model, turns, time, cost, confidence, sandbox; turns and time where nothing else says them.
+
+    The tour has no model, and costs nothing.
+    """
+    parts = [plain(progress.role, 30)] if progress.role and not progress.tour else []
+    if progress.model and not progress.tour:
         parts.append(f"tier {progress.tier} {plain(progress.model, 60)}")
     if whole:
         parts += [turns(progress.turn), duration(progress.seconds)]
     if whole and progress.stopped_in is not None:
         parts.append(f"stopped in {briefly(progress.stopped_in)}")
-    parts.append(money(progress.usd))
-    if sure := sure_of(progress):
-        parts.append(f"confidence {sure}")
+    if not progress.tour:
+        parts.append(money(progress.usd))
+        if sure := sure_of(progress):
+            parts.append(f"confidence {sure}")
     if progress.sandbox:
         parts.append(plain(progress.sandbox, 30))
     return "-# " + " · ".join(parts)

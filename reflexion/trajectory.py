@@ -88,6 +88,8 @@ class Trajectory:
     requester: Person
     role: str
     talk: bool
+    tour: bool
+    """No model was configured: nothing is judged or learned."""
     model: str
     """The model that was asked last for a turn."""
     models: tuple[str, ...]
@@ -327,7 +329,8 @@ class _Reading:
         checks = tuple(found.values())
         return Trajectory(
             execution=self.execution, thread=started.thread, task=started.task, requester=started.requester,
-            role=self.role, talk=self.talk, model=next(reversed(self.models), ""), models=tuple(dict.fromkeys(self.models)),
+            role=self.role, talk=self.talk, tour=started.policy.tour,
+            model=next(reversed(self.models), ""), models=tuple(dict.fromkeys(self.models)),
             chosen_for=chosen_for(started.policy) or next(iter(self.models), ""),
             tier=self.tier or started.policy.starting_tier,
             turns_used=self.turns_used, turns_max=_turns(started.policy, self.complexity) + self.added_turns,

@@ -48,7 +48,7 @@ REQUESTER = 2
 
 
 def label_of(log: Iterable[Envelope], outcome: Iterable[Envelope], guild: str) -> LabelRow | None:
-    """The row of an execution, None while it runs and for side questions."""
+    """The row of an execution, None while it runs, for side questions and for the tour, which nothing can be learned from."""
     execution = Execution()
     looks: list[Look] = []
     votes: dict[str, str] = {}
@@ -60,7 +60,7 @@ def label_of(log: Iterable[Envelope], outcome: Iterable[Envelope], guild: str) -
         execution = evolve(execution, envelope)
         if own.began:
             _vote(envelope.event, votes)
-    if execution.finished is None or execution.started is None or execution.side:
+    if execution.finished is None or execution.started is None or execution.side or execution.policy.tour:
         return None
     after = [envelope.event for envelope in outcome]
     for event in after:

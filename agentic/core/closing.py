@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentic.core import roles
 from agentic.core.actions import Action, Cancel, Finish, Record, Wait
 from agentic.core.completion import (
     Completion,
@@ -68,6 +69,8 @@ def completed(execution: Execution) -> Finished | None:
     """The end that the current turn states, or None.  Evidence wins: what the log denies is sent back, then no success."""
     completion = finished_by(execution)
     turn = execution.turn
+    if execution.policy.tour:
+        return _toured(execution, completion)
     if completion is not None:
         if objections(execution) and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
             return None
@@ -82,6 +85,14 @@ def completed(execution: Execution) -> Finished | None:
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
         return _claimed(execution, None, turn.text, changed_files(execution.deeds))
     return None
+
+
+def _toured(execution: Execution, completion: Completion | None) -> Finished | None:
+    """The end of the tour, which is no answer: no claims, no confidence."""
+    if completion is None and (execution.turn.calls or not execution.turn.text):
+        return None
+    said = completion or Completion()
+    return Finished(reason="tour", answer=said.answer or execution.turn.text, files=said.files)
 
 
 def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:
@@ -136,12 +147,13 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
     elif execution.talk and block.tool in known:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
-        text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
+        tools = ", ".join(sorted(tool.name for tool in roles.known(execution)))
+        text = f"There is no tool {block.tool!r}. The tools are: {tools}."
     elif block.tool == FINISH and (early := too_early(execution, call)):
         text = early
     else:
-        return None
-    return ToolFinished(call=call.id, outcome="refused", preview=text)
+        text = roles.refusal(execution, call)
+    return ToolFinished(call=call.id, outcome="refused", preview=text) if text else None
 
 
 def unknown(call: Call) -> ToolFinished:

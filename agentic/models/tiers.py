@@ -124,6 +124,12 @@ def tiers_from(
     return TierChoice(tour, "tour", "a scripted tour, because no model is configured", tuple(_own_endpoints(env)))
 
 
+def is_configured(values: Sequence[str | Sequence[str] | None], env: Mapping[str, str]) -> bool:
+    """Whether there is a model to ask, and not the tour alone."""
+    named = {model for value in values for model in _names(value)}
+    return bool(named - {TOUR}) if named else tiers_from((), env).source != "tour"
+
+
 def _names(value: str | Sequence[str] | None) -> Names:
     rows = value.split(",") if isinstance(value, str) else value or ()
     return tuple(dict.fromkeys(row.strip() for row in rows if row.strip()))

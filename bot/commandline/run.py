@@ -54,9 +54,13 @@ async def _run(settings: Settings) -> int:
                     import apsw
 
                     from bot.guild import LocalGuild, UnusableFolder
+                    from bot.modelling import NO_MODEL, has_model
 
                 try:
-                    opened = await LocalGuild.start(port=settings.guild_port, state=settings.home / "guild")
+                    notice = "" if has_model(settings, os.environ) else NO_MODEL
+                    opened = await LocalGuild.start(
+                        port=settings.guild_port, state=settings.home / "guild", notice=notice
+                    )
                 except (UnusableFolder, apsw.Error) as error:
                     return fail(_not_usable(settings, error))
                 except OSError as error:

@@ -8,7 +8,16 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.confidence import MOST_SHOWN
-from agentic.core.events import Envelope, Escalated, FeedbackGiven, Finished, ModelAnswered, Started, TurnEnded
+from agentic.core.events import (
+    Envelope,
+    Escalated,
+    FeedbackGiven,
+    Finished,
+    ModelAnswered,
+    ModelRequested,
+    Started,
+    TurnEnded,
+)
 
 EXECUTIONS = 5
 """The newest ones stand in a picture."""
@@ -141,6 +150,8 @@ class _Reading:
                         usd=self.spent,
                     )
                 )
+            case ModelRequested(purpose="turn") as asked:
+                self.tier = asked.tier
             case Escalated() as escalated:
                 self.tier = escalated.to_tier
                 self.marks.append(

@@ -177,3 +177,14 @@ async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_n
         async with started("run", env=env, cwd=tmp_path) as third:
             await third.until_said("Open http")
             assert await third.end() == 0
+
+
+async def test_without_a_model_nothing_is_begun_and_it_says_what_to_do(tmp_path: Path) -> None:
+    async with asyncio.timeout(60):
+        env = environment(tmp_path / "home", {})
+        async with started("task", "do it", "--dir", str(tmp_path), env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 64, running.output
+    assert running.said == [], "a script reads no tour"
+    assert "No model is configured" in "".join(running.troubles)
+    assert "ANTHROPIC_API_KEY" in "".join(running.troubles)
+    assert list(tmp_path.iterdir()) == []

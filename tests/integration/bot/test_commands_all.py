@@ -182,6 +182,12 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         n: filled(v, thread) if isinstance(v, str) else v for n, v in others.items() if n != "thread"
                     }
                     options |= {option.display_name: value}
+                    if (command.qualified_name, option.display_name) == (
+                        "settings set",
+                        "name",
+                    ):  # a value of that name
+                        proposed = await one.proposes(thread, command.qualified_name, "value", values={"name": value})
+                        options["value"] = proposed[0]
                     said = words(await one.slash(thread, command.qualified_name, options))
                     refused = (
                         "no thread",
