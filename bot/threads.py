@@ -157,6 +157,12 @@ class Threads:
         if session is not None:
             await session.idle()
 
+    def forget(self, thread: str) -> None:
+        """The thread is no more, and nothing of it is kept: it is no session."""
+        session = self._sessions.get(thread)
+        if session is not None and session.task is None:
+            del self._sessions[thread]
+
     async def settled(self, thread: str) -> None:
         """Wait until nothing runs in the thread, or a person is asked."""
         session = self._sessions.get(thread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import field
@@ -163,6 +164,18 @@ class Sandboxes:
             held.hidden.lift()
             await self._notify()
 
+    async def forget(self, thread: str) -> None:
+        """The thread is no more: its sandbox ends, and its home is deleted."""
+        await self.end(thread, "its thread was deleted")
+        home, ledger = self._places(thread)
+        ledger.unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+
+    def _places(self, thread: str) -> tuple[Path, Path]:
+        """The home of a thread's sandbox, and the note of what is hidden in it."""
+        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
+        return self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
+
     async def evict_idle(self) -> int:
         """End the sandboxes that nobody used for the idle time; returns how many."""
         now = time.monotonic()
@@ -197,8 +210,7 @@ class Sandboxes:
                 await self._notify()
 
     async def _make(self, rung: Rung, thread: str, workspace: Path) -> _Held:
-        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
-        home, ledger = self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
+        home, ledger = self._places(thread)
         ledger.parent.mkdir(parents=True, exist_ok=True)
         uid, gid = rung.owner
         hidden = Hidden(workspace, ledger)

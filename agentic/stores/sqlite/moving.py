@@ -80,6 +80,12 @@ def stored(connection: Connection, name: str) -> Stored | None:
     return Stored(found[1:], events, outcomes)
 
 
+def was_deleted(connection: Connection, name: str) -> bool:
+    """Whether there was an execution of this name whose log is gone."""
+    gone = f"SELECT 1 FROM executions WHERE name = ? AND NOT ({there(connection)})"
+    return connection.execute(gone, (name,)).get is not None
+
+
 def session(connection: Connection, thread: str) -> Row | None:
     """The thread's row."""
     return connection.execute(f"SELECT {', '.join(SESSION)} FROM sessions WHERE thread = ?", (thread,)).fetchone()
