@@ -131,7 +131,8 @@ class Reactions(commands.Cog):
         """A judgement of a task whose log was deleted; who may only look hears nothing, as of any other."""
         words = await self.bot.expiry.of_execution(shown.deleted, shown.thread)
         if added and words and at_least(speaker.level, "executor"):
-            await self.bot.intake.tell(words, f"deleted.{message}.{speaker.id}", Place("", shown.thread, message))
+            reply_to = "" if message == shown.thread else message
+            await self.bot.intake.tell(words, f"deleted.{message}.{speaker.id}", Place("", shown.thread, reply_to))
 
     async def _carry_out(self, outcome: Outcome, reacted: Reacted, place: Place) -> None:
         over = isinstance(outcome, InboxItem) and await self._is_over(outcome)

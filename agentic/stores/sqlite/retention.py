@@ -24,7 +24,7 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.retention_ports import Buried, Kept
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.rows import EventRow, micros, moment, to_row
-from agentic.stores.sqlite.schema import BURIED, CLEARED, FORGOTTEN
+from agentic.stores.sqlite.schema import BURIED, CLEARED, FORGOTTEN, there
 
 EVENTS_A_PIECE = 100
 """Events that are deleted in one transaction."""
@@ -309,7 +309,7 @@ def kept(connection: Connection, database: Path) -> Kept:
     executions, opened, oldest = cast(
         "tuple[int, int, int | None]",
         connection.execute(
-            "SELECT count(*), total(finished = ''), min(started_at) FROM executions WHERE gone = 0"
+            f"SELECT count(*), total(finished = ''), min(started_at) FROM executions WHERE {there(connection)}"
         ).fetchone(),
     )
     events, outbox = (
