@@ -102,6 +102,10 @@ class Retention(Protocol):
         """Forget what stands in the ledger under ``scope`` for days (YYYY-MM-DD) before ``before``."""
         ...
 
+    async def mentioning(self, words: str) -> list[str]:
+        """Executions in whose log or outcome these characters stand somewhere, oldest first; reads all there is."""
+        ...
+
     async def kept(self) -> Kept:
         """How much there is."""
         ...

@@ -42,6 +42,7 @@ from bot.watermarks import Lanes, Watermarks
 if TYPE_CHECKING:
     from agentic.core.events import OutboxItem
     from bot.approving_lessons import ApprovingLessons
+    from bot.privacy import Privacy
     from bot.render import Rendered
 
 COGS = (
@@ -101,6 +102,7 @@ class ThreadwrightBot(commands.Bot):
             store, options.retention_days, workshop.snapshots if workshop else None, backstage.home
         )
         self.expiry = Expiry(store, options.retention_days)
+        self.privacy = later(self._privacy)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
         self.late = LateCogs(self, LATE_COGS)
         self.unhurried: Callable[[], Awaitable[object]] | None = None
@@ -132,6 +134,11 @@ class ThreadwrightBot(commands.Bot):
         from bot.approving_lessons import ApprovingLessons  # with its first use: no start waits for it
 
         return ApprovingLessons(self)
+
+    def _privacy(self) -> Privacy:
+        from bot.privacy import Privacy  # with its first use: no start waits for it
+
+        return Privacy(self.store, self.backstage.lessons, self.retention)
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.rendered(item)

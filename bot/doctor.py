@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
@@ -290,7 +290,6 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
 
 def kept(settings: Settings) -> Component | None:
     """How much is kept, since when, and for how long; None where nothing is yet, or it cannot be read."""
-    from agentic.stores.sqlite.connection import Connection
     from agentic.stores.sqlite.copying import open_quietly
     from agentic.stores.sqlite.faults import plainly
     from agentic.stores.sqlite.retention import kept as counted
@@ -299,7 +298,7 @@ def kept(settings: Settings) -> Component | None:
     if settings.store == "memory" or not path.is_file():
         return None
     try:
-        with plainly(), closing(cast("Connection", open_quietly(path))) as connection:
+        with plainly(), closing(open_quietly(path)) as connection:
             there = counted(connection, path)
     except StoreError:
         return None  # the row above says what is wrong

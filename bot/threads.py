@@ -223,6 +223,5 @@ class Threads:
         if session.row.accessed is None or now - session.row.accessed > ACCESSED:
             with contextlib.suppress(StoreError):  # nothing that is said waits for this
                 kept = await self._ground.store.session(session.thread)
-                confidence = kept.confidence if kept is not None else session.row.confidence
-                session.row = replace(session.row, accessed=now, confidence=confidence)
+                session.row = replace(kept or session.row, accessed=now)
                 await self._ground.store.save_session(session.row)

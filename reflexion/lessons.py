@@ -8,7 +8,7 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -24,6 +24,7 @@ from reflexion.words import stem, words_of
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
     "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by",
+    "unheard",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -176,6 +177,11 @@ def lesson_id(scope: Scope, signature: str) -> str:
 def reflection_id(execution: str) -> str:
     """The one reflection of an execution."""
     return "r" + digest("reflection", execution, length=11)
+
+
+def unheard(reflection: Reflection, said: Collection[str]) -> Reflection:
+    """The reflection without these words among those that it heard."""
+    return reflection.model_copy(update={"said": tuple(each for each in reflection.said if each not in said)})
 
 
 def propose_lesson(reflection: Reflection) -> Lesson:

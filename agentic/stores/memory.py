@@ -401,6 +401,12 @@ class MemoryStore(Store):
         self._check_open()
         self._ledger.erase(scope, before)
 
+    async def mentioning(self, words: str) -> list[str]:
+        """Executions in which these characters stand."""
+        self._check_open()
+        streams = {name: (*self._logs[name], *self._outcomes.get(name, ())) for name in self._rows}
+        return [name for name, stream in streams.items() if any(words in e.event.model_dump_json() for e in stream)]
+
     async def kept(self) -> Kept:
         """How much there is."""
         began = [row.started_at for row in self._rows.values() if row.started_at is not None]

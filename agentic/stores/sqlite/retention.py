@@ -301,6 +301,13 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from sorted(below.iterdir()) if below.is_dir() else ()
 
 
+def mentioning(connection: Connection, words: str) -> list[str]:
+    """Executions in which these characters stand."""
+    found = " UNION ".join(f"SELECT execution FROM {each} WHERE instr(event, ?1)" for each in ("events", "outcomes"))
+    rows = connection.execute(f"SELECT name FROM executions WHERE gone = 0 AND id IN ({found}) ORDER BY id", (words,))
+    return [cast(str, row[0]) for row in rows]
+
+
 # --- how much ------------------------------------------------------------------------------------------------------
 
 

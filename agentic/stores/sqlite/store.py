@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -350,6 +351,15 @@ class SQLiteStore(Store):
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""
         await self._writer.commit(lambda connection: retention.erase_spending(connection, scope, before))
+
+    async def mentioning(self, words: str) -> list[str]:
+        """Executions in which these characters stand; read beside the event loop, over a connection of its own."""
+
+        def read() -> list[str]:
+            with plainly(), closing(open_reader(self._path)) as connection:
+                return retention.mentioning(connection, words)
+
+        return await asyncio.to_thread(read)
 
     async def kept(self) -> Kept:
         """How much there is."""
