@@ -214,7 +214,8 @@ def _opened(path: Path) -> Connection:
     connection = connect(str(path))
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchone()  # each alone: what follows a row is run when that is read
         migrate(connection)
         searching.prepare(connection)
     except BaseException:
