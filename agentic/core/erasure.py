@@ -112,9 +112,8 @@ def erased(log: Sequence[Envelope], erasure: Erasure) -> list[Envelope]:
 
 def _told_anew(log: list[Envelope]) -> list[Envelope]:
     """What the rules say of somebody by name, they say of nobody: words that they derive are derived again."""
-    for _ in log:
-        found = verify(log).divergence
-        if found is None or found.expected is None or not _only_words_differ(found.logged, found.expected):
+    while (found := verify(log).divergence) is not None and found.expected is not None:
+        if not _only_words_differ(found.logged, found.expected):
             break
         log[found.seq - 1] = log[found.seq - 1].model_copy(update={"event": found.expected})
     return log
