@@ -17,7 +17,7 @@ from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.opening import open_writer
 from agentic.stores.sqlite.presence import mark_closed, mark_open
 from agentic.stores.sqlite.rows import COLUMNS, EventRow, to_envelope
-from agentic.stores.sqlite.schema import BURIED, CLEARED, there
+from agentic.stores.sqlite.schema import BURIED, CLEARED, FORGOTTEN, there
 
 IMPORTED = "imported"
 """What stands in the place of its end for an execution that was open where it came from: nobody takes it up here."""
@@ -120,7 +120,7 @@ def bring_in(connection: Connection, coming: Stored) -> bool:
     if known is not None:
         return _complete(connection, known, coming)
     name, thread, task, started_at, finished = coming.execution
-    if connection.execute("SELECT gone FROM executions WHERE name = ?", (name,)).get == BURIED:
+    if connection.execute("SELECT gone FROM executions WHERE name = ?", (name,)).get in (BURIED, FORGOTTEN):
         raise OtherContent(
             f"the log of execution {name} is being deleted here: start the bot once, then import it again"
         )

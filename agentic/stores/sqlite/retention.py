@@ -30,8 +30,8 @@ EVENTS_A_PIECE = 100
 """Events that are deleted in one transaction."""
 MARKED_A_PIECE = 200
 """Events that are read for hashes in one transaction."""
-SWEPT_A_PIECE, SWEPT_BYTES = 100, 2_000_000
-"""Contents that are deleted in one transaction, and how much they may hold together."""
+LOOKED_AT_A_PIECE, SWEPT_BYTES = 100, 500_000
+"""Contents that are looked at in one transaction, and how much of them is deleted at most."""
 DELIVERED_A_PIECE = 100
 AGE_EVERY = timedelta(hours=1)
 """So exactly the age of what was delivered is known."""
@@ -241,21 +241,18 @@ def sweep_blobs(connection: Connection) -> Literal["more", "done", "idle"]:
     for table in ("events", "outcomes"):
         if _mark(connection, table):
             return "more"
-    rows = list(
-        connection.execute(
-            "SELECT id, coalesce(length(content), 0) FROM blobs"
-            " WHERE id > ? AND sha NOT IN (SELECT sha FROM marked) ORDER BY id LIMIT ?",
-            (sweep.blobs, SWEPT_A_PIECE),
-        )
-    )
-    held = 0
-    for number, size in cast("list[tuple[int, int]]", rows):
-        connection.execute("DELETE FROM blobs WHERE id = ?", (number,))
-        connection.execute("UPDATE sweep SET blobs = ?", (number,))
-        held += size
+    marked = "sha IN (SELECT sha FROM marked)"
+    select = f"SELECT id, {marked}, coalesce(length(content), 0) FROM blobs WHERE id > ? ORDER BY id LIMIT ?"
+    held = number = 0
+    rows = cast("list[tuple[int, int, int]]", list(connection.execute(select, (sweep.blobs, LOOKED_AT_A_PIECE))))
+    for number, named, size in rows:
+        if not named:
+            connection.execute("DELETE FROM blobs WHERE id = ?", (number,))
+            held += size
         if held > SWEPT_BYTES:
             break
     if rows:
+        connection.execute("UPDATE sweep SET blobs = ?", (number,))
         return "more"
     connection.execute("DELETE FROM marked")
     connection.execute("DELETE FROM sweep")

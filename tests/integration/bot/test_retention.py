@@ -22,13 +22,13 @@ from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 GONE = "its log was deleted (logs are kept for 30 days)"
 
 
-async def month_later(running: Whole) -> None:
+async def month_later(running: Whole, days: int = 30) -> None:
     """A round of what is done each hour, as it would be in 31 days."""
     workshop = running.app.workshop
     for manifest in running.home.glob("checkpoints/*/manifests/*"):
         os.utime(manifest, (time.time() - 7_200,) * 2)
     later = Retention(
-        running.app.store, 30, workshop.snapshots, running.home, lambda: datetime.now(UTC) + timedelta(days=31)
+        running.app.store, days, workshop.snapshots, running.home, lambda: datetime.now(UTC) + timedelta(days=31)
     )
     await later.round()
 
@@ -66,6 +66,8 @@ async def test_what_an_expired_task_left_in_discord_says_so_and_the_thread_goes_
         undo = next(str(each["custom_id"]) for each in answer.interactive() if "undo" in str(each["custom_id"]))
         await running.app.bot.retention.round()
         assert await running.executions(thread) == [execution], "it is young"
+        await month_later(running, days=0)
+        assert await running.executions(thread) == [execution], "with 0 nothing expires"
         await month_later(running)
         assert await running.executions(thread) == []
         assert (running.workspace(thread) / "a.txt").read_text() == "1", "files of a thread that is there stay"

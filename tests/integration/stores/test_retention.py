@@ -211,6 +211,18 @@ async def test_days_of_the_ledger_are_forgotten_but_today_and_what_is_set_aside(
     assert await store.spent_usd("person 8 2026-01-01") == 0.4, "it is still set aside"
 
 
+async def test_executions_that_mention_somebody_are_found_also_by_a_vote(store: Store) -> None:
+    await ended(store, "x1", OLD)
+    await ended(store, "x2", NOW, "other")
+    await store.append_outcome(
+        "x2", placed("x2", Lease("other", "", 0), [FeedbackGiven(by=Person(id="99", name="Ben"), vote="up")], NOW)
+    )
+    assert await store.mentioning('"id":"7"') == ["x1", "x2"]
+    assert await store.mentioning('"id":"99"') == ["x2"]
+    await swept(store)
+    assert await store.mentioning('"id":"7"') == ["x2"]
+
+
 async def test_how_much_is_kept_is_counted(store: Store) -> None:
     await ended(store, "x1", OLD)
     await ended(store, "x2", NOW, "other")
