@@ -110,6 +110,7 @@ class Privacy:
         await self._untitle(own)
         await self._store.bury([row.execution for row in own])
         await self._store.erase_spending(f"person {person}", f"{datetime.now(UTC):%Y-%m-%d}")
+        await self._retention.clear()
         self._retention.poke()
         return await self.of(person, name)
 

@@ -42,7 +42,7 @@ class Retention:
     ) -> None:  # fmt: skip
         self._store, self._days, self._snapshots, self._home, self._now = store, days, snapshots, home, now
         self._due = asyncio.Event()
-        self._rounds = asyncio.Lock()
+        self._clearing = asyncio.Lock()
 
     def poke(self) -> None:
         """Something was deleted: what is left of it goes now."""
@@ -66,12 +66,16 @@ class Retention:
 
     async def round(self) -> None:
         """Everything that is due.  Raises ``StoreError`` and ``OSError``; the next round goes on where it was."""
-        async with self._rounds:
-            if self._days:
-                await self._expire(self._now() - timedelta(days=self._days))
+        if self._days:
+            await self._expire(self._now() - timedelta(days=self._days))
+        await self.clear()
+        await _through(self._store.sweep_blobs)
+
+    async def clear(self) -> None:
+        """Delete what is left of logs that are buried; contents that only they named go with the next round."""
+        async with self._clearing:
             for thread in await self._store.burials():
                 await self._clear(thread)
-            await _through(self._store.sweep_blobs)
 
     async def _expire(self, before: datetime) -> None:
         expired = 0

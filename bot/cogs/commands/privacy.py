@@ -107,7 +107,7 @@ class Privacy(commands.Cog):
         try:
             async with self._erasing:
                 return result(await self.bot.privacy.erase(str(interaction.user.id), interaction.user.display_name))
-        except (AgenticError, ReflexionError) as error:
+        except (AgenticError, ReflexionError, OSError) as error:
             return in_plain_words(error, Used("privacy", "/privacy"))
 
 
