@@ -53,6 +53,7 @@ from bot.preferences import AUTO
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
+from bot.retention import forget_logs
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
@@ -220,12 +221,14 @@ class App:
         async def forget(thread: str) -> None:
             await threads.idle(thread)
             await workshop.forget(thread)
+            await forget_logs(store, thread, this_process())
+            threads.forget(thread)
 
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
-                      purse, lambda: rest.reflexion.trouble),
+                      purse, place.home if durable else None, lambda: rest.reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
         refetching.through(bot.desk)

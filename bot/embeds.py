@@ -47,7 +47,7 @@ _HELP = (
         "Commands: what I learned",
         "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
     ),
-    ("Commands: settings", "`settings show` `settings set` `settings reset`"),
+    ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
 """Short, in groups; a test holds that every command stands here."""
 

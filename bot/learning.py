@@ -111,7 +111,8 @@ async def _settled(store: Store, row: ExecutionRow) -> bool:
             return False
         decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
         if decided == "again":
-            return await store.execution(execution_id(row.thread, trial_item(row.execution))) is not None
+            trial = execution_id(row.thread, trial_item(row.execution))
+            return await store.execution(trial) is not None or await store.was_buried(trial) is not None
         return decided is not None or not await _tries_by_itself(store, row.execution)
     except AgenticError as error:
         log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
@@ -135,7 +136,7 @@ class Opinions:
     async def take(self, item: InboxItem) -> bool:
         """Take a vote in, beside; False where there is no result that it could be about."""
         execution = item.target.partition("/")[0] or await self.newest(item.thread)
-        if not execution:
+        if not execution or await self._store.was_buried(execution) is not None:
             await self._store.discard([item.id])
             return False
         if item.id not in self._tasks:

@@ -80,6 +80,13 @@ class Settings(BaseSettings):
     store: Literal["sqlite", "memory"] = Field(
         default="sqlite", description="Where events are kept; 'memory' forgets everything at the end, for trying out."
     )
+    retention_days: int = Field(
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days after which the log of a finished task is deleted, with its outputs, checkpoints and messages' "
+        "ids; lessons, files and open tasks stay. With 0 nothing expires.",
+    )
     tier_1: Names = Field(
         default=(), description="Models of the ultra-fast tier (no tools), in order of preference, as LiteLLM names."
     )

@@ -8,7 +8,7 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -23,7 +23,8 @@ from reflexion.words import stem, words_of
 
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
-    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by", "worked_id",
+    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by", "unheard",
+    "worked_id",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -183,6 +184,11 @@ def reflection_id(execution: str) -> str:
 def worked_id(execution: str) -> str:
     """The one reflection on what worked in an execution; a person may still say that it was wrong."""
     return "r" + digest("worked", execution, length=11)
+
+
+def unheard(reflection: Reflection, said: Collection[str]) -> Reflection:
+    """The reflection without these words among those that it heard."""
+    return reflection.model_copy(update={"said": tuple(each for each in reflection.said if each not in said)})
 
 
 def propose_lesson(reflection: Reflection) -> Lesson:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import field
@@ -167,6 +168,18 @@ class Sandboxes:
         self._begin_end(thread, reason)
         await self._ended((thread,))
 
+    async def forget(self, thread: str) -> None:
+        """The thread is no more: its sandbox ends, and its home is deleted."""
+        await self.end(thread, "its thread was deleted")
+        home, ledger = self._places(thread)
+        ledger.unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+
+    def _places(self, thread: str) -> tuple[Path, Path]:
+        """The home of a thread's sandbox, and the note of what is hidden in it."""
+        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
+        return self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
+
     async def evict_idle(self) -> int:
         """End the sandboxes that nobody used for the idle time; returns how many."""
         now = time.monotonic()
@@ -224,8 +237,7 @@ class Sandboxes:
                 self._ring()
 
     async def _make(self, rung: Rung, thread: str, workspace: Path) -> _Held:
-        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
-        home, ledger = self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
+        home, ledger = self._places(thread)
         uid, gid = rung.owner
         try:
             ledger.parent.mkdir(parents=True, exist_ok=True)

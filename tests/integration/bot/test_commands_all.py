@@ -70,6 +70,7 @@ RIGHT = [
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
         {"name": "verbosity", "value": "quiet", "scope": "thread"}),
     Use("settings reset", "!settings reset verbosity thread", "is **normal**", {"name": "verbosity", "scope": "thread"}),
+    Use("privacy", "!privacy", "What I store of you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
 ]  # fmt: skip
