@@ -10,7 +10,7 @@ import discord
 
 from agentic.core.identity import execution_id
 from agentic.core.lazy_dataclass import dataclass
-from agentic.ports import OutboxRow, Store
+from agentic.ports import ExecutionRow, OutboxRow, Store
 from bot.board import Board
 from bot.conversation import Conversation
 from bot.feed import folded
@@ -91,13 +91,20 @@ class Showing:
         """Another message of the bot there (a continued progress message, a receipt): what ran when it was posted."""
         if not own:
             return None
+        for row in reversed(await self._store.executions(thread)):
+            if await self._begun_before(row, message):
+                return Shown(thread, f"{row.execution}/result")
         at = discord.utils.snowflake_time(int(message))
-        there, buried = await self._store.executions(thread), await self._store.buried(thread)
-        begun = [(row.started_at, row) for row in (*buried, *there) if row.started_at and row.started_at <= at]
-        if not begun:
-            return Shown(thread)
-        _, last = max(begun, key=lambda each: each[0])
-        return Shown(thread, deleted=last.execution) if last in buried else Shown(thread, f"{last.execution}/result")
+        begun = [(row.started_at, row) for row in await self._store.buried(thread) if row.started_at]
+        before = [(started, row.execution) for started, row in begun if started <= at]
+        return Shown(thread, deleted=max(before)[1]) if before else Shown(thread)
+
+    async def _begun_before(self, row: ExecutionRow, message: str) -> bool:
+        """By the ids of its progress message and of the other one; where it has none, by when its log says it began."""
+        progress = await self._store.outbox_row(f"{row.execution}.1.0")
+        if progress is not None and progress.delivered:
+            return int(progress.delivered[0]) <= int(message)
+        return row.started_at is not None and row.started_at <= discord.utils.snowflake_time(int(message))
 
     async def _is_of(self, execution: str, thread: str) -> bool:
         row = await self._store.execution(execution)

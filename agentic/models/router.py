@@ -13,7 +13,7 @@ from agentic.models.prices import Prices, no_price
 from agentic.models.providers import is_anthropic
 from agentic.models.streams import IDLE_SECONDS
 from agentic.models.tour import TourModel
-from agentic.ports import Answer, LanguageModel, Prompt
+from agentic.ports import Answer, LanguageModel, Meter, Prompt
 
 if TYPE_CHECKING:
     from agentic.models.anthropic_direct import AnthropicDirect
@@ -59,6 +59,7 @@ class ModelRouter:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask the adapter of the model's provider, for no more than the model can write and has room for.
 
@@ -70,12 +71,14 @@ class ModelRouter:
         max_tokens = self._fitting(model, prompt, max_tokens)
         reach("model.request.before")
         try:
-            answer = await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+            answer = await adapter.answer(
+                model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text, meter=meter
+            )
         except ModelContextOverflow as error:
             fits = self._learned(model, error, max_tokens)
             if fits is None:
                 raise
-            answer = await adapter.answer(model, prompt, max_tokens=fits, timeout=timeout, on_text=on_text)
+            answer = await adapter.answer(model, prompt, max_tokens=fits, timeout=timeout, on_text=on_text, meter=meter)
         reach("model.request.after")
         return answer
 

@@ -11,6 +11,8 @@ from agentic.core.events import (
     Claim,
     FileChange,
     Finished,
+    ModelAnswered,
+    ModelFailed,
     Reason,
     Triaged,
 )
@@ -163,3 +165,16 @@ def test_the_last_words_of_a_task_that_is_not_done_are_quoted_as_the_models() ->
     assert card("All green!\nReally.", progress).endswith("not checked)\n> All green!\n> Really.")
     assert card("See:\n```\nx\n```", progress).endswith("not checked)\nSee:\n```\nx\n```")
     assert card("", progress).endswith("*(It ended without an answer.)*")
+
+
+def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cost_is_an_estimate() -> None:
+    asked = REQUESTED.model_copy(update={"reserved_usd": 0.5})
+    refused = ModelFailed(request="r", failure="unavailable")
+    known = ModelAnswered(request="r", blocks=(), usd=0.1)
+    guessed = known.model_copy(update={"estimated": True})
+    cut_off = ModelFailed(request="r", failure="cancelled", begun=True, usd=0.2)
+    stopped = Finished(reason="stopped", answer="")
+    line = "-# Cost estimated: the provider's usage did not arrive for"
+    assert line not in card("Text.", after(STARTED, asked, refused, asked, known, stopped))
+    assert f"{line} 1 request." in card("Text.", after(STARTED, asked, known, asked, cut_off, stopped))
+    assert f"{line} 2 requests." in card("Text.", after(STARTED, asked, guessed, asked, cut_off, stopped))
