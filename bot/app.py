@@ -32,7 +32,7 @@ from agentic.models.tiers import TierChoice
 from agentic.ports import Sink, Store
 from agentic.purse import Purse
 from agentic.stores.owners import this_process
-from agentic.world import Sandboxes
+from agentic.world import Heartbeat, Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.backstage import Backstage
 from bot.choosing import chooser
@@ -146,7 +146,8 @@ class App:
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
         stack.push_async_callback(router.close)
         state = place.home / "sandboxes"
-        sandboxes = Sandboxes(state, chooser(settings, state), count=settings.max_sandboxes)
+        heartbeat = Heartbeat()
+        sandboxes = Sandboxes(state, chooser(settings, state, heartbeat), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home)
         workshop = Workshop(
@@ -206,6 +207,7 @@ class App:
             tell=tell,
             acts=later(lambda: rest.acts),
             forking=later(lambda: rest.forking),
+            allow=heartbeat.allow,
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)

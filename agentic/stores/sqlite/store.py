@@ -62,7 +62,7 @@ class SQLiteStore(Store):
             connection = open_writer(path, busy_milliseconds)
             reader = open_reader(path)
             mark_open(path)
-            writer = Writer(connection, busy_milliseconds, lambda: mark_closed(path))
+            writer = Writer(connection, lambda: mark_closed(path))
         return cls(writer, reader, path.parent / "blobs", seconds, reading)
 
     @property
