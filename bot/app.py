@@ -58,6 +58,7 @@ from bot.slots import Slots
 from bot.starting import Beginning, caps_from, policy_from
 from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
+from bot.watchdog import Watchdog
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 
@@ -95,7 +96,7 @@ class App:
 
     def __init__(
         self, settings: Settings, models: TierChoice, store: Store, sandboxes: Sandboxes, workshop: Workshop, threads: Threads,
-        router: ModelRouter, bot: ThreadwrightBot, guild: LocalGuild | None,
+        router: ModelRouter, bot: ThreadwrightBot, guild: LocalGuild | None, watchdog: Watchdog,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.models = models
@@ -105,6 +106,7 @@ class App:
         self.threads = threads
         self.bot = bot
         self.guild = guild
+        self.watchdog = watchdog
         self._router = router
         self._loaded, self._complete, self._warming = asyncio.Event(), asyncio.Event(), False
         self.warmed = asyncio.Event()
@@ -135,7 +137,7 @@ class App:
     async def _build(
         cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
     ) -> Self:
-        durable = settings.store == "sqlite"
+        durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
         clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
@@ -221,11 +223,11 @@ class App:
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
-                      purse, lambda: rest.reflexion.trouble),
+                      purse, lambda: rest.reflexion.trouble, watchdog.longest),
         )  # fmt: skip
         quotes.through(bot.desk)
         refetching.through(bot.desk)
-        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
+        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 
     async def online(self) -> None:
         """Wait until the bot hears what is said.  Raises ``CannotConnect``."""

@@ -37,3 +37,5 @@ class Backstage:
     """Knows how far the caps of the day are used up."""
     lessons_trouble: Callable[[], str] = lambda: ""
     """Why tasks run without lessons now; '' while all is well."""
+    held_up: Callable[[], float] = lambda: 0.0
+    """Seconds for which everything stood still at once, at most, in the last hour."""

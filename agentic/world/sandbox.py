@@ -141,9 +141,13 @@ class Sandbox(FileOperations):
             killed_reason=reply.text("killed"),
         )
 
-    async def kill(self, exec_id: str, reason: str = "stopped") -> int:
-        """End a command and everything it started; returns when no process of it is left, with how many there were."""
-        reply = await self._channel.request({"op": "kill", "exec": exec_id, "reason": reason}, timeout=KILL_SECONDS)
+    async def kill(self, exec_id: str, reason: str = "stopped", *, scan: bool = True) -> int:
+        """End a command and everything it started; returns when no process of it is left, with how many there were.
+
+        Without ``scan`` its own answer does not wait for what it changed; the next scan tells that.
+        """
+        header: dict[str, JsonValue] = {"op": "kill", "exec": exec_id, "reason": reason, "scan": scan}
+        reply = await self._channel.request(header, timeout=KILL_SECONDS)
         return reply.number("killed")
 
     async def kill_all(self, reason: str = "stopped") -> int:
@@ -226,8 +230,7 @@ class Sandbox(FileOperations):
 
     async def _kill_and_wait(self, number: str, task: asyncio.Future[Reply]) -> None:
         try:
-            await self.kill(number)
-            await asyncio.wait((task,), timeout=KILL_SECONDS)
+            await self.kill(number, scan=False)
         except SandboxLost as lost:
             # the kill could not be confirmed: end the whole sandbox, which the kernel does confirm
             self._channel.fail(str(lost))
