@@ -212,6 +212,10 @@ class SQLiteStore(Store):
         """What waits, in order."""
         return self._read(lambda connection: outbox.waiting(connection, thread))
 
+    async def undelivered_threads(self) -> list[str]:
+        """Threads for which something waits, the longest waiting first."""
+        return self._read(outbox.waiting_threads)
+
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         """Record the ids of the messages an item became."""
         reach("outbox.delivered.before")
