@@ -31,7 +31,7 @@ from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
 from agentic.ports import Sink, Store
 from agentic.purse import Purse
-from agentic.stores.owners import this_process
+from agentic.stores.owners import seconds_since_boot, this_process
 from agentic.world import Heartbeat, Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.backstage import Backstage
@@ -197,7 +197,14 @@ class App:
             clock=clock,
             courtesy=courtesy,
             runner=Loop(
-                store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
+                store,
+                Courteous(router, courtesy),
+                clock,
+                (feed, roster, *sinks),
+                BUILD,
+                caps_from(settings),
+                leaving,
+                seconds_since_boot,
             ),
             workshop=workshop,
             learning=learning,
