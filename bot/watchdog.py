@@ -35,7 +35,7 @@ class Watchdog:
     def __init__(self, report_every: float = REPORT_EVERY) -> None:
         self._loop = asyncio.get_running_loop()
         self._watched = threading.get_ident()
-        self._report_every = report_every
+        self.report_every = report_every
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._asked: float | None = None
@@ -46,8 +46,8 @@ class Watchdog:
         self._untold = 0
         self._longest: deque[tuple[float, float]] = deque()
         """(beginning of a minute, longest stall in it) of the last hour."""
-        self.lags: deque[float] | None = None
-        """Where somebody measures: how long each question waited."""
+        self.lags: list[tuple[float, float]] | None = None
+        """Where somebody measures: when each question was asked, and how long it waited."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -73,9 +73,9 @@ class Watchdog:
 
     def _note(self, lag: float) -> None:
         """A question was answered."""
-        if self.lags is not None:
-            self.lags.append(lag)
         now = time.monotonic()
+        if self.lags is not None:
+            self.lags.append((now - lag, lag))
         minute = now - now % MINUTE
         if self._longest and self._longest[-1][0] == minute:
             self._longest[-1] = (minute, max(lag, self._longest[-1][1]))
@@ -89,7 +89,7 @@ class Watchdog:
 
     def _report(self, what: str) -> None:
         now = time.monotonic()
-        if now - self._reported < self._report_every:
+        if now - self._reported < self.report_every:
             self._untold += 1
             return
         more = f" ({self._untold} more were not reported since the last time)" if self._untold else ""

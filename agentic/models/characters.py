@@ -12,6 +12,8 @@ from typing import cast
 import orjson
 from pydantic import JsonValue
 
+DEEPEST = 100
+
 
 def whole(text: str) -> str:
     """The text with pairs of halves joined and single halves replaced; the same object where nothing is wrong."""
@@ -40,11 +42,29 @@ def dumps(value: JsonValue) -> bytes:
 
 
 def loads(data: bytes | str) -> JsonValue:
-    """Read JSON that may hold halves; raises ``ValueError`` where it is no JSON."""
+    """Read JSON that may hold halves; raises ``ValueError`` where it is none, or nested too deeply to be read."""
     try:
         return cast("JsonValue", orjson.loads(data))
     except orjson.JSONDecodeError:
-        return cast("JsonValue", json.loads(data, parse_constant=_no_constant))
+        try:
+            return cast("JsonValue", json.loads(data, parse_constant=_no_constant))
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+
+
+def too_deep(value: JsonValue) -> bool:
+    """Whether it is nested more deeply than anything is meant to be, and than every encoder takes."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _no_constant(name: str) -> JsonValue:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
+from agentic.core.events import CallBlock
 from agentic.models.anthropic_wire import AnthropicWire
 from agentic.models.calls import read_call
 from agentic.models.characters import dumps, loads, whole, whole_json
@@ -35,6 +38,24 @@ def test_two_halves_become_their_character_and_one_alone_is_replaced():
     assert whole("\ud83d" + "\ude00") == "😀"
     assert whole("a\ud83d") == "a\ufffd"
     assert loads(b'"\\ud83d"') == "\ud83d"
+
+
+@pytest.mark.parametrize("depth", [200, 900, 5_000, 100_000])
+@pytest.mark.parametrize("whole_", [True, False])
+def test_arguments_that_are_nested_too_deeply_are_malformed_and_can_be_kept(depth: int, whole_: bool) -> None:
+    text = '{"a": ' + "[" * depth + "]" * (depth if whole_ else 0) + "}"
+    given_: list[JsonValue] = [text]
+    if whole_ and depth < 1_000:
+        given_.append(orjson.loads(text))
+    for arguments in given_:
+        call = read_call("1", "shell", arguments, {})
+        assert call.problem == "malformed"
+        assert CallBlock.model_validate_json(call.model_dump_json()) == call
+
+
+def test_arguments_of_a_usual_depth_are_taken() -> None:
+    text = '{"a": ' + "[" * 50 + "]" * 50 + "}"
+    assert read_call("1", "shell", text, {}).arguments == orjson.loads(text)
 
 
 @given(ANY_TEXT)
