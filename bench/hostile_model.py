@@ -22,7 +22,7 @@ from agentic.models.replies import Reply
 MB = 1_000_000
 DELAY = 0.2
 PIECE = 100_000
-MARK = "test -e /tmp/mark && echo mark kept || echo mark new $(date +%s%N); touch /tmp/mark; "
+MARK = "mkdir /tmp/mark 2>/dev/null && echo mark new $(date +%s%N); "
 FILES = 300_000
 _NEW = re.compile(r"mark new \d+")
 _NUMBER = re.compile(r"(\w+) number (\d+)\b")

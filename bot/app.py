@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -70,6 +71,8 @@ BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
+SWITCH_SECONDS = 0.0005
+"""So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
 REST = ("bot.rest", "bot.card", "bot.approving_lessons")
 """What is imported where it is first used, and before that in the background."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
@@ -137,6 +140,7 @@ class App:
     async def _build(
         cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
     ) -> Self:
+        sys.setswitchinterval(SWITCH_SECONDS)
         durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
         clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)

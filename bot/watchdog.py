@@ -25,6 +25,8 @@ FOR_GOOD_SECONDS = 5.0
 REPORT_EVERY = 60.0
 MINUTE, HOUR = 60.0, 3600.0
 FRAMES = 16
+WAITING = ("threading.py", "concurrent/futures/thread.py", "sqlite/writer.py", "asyncio/unix_events.py")
+"""Where threads are that wait for something to do."""
 
 log = logging.getLogger(__name__)
 
@@ -117,5 +119,13 @@ class Watchdog:
                 self._report(f"stands still, for {woken - asked:.0f} s now")
 
     def _stack_of_loop(self) -> str:
-        frame = sys._current_frames().get(self._watched)
-        return "".join(traceback.format_stack(frame)[-FRAMES:]).rstrip() if frame is not None else ""
+        """Where the loop is, and where other threads compute, which may be what it waits for."""
+        frames = sys._current_frames()
+        frame = frames.pop(self._watched, None)
+        stack = "".join(traceback.format_stack(frame)[-FRAMES:]).rstrip() if frame is not None else ""
+        names = {thread.ident: thread.name for thread in threading.enumerate() if thread is not self._thread}
+        for number, frame in frames.items():
+            code = frame.f_code
+            if number in names and not code.co_filename.endswith(WAITING):
+                stack += f"\n  beside it, thread {names[number]}: {code.co_filename}:{frame.f_lineno} in {code.co_name}"
+        return stack
