@@ -120,7 +120,7 @@ class Watchdog:
 
     def _stack_of_loop(self) -> str:
         """Where the loop is, and where other threads compute, which may be what it waits for."""
-        frames = sys._current_frames()
+        frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]  # there is no other way to see them
         frame = frames.pop(self._watched, None)
         stack = "".join(traceback.format_stack(frame)[-FRAMES:]).rstrip() if frame is not None else ""
         names = {thread.ident: thread.name for thread in threading.enumerate() if thread is not self._thread}

@@ -40,7 +40,7 @@ class ProcessTransport:
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=PIPE,
                 stderr=PIPE,
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
