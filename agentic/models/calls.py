@@ -11,7 +11,7 @@ from agentic.core.events import CallBlock
 from agentic.models.characters import dumps, loads, too_deep, whole, whole_json
 from agentic.ports import ToolSpec
 
-TOO_DEEP = "(nested too deeply to be shown)"
+TOO_DEEP = "(nested too deeply to be read)"
 
 
 def read_call(
@@ -22,10 +22,8 @@ def read_call(
     ``cut_off`` says that the answer ended by its length limit inside this call: it is never run, not even where what
     came happens to be valid.
     """
-    if not isinstance(arguments, str) and too_deep(arguments):
-        return CallBlock(
-            provider_id=provider_id, tool=tool, problem="cut_off" if cut_off else "malformed", raw=TOO_DEEP
-        )
+    if too_deep(arguments):
+        arguments = TOO_DEEP
     raw = whole(arguments) if isinstance(arguments, str) else dumps(arguments).decode()
     if cut_off:
         return CallBlock(provider_id=provider_id, tool=tool, problem="cut_off", raw=raw)
@@ -38,7 +36,7 @@ def read_call(
 
 
 def arguments_of(value: JsonValue) -> dict[str, JsonValue] | None:
-    """A JSON object, given as one, as its text or as the text of its text; None where it is none, or nested too deeply."""
+    """A JSON object, given as one, as its text, or as the text of its text; None where it is none of these."""
     for _ in range(3):
         if isinstance(value, dict):
             return None if too_deep(value) else cast("dict[str, JsonValue]", whole_json(value))
