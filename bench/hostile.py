@@ -15,17 +15,21 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import cast
+
+import apsw
 
 from agentic.models.endpoint import ScriptedEndpoint
 from bench.bot_process import LAGS, connected
 from bench.figures import Figure
 from bench.hostile_model import HOSTILE
 from bot.guild import LocalGuild
+from bot.state import DATABASE
 from bot.watchdog import TICK
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
@@ -43,13 +47,16 @@ class Scene:
     """The guild, and when what happened in it."""
 
     guild: LocalGuild
+    home: Path
     threads: dict[str, int] = field(default_factory=dict[str, int])
-    stops: list[float] = field(default_factory=list[float])
+    stops: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
+    """How long each took, and where."""
 
-    def says(self, thread: int, *words: str) -> int:
-        """How many messages of the bot in the thread hold one of the words."""
-        own = (m.content for m in self.guild.messages(thread) if m.author_id == self.guild.bot_user_id)
-        return sum(any(word in text for word in words) for text in own)
+    def open_execution(self, thread: int) -> str:
+        """The execution of the thread that has no end in the log, '' where there is none."""
+        query = "SELECT name FROM executions WHERE thread = ? AND finished = '' ORDER BY id LIMIT 1"
+        with closing(apsw.Connection(str(self.home / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)) as log:
+            return cast("str | None", log.execute(query, (str(thread),)).get) or ""
 
 
 async def figures() -> AsyncIterator[Figure]:
@@ -57,7 +64,7 @@ async def figures() -> AsyncIterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="bench-hostile-", ignore_cleanup_errors=True) as folder:
         home, lost = Path(folder), Path(folder) / "lost"
         async with _model(lost) as endpoint, await LocalGuild.start() as guild:
-            scene = Scene(guild)
+            scene = Scene(guild, home)
             settings = {"THREADWRIGHT_SANDBOX": "bubblewrap", "THREADWRIGHT_MAX_EXECUTIONS": "100"}
             async with connected("ours", guild, endpoint, folder, **settings):
                 for kind in [*("worker",) * WORKERS, *KINDS]:
@@ -81,8 +88,15 @@ async def figures() -> AsyncIterator[Figure]:
     yield Figure("hostile_sandboxes_lost", float(gone), "sandboxes", "<=", 0, where)
     yield Figure("hostile_turns", sum(int(word) for word in turns.split()[::4]), "turns", note=turns)
     took = scene.stops
-    yield Figure("hostile_stop_p50", sorted(took)[len(took) // 2] * 1e3, "ms", note=f"{len(took)} stops, said")
-    yield Figure("hostile_stop_max", max(took) * 1e3, "ms", "<=", 2_000, f"{len(took)} stops, said")
+    yield Figure("hostile_stop_p50", sorted(took)[len(took) // 2][0] * 1e3, "ms", note=f"{len(took)} stops")
+    yield Figure(
+        "hostile_stop_max",
+        max(took)[0] * 1e3,
+        "ms",
+        "<=",
+        2_000,
+        f"{len(took)} stops, to the end in the log; slowest in {max(took)[1]}",
+    )
 
 
 async def _begin(scene: Scene, kind: str) -> None:
@@ -114,24 +128,23 @@ async def _stop_now_and_then(scene: Scene, until: float) -> None:
     turn = 0
     while monotonic() < until:
         await asyncio.sleep(STOP_EVERY)
-        thread = scene.threads[names[turn % len(names)]]
-        turn += 1
+        name, turn = names[turn % len(names)], turn + 1
         with suppress(TimeoutError, ValueError):
-            await _stop(scene, thread)
+            await _stop(scene, name)
 
 
-async def _stop(scene: Scene, thread: int) -> None:
-    """🛑 under the bot's newest message; where nothing ran, that is no stop."""
+async def _stop(scene: Scene, name: str) -> None:
+    """🛑 under the bot's newest message, where something runs; until its end stands in the log."""
+    thread = scene.threads[name]
     own = [m.id for m in scene.guild.messages(thread) if m.author_id == scene.guild.bot_user_id and m.content]
-    before, idle, began = scene.says(thread, "topped"), scene.says(thread, "Nothing is running"), monotonic()
+    execution = scene.open_execution(thread)
+    if not execution or not own:
+        return
+    began = monotonic()
     await scene.guild.react(max(own), "🛑")
-    while scene.says(thread, "topped") == before:
+    while scene.open_execution(thread) == execution and monotonic() - began < PATIENCE / 2:
         await asyncio.sleep(0.01)
-        if scene.says(thread, "Nothing is running") > idle:
-            return
-        if monotonic() - began > PATIENCE / 2:
-            break
-    scene.stops.append(monotonic() - began)
+    scene.stops.append((monotonic() - began, name))
 
 
 def _waits(home: Path, began: float, ended: float) -> list[float]:
@@ -143,7 +156,7 @@ def _waits(home: Path, began: float, ended: float) -> list[float]:
 
 
 @asynccontextmanager
-async def _model(lost: Path) -> AsyncIterator[ScriptedEndpoint]:
+async def _model(lost: Path) -> AsyncGenerator[ScriptedEndpoint]:
     """The endpoint of ``bench.hostile_model``."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.hostile_model", str(lost), stdout=asyncio.subprocess.PIPE,
