@@ -8,7 +8,7 @@ Two commits a turn are usual: the answer with the intents, and the results with 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
@@ -75,6 +75,8 @@ class Loop:
     build: str = ""
     caps: DailyCaps = NO_CAPS
     leaving: Leaving = field(default_factory=Leaving)
+    steady: Callable[[], float] | None = None
+    """Seconds by which the time of a log goes on, whoever sets the clock; the clock's monotonic ones without."""
 
     async def run(
         self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
@@ -84,7 +86,7 @@ class Loop:
         ``doorbell`` is set by whoever put something into the thread's inbox.  Raises ``StoreError``, ``SandboxError``
         and whatever is our own bug; then, and when it is cancelled, every effect it began has ended before it returns.
         """
-        recorder = Recorder(self.store, self.clock, self.sinks, lease, execution, self.build)
+        recorder = Recorder(self.store, self.clock, self.sinks, lease, execution, self.build, self.steady)
         running = _Running(self, recorder, toolbox, doorbell, lease)
         try:
             return await running.run(started)
@@ -195,7 +197,7 @@ class _Running:
         segments, blobs = self._segments.of(self._execution, self._toolbox.specs, action.purpose)
         price = self._loop.model.price(action.model, self._segments.characters // 4, action.max_tokens)
         requested = effects.requested(request, action, segments, price)
-        refused = await self._purse.refusal(self._execution, self._execution.id, requested, self._recorder.now())
+        refused = await self._purse.refusal(self._execution, self._execution.id, requested, self._loop.clock.now())
         if refused is not None:
             self._recorder.note(refused)
             return

@@ -5,6 +5,7 @@ Nothing that follows from an event may be seen before ``commit`` returns.  Sinks
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from agentic.core.events import Envelope, Event, OutboxItem
@@ -20,11 +21,18 @@ class Recorder:
     """Holds the state that the noted events say; ``execution.seq`` runs ahead of the store until ``commit``."""
 
     def __init__(
-        self, store: Store, clock: Clock, sinks: tuple[Sink, ...], lease: Lease, name: str, build: str
+        self,
+        store: Store,
+        clock: Clock,
+        sinks: tuple[Sink, ...],
+        lease: Lease,
+        name: str,
+        build: str,
+        steady: Callable[[], float] | None = None,
     ) -> None:
         self.execution = Execution(id=name)
         self._store = store
-        self._clock = clock
+        self._steady = steady or clock.monotonic
         self._sinks = sinks
         self._lease = lease
         self._name = name
@@ -33,23 +41,22 @@ class Recorder:
         self._outbox: list[OutboxItem] = []
         self._taken: list[str] = []
         self._blobs: list[Blob] = []
-        self._ahead = timedelta(0)
+        self._began, self._at = clock.now(), self._steady()
 
     async def load(self) -> Execution:
         """Fold what is already in the log."""
-        last: datetime | None = None
         async for envelope in self._store.read(self._name):
             self.execution = evolve(self.execution, envelope)
-            last = envelope.at
-        self._ahead = max(last - self._clock.now(), timedelta(0)) if last is not None else timedelta(0)
+            self._began = max(self._began, envelope.at)
         return self.execution
 
     def now(self) -> datetime:
-        """The present of this log: where the machine's clock was set back since its last event, it goes on from that.
+        """The present of this log: counted from when it was taken up, or from its last event if the clock was set back since.
 
-        Else whatever the log waits for (the next try after a failure, say) would wait for the clock to come round again.
+        So whoever sets the machine's clock meanwhile ends no cap, expires no approval and puts no event before its cause,
+        and nothing that the log waits for (the next try after a failure, say) waits for the clock to come round again.
         """
-        return self._clock.now() + self._ahead
+        return self._began + timedelta(seconds=self._steady() - self._at)
 
     def note(self, *events: Event, taken: str = "", cause: str = "", blobs: list[Blob] | None = None) -> None:
         """Add events, with what becomes visible by them; ``taken`` is the inbox item they take in."""

@@ -205,6 +205,10 @@ class Outbox(Protocol):
         """What waits, in order."""
         ...
 
+    async def undelivered_threads(self) -> list[str]:
+        """Threads for which something waits, the longest waiting first; costs as much as waits, however much was delivered."""
+        ...
+
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         """Record the ids of the messages an item became."""
         ...

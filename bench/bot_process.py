@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ from bot.pointing import attach
 
 MODEL = "anthropic/claude-haiku-4-5"
 ONLINE_SECONDS = 60.0
+LAGS = "lags"
+"""A file in the home, at the end: when the event loop was asked (monotonic), and how long it let that wait, in pairs."""
 BUSIEST = "busiest"
 """A file in the home, at the end: the most requests that our own sender counted in one second."""
 
@@ -54,8 +57,10 @@ async def ours(home: Path) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     async with App.open(read_settings(), Place(home)) as app:
+        app.watchdog.lags, app.watchdog.report_every = [], 0.0
         await app.online()
         await app.until(stopped)
+        (home / LAGS).write_text(json.dumps(app.watchdog.lags), encoding="utf-8")
         (home / BUSIEST).write_text(str(app.bot.sender.traffic.busiest), encoding="utf-8")
 
 

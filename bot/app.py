@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -31,8 +32,8 @@ from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
 from agentic.ports import SessionRow, Sink, Store
 from agentic.purse import Purse
-from agentic.stores.owners import this_process
-from agentic.world import Sandboxes
+from agentic.stores.owners import seconds_since_boot, this_process
+from agentic.world import Heartbeat, Sandboxes
 from agentic.world.snapshots import Snapshots
 from bot.backstage import Backstage
 from bot.choosing import chooser
@@ -60,6 +61,7 @@ from bot.slots import Slots
 from bot.starting import Beginning, caps_from, policy_from
 from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
 from bot.threads import Threads
+from bot.watchdog import Watchdog
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
 
@@ -71,6 +73,8 @@ BUILD = "0.1.0"
 WARM_UP_AFTER = 0.5
 """Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
+SWITCH_SECONDS = 0.0005
+"""So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
 REST = ("bot.rest", "bot.card", "bot.approving_lessons")
 """What is imported where it is first used, and before that in the background."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
@@ -97,7 +101,7 @@ class App:
 
     def __init__(
         self, settings: Settings, models: TierChoice, store: Store, sandboxes: Sandboxes, workshop: Workshop, threads: Threads,
-        router: ModelRouter, bot: ThreadwrightBot, guild: LocalGuild | None,
+        router: ModelRouter, bot: ThreadwrightBot, guild: LocalGuild | None, watchdog: Watchdog,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.models = models
@@ -107,6 +111,7 @@ class App:
         self.threads = threads
         self.bot = bot
         self.guild = guild
+        self.watchdog = watchdog
         self._router = router
         self._loaded, self._complete, self._warming = asyncio.Event(), asyncio.Event(), False
         self.warmed = asyncio.Event()
@@ -137,7 +142,8 @@ class App:
     async def _build(
         cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
     ) -> Self:
-        durable = settings.store == "sqlite"
+        sys.setswitchinterval(SWITCH_SECONDS)
+        durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
         clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
@@ -148,7 +154,8 @@ class App:
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
         stack.push_async_callback(router.close)
         state = place.home / "sandboxes"
-        sandboxes = Sandboxes(state, chooser(settings, state), count=settings.max_sandboxes)
+        heartbeat = Heartbeat()
+        sandboxes = Sandboxes(state, chooser(settings, state, heartbeat), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home)
         workshop = Workshop(
@@ -201,7 +208,14 @@ class App:
             clock=clock,
             courtesy=courtesy,
             runner=Loop(
-                store, Courteous(router, courtesy), clock, (feed, roster, *sinks), BUILD, caps_from(settings), leaving
+                store,
+                Courteous(router, courtesy),
+                clock,
+                (feed, roster, *sinks),
+                BUILD,
+                caps_from(settings),
+                leaving,
+                seconds_since_boot,
             ),
             workshop=workshop,
             learning=learning,
@@ -213,6 +227,7 @@ class App:
             tell=tell,
             acts=later(lambda: rest.acts),
             forking=later(lambda: rest.forking),
+            allow=heartbeat.allow,
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
@@ -228,11 +243,11 @@ class App:
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
-                      purse, place.home if durable else None, lambda: rest.reflexion.trouble),
+                      purse, place.home if durable else None, lambda: rest.reflexion.trouble, watchdog.longest),
         )  # fmt: skip
         quotes.through(bot.desk)
         refetching.through(bot.desk)
-        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild)
+        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 
     async def online(self) -> None:
         """Wait until the bot hears what is said.  Raises ``CannotConnect``."""

@@ -40,3 +40,5 @@ class Backstage:
     """Where state lies; None where nothing is kept on a disk."""
     lessons_trouble: Callable[[], str] = lambda: ""
     """Why tasks run without lessons now; '' while all is well."""
+    held_up: Callable[[], float] = lambda: 0.0
+    """Seconds for which everything stood still at once, at most, in the last hour."""

@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from agentic.world import Choice
+from agentic.world import Choice, Heartbeat
 from bot.settings import Settings
 
 
-def chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:
+def chooser(settings: Settings, state: Path, heartbeat: Heartbeat | None = None) -> Callable[[], Awaitable[Choice]]:
     """What tries them, by what is set."""
 
     async def choice() -> Choice:
@@ -19,6 +19,6 @@ def chooser(settings: Settings, state: Path) -> Callable[[], Awaitable[Choice]]:
             await asyncio.to_thread(importlib.import_module, "agentic.world.docker")
         from agentic.world.ladder import choose
 
-        return await choose(settings.sandbox, state, image=settings.sandbox_image)
+        return await choose(settings.sandbox, state, image=settings.sandbox_image, heartbeat=heartbeat)
 
     return choice

@@ -6,6 +6,7 @@ import discord
 
 from bot.conversation import StatusView
 from bot.render import cut, plain
+from bot.watchdog import LATE_SECONDS
 from bot.wording import briefly, duration, estimated, money
 
 _STATES = {
@@ -19,6 +20,8 @@ _ALONE = (
     "Left alone: the bot ended {times} times in the middle of it. Write anything here, or use ▶ or `resume`, to try once "
     "more; `stop` ends it."
 )
+_HELD_UP = "at most {seconds} in the last hour"
+_LATE = ". Whoever runs me finds in my log what held me up."
 _HELP = (
     ("Start", "Mention me in a channel with a task: I open a thread. In that thread every message reaches me."),
     (
@@ -52,8 +55,8 @@ _HELP = (
 """Short, in groups; a test holds that every command stands here."""
 
 
-def status_embed(view: StatusView) -> discord.Embed:
-    """What a thread is doing, and what it cost so far."""
+def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
+    """What a thread is doing, and what it cost so far; for how long everything stood still at once in the last hour."""
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)
     if view.task:
@@ -75,6 +78,8 @@ def status_embed(view: StatusView) -> discord.Embed:
         embed.add_field(name="Confidence", value=estimated(view.confidence, fitted=view.fitted))
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
+    told = _HELD_UP.format(seconds=briefly(held_up)) + _LATE * (held_up > LATE_SECONDS)
+    embed.add_field(name="My own delay", value=told, inline=False)
     return embed
 
 

@@ -15,6 +15,7 @@ from agentic.ports import Clock, Lease, SessionRow, Store, Toolbox
 from bot.courtesy import Courtesy
 from bot.learning import Learning
 from bot.slots import Slots
+from bot.tenure import Allow, nothing_to_end
 
 if TYPE_CHECKING:
     from bot.forking import Forking
@@ -94,5 +95,7 @@ class Ground:
     drain_seconds: float = 0.0
     """So long what is in the middle of something may take to end when the process does."""
     courtesy: Courtesy = field(default_factory=Courtesy)
+    allow: Allow = nothing_to_end
+    """Told until when the effects of a thread may go on."""
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until what was said in a thread while nobody listened has been read; then what ran there may go on."""

@@ -98,7 +98,7 @@ class Outbox:
 
     async def _look(self) -> None:
         try:
-            threads = dict.fromkeys(row.item.thread for row in await self._store.undelivered())
+            threads = await self._store.undelivered_threads()
         except StoreError as error:
             log.warning("the outbox cannot be read: %s", error)
             return

@@ -171,7 +171,8 @@ class _Serving:
         lease = await self._take(begun=False)
         try:
             session.acting = True
-            return await while_held(ground.store, ground.clock, lease, ground.acts.act(item, session.row, lease))
+            act = ground.acts.act(item, session.row, lease)
+            return await while_held(ground.store, ground.clock, lease, act, ground.allow)
         except LeaseLost:
             raise
         except AgenticError as error:
@@ -192,7 +193,7 @@ class _Serving:
             lease = await self._take(isinstance(work, str))
             try:
                 work_done = self._run(lease, execution, work)
-                ended = await while_held(ground.store, ground.clock, lease, work_done)
+                ended = await while_held(ground.store, ground.clock, lease, work_done, ground.allow)
             finally:
                 await ground.store.release(lease)
             session.rests()

@@ -2,7 +2,8 @@
 
 The store's clock decides who owns a thread; ours decides when to let go.  Each renewal is good from the moment it was
 *asked for*, so the local deadline always comes before the store's, and work that cannot renew in time is cancelled
-while the thread is still ours.
+while the thread is still ours.  Where our event loop stands, it can cancel nothing: the thread's sandbox is told by
+``allow`` until when effects may go on, and ends by itself past that.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Protocol, TypeVar
 
 from agentic.errors import LeaseLost, StoreError, StoreUnavailable
@@ -21,6 +22,9 @@ LEASE_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 SAFETY_SECONDS = 8.0
 """How long ending the effects may take, before another owner could begin: longer than the loop waits for their end."""
+
+Allow = Callable[[str, float | None], None]
+"""Says until when effects in a thread may go on, on the monotonic clock; None: its lease is not held."""
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -52,14 +56,24 @@ async def _pause(clock: Clock, halt: asyncio.Event | None) -> None:
         await unless(halt or asyncio.Event(), clock.sleep(1.0))
 
 
-async def while_held(store: LeaseStore, clock: Clock, lease: Lease, work: Coroutine[None, None, Result]) -> Result:
+def nothing_to_end(_thread: str, _until: float | None) -> None:
+    """Work without effects of its own."""
+
+
+async def while_held(
+    store: LeaseStore,
+    clock: Clock,
+    lease: Lease,
+    work: Coroutine[None, None, Result],
+    allow: Allow = nothing_to_end,
+) -> Result:
     """Do ``work`` while the lease is renewed beside it; if it is not, raises after the work has ended: ``LeaseLost``
     where another has it, ``StoreUnavailable`` where the store could not renew it.
 
     Cancelling this, once or more often, cancels the work once and waits for its end: until then the lease is not given back.
     """
     task = asyncio.create_task(work, name=f"execution in {lease.thread}")
-    keeper = asyncio.create_task(_keep(store, clock, lease), name=f"lease of {lease.thread}")
+    keeper = asyncio.create_task(_keep(store, clock, lease, allow), name=f"lease of {lease.thread}")
     try:
         await asyncio.wait((task, keeper), return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -70,12 +84,16 @@ async def while_held(store: LeaseStore, clock: Clock, lease: Lease, work: Corout
             raise StoreUnavailable(f"the lease of thread {lease.thread} could not be renewed: {failure}") from failure
         raise LeaseLost(f"the lease of thread {lease.thread} is no longer held")
     finally:
-        await ended(task, keeper)
+        try:
+            await ended(task, keeper)
+        finally:
+            allow(lease.thread, None)
 
 
-async def _keep(store: LeaseStore, clock: Clock, lease: Lease) -> Exception | None:
+async def _keep(store: LeaseStore, clock: Clock, lease: Lease, allow: Allow) -> Exception | None:
     """Renew until it fails for good or the local deadline is near; returns why the store could not, None if it is lost."""
     deadline = clock.monotonic() + LEASE_SECONDS - SAFETY_SECONDS
+    allow(lease.thread, deadline)
     failure: Exception | None = None
     while clock.monotonic() < deadline:
         await clock.sleep(min(RENEW_SECONDS, max(deadline - clock.monotonic(), 0.05)))
@@ -92,5 +110,6 @@ async def _keep(store: LeaseStore, clock: Clock, lease: Lease) -> Exception | No
             await clock.sleep(0.2)
         else:
             deadline = asked + LEASE_SECONDS - SAFETY_SECONDS
+            allow(lease.thread, deadline)
             failure = None
     return failure

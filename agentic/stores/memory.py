@@ -203,6 +203,10 @@ class MemoryStore(Store):
         self._check_open()
         return [row for row in self._outbox.values() if not row.done and thread in (None, row.item.thread)]
 
+    async def undelivered_threads(self) -> list[str]:
+        """Threads for which something waits, the longest waiting first."""
+        return list(dict.fromkeys(row.item.thread for row in await self.undelivered()))
+
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         """Record the ids of the messages an item became."""
         self._check_open()

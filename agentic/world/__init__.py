@@ -2,6 +2,7 @@
 
 from agentic.world.answers import changes_of, exec_result, python_result
 from agentic.world.diaries import Remembered
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.model import WorldModel
 from agentic.world.place import Limits, Place
 from agentic.world.pool import Choice, Rung, Sandboxes
@@ -38,6 +39,7 @@ __all__ = [
     "FileText",
     "GrepHit",
     "GrepResult",
+    "Heartbeat",
     "Limits",
     "Listing",
     "OutputPage",

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import struct
 from collections.abc import Awaitable, Callable
 
 from agentic.errors import SandboxUnavailable
+from agentic.world.outlet import Outlet
 
 PIECE = struct.Struct("!BxxxI")
 STDOUT = 1
@@ -28,6 +30,7 @@ class AttachTransport:
         self._reader = reader
         self._writer = writer
         self._remove = remove
+        self.outlet = Outlet(os.dup(writer.get_extra_info("socket").fileno()))
         self._words = bytearray()
 
     @classmethod
@@ -62,16 +65,9 @@ class AttachTransport:
                 return data
             self._words += data[: max(0, LAST_WORDS - len(self._words))]
 
-    def write(self, data: bytes) -> None:
-        """Queue bytes for its stdin."""
-        self._writer.write(data)
-
-    async def drain(self) -> None:
-        """Wait until the queue is short."""
-        await self._writer.drain()
-
     async def close(self) -> str:
         """Let go of the stream and remove the container with everything in it."""
+        self.outlet.close()
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

@@ -19,6 +19,7 @@ from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import seccomp
 from agentic.world.bundle import program
 from agentic.world.diaries import Diary, arguments, descriptors
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.pipes import ProcessTransport
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -75,8 +76,9 @@ class Bubblewrap:
 
     name = "bubblewrap"
 
-    def __init__(self, state: Path, command: str = "bwrap") -> None:
+    def __init__(self, state: Path, command: str = "bwrap", heartbeat: Heartbeat | None = None) -> None:
         self._state = state
+        self._heartbeat = heartbeat or Heartbeat()
         self._command = command
 
     @property
@@ -105,7 +107,7 @@ class Bubblewrap:
         finally:
             if guard is not None:
                 os.close(guard)
-        sandbox = Sandbox(transport, Place(self.name), limits)
+        sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
         return sandbox
 

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import EditConflict, OutputGone, PathRefused, SandboxError, SandboxLost
+from agentic.world.outlet import Outlet
 
 LENGTHS = struct.Struct("!II")
 MAX_FRAME = 128 * 1024 * 1024
@@ -33,12 +34,9 @@ class Transport(Protocol):
         """Up to ``size`` bytes of the supervisor's stdout, b'' at the end."""
         ...
 
-    def write(self, data: bytes) -> None:
-        """Queue bytes for the supervisor's stdin."""
-        ...
-
-    async def drain(self) -> None:
-        """Wait until the queue is short."""
+    @property
+    def outlet(self) -> Outlet:
+        """The way to the supervisor's stdin."""
         ...
 
     async def close(self) -> str:
@@ -119,11 +117,6 @@ class Channel:
         """Why the supervisor is gone, None while it is there."""
         return self._lost
 
-    def send(self, header: Mapping[str, JsonValue]) -> None:
-        """Send a frame that has no answer."""
-        if self._lost is None:
-            self._transport.write(pack(header))
-
     async def request(
         self,
         header: Mapping[str, JsonValue],
@@ -140,9 +133,9 @@ class Channel:
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._open[number] = _Open(future, on_output)
         try:
-            self._transport.write(pack({"id": number, **header}, payload))
-            await self._transport.drain()
+            self._transport.outlet.write(pack({"id": number, **header}, payload))
             async with asyncio.timeout(timeout):
+                await self._transport.outlet.drain()
                 reply = await future
         except TimeoutError:
             self.fail(f"the sandbox did not answer {header.get('op')} within {timeout:.0f} s")
@@ -157,10 +150,11 @@ class Channel:
         return reply
 
     def fail(self, reason: str) -> None:
-        """Give up on this supervisor: every open request ends with ``SandboxLost``."""
+        """Give up on this supervisor: every open request ends with ``SandboxLost``, and it hears of its owner no more."""
         if self._lost is not None:
             return
         self._lost = reason
+        self._transport.outlet.close()
         for entry in self._open.values():
             if not entry.future.done():
                 entry.future.set_exception(SandboxLost(reason))

@@ -29,6 +29,7 @@ from agentic.world.attach import AttachTransport
 from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.world.bundle import program
 from agentic.world.diaries import Diary
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.ladder import IMAGE
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -51,8 +52,11 @@ class Docker:
 
     name = "docker"
 
-    def __init__(self, state: Path, base_url: str | None = None, image: str = IMAGE) -> None:
+    def __init__(
+        self, state: Path, base_url: str | None = None, image: str = IMAGE, heartbeat: Heartbeat | None = None
+    ) -> None:
         self._state = state
+        self._heartbeat = heartbeat or Heartbeat()
         self._url = base_url or os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
         self._image = image
         self._pool: ThreadPoolExecutor | None = None
@@ -88,7 +92,7 @@ class Docker:
             with contextlib.suppress(SandboxUnavailable):
                 await transport.close()
             raise
-        sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits)
+        sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits, thread, self._heartbeat)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
         try:
             if written is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from agentic.world.bubblewrap import say_hello
 from agentic.world.bundle import program
 from agentic.world.diaries import Diary, arguments, descriptors
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.pipes import ProcessTransport
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
@@ -23,8 +24,9 @@ class Host:
 
     name = "host"
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, heartbeat: Heartbeat | None = None) -> None:
         self._state = state
+        self._heartbeat = heartbeat or Heartbeat()
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -37,7 +39,7 @@ class Host:
         """A supervisor over the workspace."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
         transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace)
-        sandbox = Sandbox(transport, _place(workspace, home), limits)
+        sandbox = Sandbox(transport, _place(workspace, home), limits, thread, self._heartbeat)
         await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
         return sandbox
 

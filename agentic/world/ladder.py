@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from agentic.errors import SandboxError
 from agentic.world.bubblewrap import Bubblewrap
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.host import Host
 from agentic.world.masks import adopt
 from agentic.world.place import Limits
@@ -22,16 +23,22 @@ HOST_WARNING = "commands run on this machine without any walls, because THREADWR
 
 
 async def choose(
-    setting: Setting, state: Path, *, docker_url: str | None = None, image: str = IMAGE, limits: Limits | None = None
+    setting: Setting,
+    state: Path,
+    *,
+    docker_url: str | None = None,
+    image: str = IMAGE,
+    limits: Limits | None = None,
+    heartbeat: Heartbeat | None = None,
 ) -> Choice:
     """The rung for a setting.  A named rung is used or refused; ``auto`` takes the first that really runs a command."""
     if setting not in get_args(Setting):
         return Choice(None, f"THREADWRIGHT_SANDBOX is {setting!r}; write auto, docker, bubblewrap or host")
     if setting == "host":
-        return Choice(Host(state), HOST_WARNING)
+        return Choice(Host(state, heartbeat), HOST_WARNING)
     makers: dict[str, Callable[[], Rung]] = {
-        "docker": lambda: _docker(state, docker_url, image),
-        "bubblewrap": lambda: Bubblewrap(state),
+        "docker": lambda: _docker(state, docker_url, image, heartbeat),
+        "bubblewrap": lambda: Bubblewrap(state, heartbeat=heartbeat),
     }
     skipped: list[str] = []
     for name, make in makers.items():
@@ -48,16 +55,22 @@ async def choose(
 
 
 def chooser(
-    setting: Setting, state: Path, *, docker_url: str | None = None, image: str = IMAGE, limits: Limits | None = None
+    setting: Setting,
+    state: Path,
+    *,
+    docker_url: str | None = None,
+    image: str = IMAGE,
+    limits: Limits | None = None,
+    heartbeat: Heartbeat | None = None,
 ) -> Callable[[], Awaitable[Choice]]:
     """``choose`` with its arguments, for ``Sandboxes``."""
-    return lambda: choose(setting, state, docker_url=docker_url, image=image, limits=limits)
+    return lambda: choose(setting, state, docker_url=docker_url, image=image, limits=limits, heartbeat=heartbeat)
 
 
-def _docker(state: Path, url: str | None, image: str) -> Rung:
+def _docker(state: Path, url: str | None, image: str, heartbeat: Heartbeat | None) -> Rung:
     from agentic.world.docker import Docker  # its library is slow to import: only where Docker is tried
 
-    return Docker(state, url, image)
+    return Docker(state, url, image, heartbeat)
 
 
 async def probe(rung: Rung, state: Path, limits: Limits) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentic.errors import SandboxUnavailable
+from agentic.world.outlet import Outlet
 
 LAST_WORDS = 4096
 END_SECONDS = 1.0
@@ -17,8 +19,9 @@ END_SECONDS = 1.0
 class ProcessTransport:
     """The pipes of a child process."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, outlet: Outlet) -> None:
         self._process = process
+        self.outlet = outlet
         self._words = bytearray()
         self._listener = asyncio.create_task(self._listen(), name="sandbox-stderr")
 
@@ -33,10 +36,11 @@ class ProcessTransport:
     ) -> ProcessTransport:
         """Start ``argv`` with an empty environment, as another user where ``owner`` is given."""
         uid, gid = owner if owner is not None else (None, None)
+        ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
-                stdin=PIPE,
+                stdin=theirs.fileno(),
                 stdout=PIPE,
                 stderr=PIPE,
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
@@ -47,30 +51,24 @@ class ProcessTransport:
                 pass_fds=tuple(descriptors),
                 start_new_session=True,
             )
-        except OSError as error:
-            raise SandboxUnavailable(f"{argv[0]} could not be started: {error}") from error
-        return cls(process)
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, OSError):
+                raise SandboxUnavailable(f"{argv[0]} could not be started: {error}") from error
+            raise
+        finally:
+            theirs.close()
+        return cls(process, Outlet(ours.detach()))
 
     async def read(self, size: int) -> bytes:
         """Bytes of the supervisor's stdout."""
         assert self._process.stdout is not None
         return await self._process.stdout.read(size)
 
-    def write(self, data: bytes) -> None:
-        """Queue bytes for its stdin."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(data)
-
-    async def drain(self) -> None:
-        """Wait until the queue is short."""
-        assert self._process.stdin is not None
-        await self._process.stdin.drain()
-
     async def close(self) -> str:
         """Close the pipe, on which the supervisor ends everything; kill what does not go."""
         process = self._process
-        assert process.stdin is not None
-        process.stdin.close()
+        self.outlet.close()
         try:
             async with asyncio.timeout(END_SECONDS):
                 await process.wait()

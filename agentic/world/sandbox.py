@@ -1,13 +1,13 @@
-"""One sandbox as its owner holds it: requests to the resident supervisor, its heartbeat, and its end.
+"""One sandbox as its owner holds it: requests to the resident supervisor, and its end.
 
-The supervisor is PID 1 inside.  It ends everything when the heartbeat stops, so a frozen or dead owner has no effects.
+The supervisor is PID 1 inside.  It ends everything when the heartbeat stops, so a frozen or dead owner has no effects
+(``heartbeat``).
 A kill is done when the supervisor says that no process of the command is left.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
@@ -17,6 +17,7 @@ from agentic.errors import SandboxError
 from agentic.world.answers import changes_of, exec_result, python_result
 from agentic.world.channel import Channel, Reply, Transport
 from agentic.world.files import ANSWER_SECONDS, FileOperations
+from agentic.world.heartbeat import Heartbeat
 from agentic.world.place import Limits, Place
 from agentic.world.results import BackgroundState, Changes, ExecResult, PythonResult
 
@@ -29,9 +30,9 @@ log = logging.getLogger(__name__)
 
 
 class Sandbox(FileOperations):
-    """A running sandbox.  Build it with a rung (``bubblewrap``, ``docker``, ``host``) and end it with ``close``."""
+    """A thread's running sandbox.  Build it with a rung (``bubblewrap``, ``docker``, ``host``) and end it with ``close``."""
 
-    def __init__(self, transport: Transport, place: Place, limits: Limits) -> None:
+    def __init__(self, transport: Transport, place: Place, limits: Limits, thread: str, heartbeat: Heartbeat) -> None:
         super().__init__(Channel(transport))
         self.place = place
         self.limits = limits
@@ -40,7 +41,7 @@ class Sandbox(FileOperations):
         self.diary = ""
         """What it writes down under keys, '' where it does not."""
         self._transport = transport
-        self._beat: asyncio.Task[None] | None = None
+        self._thread, self._heartbeat = thread, heartbeat
         self._closing: asyncio.Task[str] | None = None
         self._count = 0
 
@@ -80,12 +81,7 @@ class Sandbox(FileOperations):
             )
         self.python_version = reply.text("python")
         self.diary = reply.text("diary")
-        self._beat = asyncio.create_task(self._beat_on(), name="sandbox-heartbeat")
-
-    async def _beat_on(self) -> None:
-        while self._channel.lost is None:
-            self._channel.send({"op": "beat"})
-            await asyncio.sleep(self.limits.heartbeat / 6)
+        self._heartbeat.add(self._thread, self._transport.outlet, limits.heartbeat)
 
     # --- commands ---------------------------------------------------------------------------------------------
 
@@ -150,9 +146,13 @@ class Sandbox(FileOperations):
             killed_reason=reply.text("killed"),
         )
 
-    async def kill(self, exec_id: str, reason: str = "stopped") -> int:
-        """End a command and everything it started; returns when no process of it is left, with how many there were."""
-        reply = await self._channel.request({"op": "kill", "exec": exec_id, "reason": reason}, timeout=KILL_SECONDS)
+    async def kill(self, exec_id: str, reason: str = "stopped", *, scan: bool = True) -> int:
+        """End a command and everything it started; returns when no process of it is left, with how many there were.
+
+        Without ``scan`` its own answer does not wait for what it changed; the next scan tells that.
+        """
+        header: dict[str, JsonValue] = {"op": "kill", "exec": exec_id, "reason": reason, "scan": scan}
+        reply = await self._channel.request(header, timeout=KILL_SECONDS)
         return reply.number("killed")
 
     async def kill_all(self, reason: str = "stopped") -> int:
@@ -212,10 +212,7 @@ class Sandbox(FileOperations):
 
     async def _close(self, reason: str) -> str:
         self._channel.fail(reason)
-        if self._beat is not None:
-            self._beat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._beat
+        self._heartbeat.remove(self._transport.outlet)
         await self._channel.close()
         try:
             return await self._transport.close()
@@ -247,7 +244,7 @@ class Sandbox(FileOperations):
 
     async def _kill_and_wait(self, number: str, task: asyncio.Future[Reply]) -> None:
         try:
-            await self.kill(number)
+            await self.kill(number, scan=False)
             await asyncio.wait((task,), timeout=KILL_SECONDS)
         except SandboxError as error:
             # the kill could not be confirmed: end the whole sandbox, which the kernel does confirm

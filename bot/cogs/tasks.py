@@ -185,7 +185,7 @@ class Tasks(commands.Cog):
         if wanted.command == "help":
             embed = help_embed(self.bot.options.prefix)
         else:
-            embed = status_embed(await self.bot.conversation.status(said.thread))
+            embed = status_embed(await self.bot.conversation.status(said.thread), self.bot.backstage.held_up())
         await self.bot.sender.send(
             Urgency.RESULT,
             lambda: message.channel.send(

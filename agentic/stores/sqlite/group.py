@@ -40,33 +40,19 @@ class Counters:
 class Group:
     """Commits groups over one connection, which nobody else writes to meanwhile."""
 
-    def __init__(self, connection: Connection, busy_milliseconds: int) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._busy_milliseconds = busy_milliseconds
         self.counters = Counters()
 
-    def write(self, works: Sequence[Work], *, wait: bool = True) -> bool:
-        """Make all of them durable or give each its ``error``; without ``wait``, False if another process writes now."""
+    def write(self, works: Sequence[Work]) -> None:
+        """Make all of them durable or give each its ``error``."""
         try:
-            self._begin(wait)
+            self._connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
-            if not wait and isinstance(error, apsw.BusyError):
-                return False
             for work in works:
                 work.error = translate(error) or error
-            return True
-        self._finish(works)
-        return True
-
-    def _begin(self, wait: bool) -> None:
-        if wait:
-            self._connection.execute("BEGIN IMMEDIATE")
             return
-        self._connection.set_busy_timeout(0)
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-        finally:
-            self._connection.set_busy_timeout(self._busy_milliseconds)
+        self._finish(works)
 
     def _finish(self, works: Sequence[Work]) -> None:
         failure = self._attempt(works)

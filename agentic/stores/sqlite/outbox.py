@@ -22,6 +22,9 @@ LOST = (
 )
 
 _ROW = "SELECT position, item, delivered FROM outbox"
+_WAITING = "INDEXED BY outbox_waiting WHERE delivered IS NULL"
+"""Without the word SQLite goes through all that was ever delivered."""
+_THREADS = f"SELECT thread FROM outbox {_WAITING} GROUP BY thread ORDER BY min(position)"
 _BY_MESSAGE = f"{_ROW} WHERE position = (SELECT item FROM receipts WHERE message = ?)"
 _DELIVER = "UPDATE outbox SET delivered = ? WHERE key = ? RETURNING position"
 
@@ -51,10 +54,15 @@ def deliver(connection: Connection, key: str, messages: Sequence[str]) -> None:
 def waiting(connection: Connection, thread: str | None) -> list[OutboxRow]:
     """What was not delivered, in order."""
     if thread is None:
-        rows = connection.execute(f"{_ROW} WHERE delivered IS NULL ORDER BY position")
+        rows = connection.execute(f"{_ROW} {_WAITING} ORDER BY position")
     else:
         rows = connection.execute(f"{_ROW} WHERE delivered IS NULL AND thread = ? ORDER BY position", (thread,))
     return [_readable(connection, row) for row in list(rows)]
+
+
+def waiting_threads(connection: Connection) -> list[str]:
+    """Threads for which something was not delivered, the longest waiting first."""
+    return [cast(str, thread) for (thread,) in connection.execute(_THREADS)]
 
 
 def by_key(connection: Connection, key: str) -> OutboxRow | None:

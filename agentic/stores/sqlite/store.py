@@ -66,7 +66,7 @@ class SQLiteStore(Store):
             connection = open_writer(path, busy_milliseconds)
             reader = open_reader(path)
             mark_open(path)
-            writer = Writer(connection, busy_milliseconds, lambda: mark_closed(path))
+            writer = Writer(connection, lambda: mark_closed(path))
         return cls(writer, reader, path, seconds, reading)
 
     @property
@@ -217,6 +217,10 @@ class SQLiteStore(Store):
     async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
         """What waits, in order."""
         return self._read(lambda connection: outbox.waiting(connection, thread))
+
+    async def undelivered_threads(self) -> list[str]:
+        """Threads for which something waits, the longest waiting first."""
+        return self._read(outbox.waiting_threads)
 
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         """Record the ids of the messages an item became."""

@@ -3,9 +3,8 @@
 A commit costs a sync of the disk, so transactions share it: those asked for in one turn of the event loop, and all
 that wait while one is being written.  Nobody is told anything before the commit is on disk.
 
-A thread does it, so that a slow disk never stops the event loop.  Waking a thread and being woken by it costs about as much
-as a commit on a fast disk, though; so a small group is written where it is asked for, while commits are fast, no
-other process is writing, and the thread has nothing to do.
+A thread does it, always: a disk that was fast until now may take seconds for the next commit, and the event loop must not
+stand for that.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import perf_counter
 from typing import Generic, TypeVar
 
 import apsw
@@ -30,15 +28,6 @@ T = TypeVar("T")
 
 CHECKPOINT_PAGES = 500
 """Pages in the WAL after which it is copied into the database, when nobody waits for it."""
-
-FAST_SECONDS = 0.001
-"""Commits slower than this are left to the thread."""
-
-REMEMBERED_SECONDS = 0.004
-"""A slower commit counts as this slow: the thread then writes the next half a dozen, however long that one took."""
-
-SMALL_GROUP = 4
-"""Larger groups are left to the thread."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,16 +60,14 @@ class Writer:
     ``copied`` is called at the end, when the database holds all that the WAL held.
     """
 
-    def __init__(self, connection: Connection, busy_milliseconds: int, copied: Callable[[], None]) -> None:
+    def __init__(self, connection: Connection, copied: Callable[[], None]) -> None:
         self._connection = connection
         self._copied = copied
-        self._group = Group(connection, busy_milliseconds)
+        self._group = Group(connection)
         self._asked: list[_Asked[object]] = []
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._using = threading.Lock()
         self._closed = False
         self._wal_pages = 0
-        self._seconds = 0.0
         connection.set_wal_hook(self._note_wal)  # also turns SQLite's own checkpoints off
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
@@ -101,7 +88,7 @@ class Writer:
         asked = _Asked(change, loop.create_future())
         self._asked.append(asked)  # pyright: ignore[reportArgumentType]  # nobody looks at the result's type
         if len(self._asked) == 1:
-            loop.call_soon(self._flush, loop)
+            loop.call_soon(self._hand_over, loop)
         return await asked.future
 
     async def close(self) -> None:
@@ -114,25 +101,6 @@ class Writer:
         await asyncio.to_thread(self._thread.join)
 
     # --- in the event loop ---
-
-    def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._asked and not self._write_here():
-            self._hand_over(loop)
-
-    def _write_here(self) -> bool:
-        asked = self._asked
-        if len(asked) > SMALL_GROUP or self._seconds > FAST_SECONDS or self._wal_pages >= CHECKPOINT_PAGES:
-            return False
-        if not self._queue.empty() or not self._using.acquire(blocking=False):
-            return False
-        try:
-            if not self._write(asked, wait=False):
-                return False
-        finally:
-            self._using.release()
-        self._asked = []
-        _tell(asked)
-        return True
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._asked:
@@ -148,9 +116,8 @@ class Writer:
             while not self._queue.empty():
                 batches.append(self._queue.get())
             going = None not in batches
-            with self._using:
-                self._serve_batches([batch for batch in batches if batch is not None])
-                self._checkpoint()
+            self._serve_batches([batch for batch in batches if batch is not None])
+            self._checkpoint()
         with suppress(apsw.Error, OSError):  # another process still reads: it, or the next one, will copy the WAL
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self._copied()
@@ -160,7 +127,7 @@ class Writer:
     def _serve_batches(self, batches: Sequence[_Batch]) -> None:
         asked = [one for _, batch in batches for one in batch]
         if asked:
-            self._write(asked, wait=True)
+            self._group.write(asked)
         for loop, batch in batches:
             with suppress(RuntimeError):  # that loop was closed: nobody waits there any more
                 loop.call_soon_threadsafe(_tell, batch)
@@ -176,14 +143,6 @@ class Writer:
             return  # the WAL is complete; the next commit will say what is wrong with the disk
         reach("wal.copied")
         self.counters.checkpoints += 1
-
-    # --- in either, while ``_using`` is held ---
-
-    def _write(self, asked: Sequence[_Asked[object]], *, wait: bool) -> bool:
-        began = perf_counter()
-        written = self._group.write(asked, wait=wait)
-        self._seconds = max(min(perf_counter() - began, REMEMBERED_SECONDS), self._seconds * 0.8)
-        return written
 
     def _note_wal(self, _connection: Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages

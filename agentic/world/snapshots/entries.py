@@ -18,6 +18,13 @@ Kind = Literal["file", "link", "dir"]
 Stamp = tuple[int, ...]
 """Modification time, change time, size, inode: equal means untouched.  () = to be read again next time."""
 FORMAT = 1
+ROWS, LEFT_OUT = '{"rows":[', '],"left_out":'
+"""What the second line of a manifest's file holds, as it is written.
+
+It is written and read row by row: a hundred thousand of them in one call of the json module would let no other thread run
+for as long as that takes, the event loop's neither.
+"""
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,11 @@ class Damaged(Exception):
 
 def written(manifest: Manifest) -> bytes:
     """The manifest as its file holds it."""
-    rows = [[p, e.kind, e.mode, e.size, e.sha, e.stamp, e.pack, e.offset] for p, e in manifest.entries.items()]
-    body = json.dumps({"rows": rows, "left_out": dict(manifest.left_out)}, separators=(",", ":")).encode()
+    entries = manifest.entries.items()
+    rows = ",".join(_line([p, e.kind, e.mode, e.size, e.sha, e.stamp, e.pack, e.offset]) for p, e in entries)
+    body = f"{ROWS}{rows}{LEFT_OUT}{_line(dict(manifest.left_out))}}}".encode()
     header = {"format": FORMAT, "packs": sorted(manifest.packs), "sha": hashlib.sha256(body).hexdigest()}
-    return json.dumps(header, separators=(",", ":")).encode() + b"\n" + body + b"\n"
+    return _line(header).encode() + b"\n" + body + b"\n"
 
 
 def packs_in(first_line: bytes) -> frozenset[str]:
@@ -87,10 +95,17 @@ def read(content: bytes) -> Manifest:
     header, body = _header(first), rest.removesuffix(b"\n")
     if hashlib.sha256(body).hexdigest() != header["sha"]:
         raise Damaged
-    told = cast(dict[str, object], json.loads(body))
-    rows = cast(list[tuple[str, Kind, int, int, str, list[int], str, int]], told["rows"])
-    entries = {p: Entry(k, mode, size, sha, tuple(stamp), pack, at) for p, k, mode, size, sha, stamp, pack, at in rows}
-    return Manifest(entries, cast(dict[str, str], told["left_out"]))
+    text, at, entries = body.decode(), len(ROWS), dict[str, Entry]()
+    while not text.startswith(LEFT_OUT, at):
+        (path, kind, mode, size, sha, stamp, pack, offset), at = _DECODER.raw_decode(text, at)
+        entries[path] = Entry(kind, mode, size, sha, tuple(stamp), pack, offset)
+        at += text.startswith(",", at)
+    left_out, _ = _DECODER.raw_decode(text, at + len(LEFT_OUT))
+    return Manifest(entries, cast(dict[str, str], left_out))
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _header(line: bytes) -> dict[str, object]:

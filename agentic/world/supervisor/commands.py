@@ -43,6 +43,8 @@ class Command:
         """As subprocess gives it: exit code, or minus the signal; None while the leader runs."""
         self.finished = False
         self.reason = ""
+        self.scans = True
+        """Whoever waits for its end hears of what changed, too."""
         self.timed_out = False
         self.left: list[str] = []
         self.strays: set[int] = set()

@@ -14,7 +14,7 @@ import os
 import sys
 import traceback
 from types import CodeType
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 
 class Console:
@@ -67,9 +67,19 @@ def _flush() -> None:
             continue  # the code closed it
 
 
+def _leave(error: str) -> NoReturn:
+    """End a forked child."""
+    if error:
+        os.write(2, error.encode("utf-8", "replace"))
+    os._exit(1 if error else 0)
+
+
 def serve(requests: TextIO, answers: TextIO) -> None:
-    """Answer until the requests end.  An interrupt between two pieces of code is too late to matter."""
-    console = Console()
+    """Answer until the requests end.  An interrupt between two pieces of code is too late to matter.
+
+    A child that the code forked ends with the piece of code: it must neither answer nor take the next.
+    """
+    console, own = Console(), os.getpid()
     sys.path.insert(0, "")
     while True:
         try:
@@ -78,10 +88,13 @@ def serve(requests: TextIO, answers: TextIO) -> None:
                 return
             error = console.run(json.loads(line))
             _flush()
+            if os.getpid() != own:
+                _leave(error)
             answers.write(json.dumps(error) + "\n")
             answers.flush()
         except KeyboardInterrupt:
-            continue
+            if os.getpid() != own:
+                _leave("KeyboardInterrupt")
 
 
 def main(request_fd: int, answer_fd: int) -> None:

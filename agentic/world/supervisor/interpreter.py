@@ -28,6 +28,7 @@ class Run:
         self.duration = 0.0
         self.traceback = ""
         self.killed = ""
+        self.scans = True
         self.timed_out = False
         self.restarted = False
         self.timer: Timer | None = None
@@ -148,6 +149,7 @@ class Interpreter:
         self._lost_state = True
         if self._run is not None:
             self._run.killed = self._run.killed or command.reason
+            self._run.scans = command.scans
             how = f"signal {command.signal}" if command.signal else f"exit code {command.exit_code}"
             self._run.traceback = f"the interpreter ended ({how}); what it knew is lost"
             self._run.restarted = True

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from . import processes
 from .frames import Json, Request
 from .reactor import ignored
+from .walks import Walks
 
 SET_DUMPABLE, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 4, 36, 38
 TICK = 0.4
@@ -71,13 +72,14 @@ def _lower(what: int, limit: int) -> None:
 
 
 class Watch:
-    """Looks at memory and files while commands run."""
+    """Looks at memory and files while commands run; going through the files is left to a thread."""
 
-    def __init__(self, limits: Limits, folders: list[str]) -> None:
+    def __init__(self, limits: Limits, folders: list[str], walks: Walks) -> None:
         self._limits = limits
         self._folders = folders
         self._known = self._start = usage(folders)
         self._next_files = 0.0
+        self._walks, self._walking = walks, False
         self._oom = oom_kills()
 
     def begin(self) -> None:
@@ -89,9 +91,9 @@ class Watch:
         """Look once."""
         self._look_at_memory(over)
         now = time.monotonic()
-        if now >= self._next_files:
-            self._look_at_files(over)
-            self._next_files = now + min(10 * (time.monotonic() - now), 0.9)
+        if now >= self._next_files and not self._walking:
+            self._walking = True
+            self._walks.do(lambda: usage(self._folders), lambda used: self._look_at_files(used, now, over))
 
     def _look_at_memory(self, over: Over) -> None:
         if not self._limits.memory:
@@ -111,8 +113,10 @@ class Watch:
         before, self._oom = self._oom, oom_kills()
         return self._oom > before
 
-    def _look_at_files(self, over: Over) -> None:
-        size, inodes = self._known = usage(self._folders)
+    def _look_at_files(self, used: tuple[int, int], began: float, over: Over) -> None:
+        self._walking = False
+        self._next_files = began + min(10 * (time.monotonic() - began), 0.9)
+        size, inodes = self._known = used
         # a folder that is over the limit already must still let a command clean it up
         most = max(self._limits.workspace, self._start[0] + SLACK)
         most_inodes = max(self._limits.inodes, self._start[1] + SLACK_INODES)

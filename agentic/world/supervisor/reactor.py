@@ -1,4 +1,7 @@
-"""One loop over descriptors, timers and ended children.  Descriptors come before timers, so a beat that waits counts."""
+"""One loop over descriptors, timers, ended children and what threads found.
+
+Descriptors come before timers, so a beat that waits counts.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import selectors
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
 from types import FrameType
 
@@ -38,10 +42,11 @@ class Reactor:
         self._selector = selectors.DefaultSelector()
         self._timers: list[Timer] = []
         self._on_children = on_children
-        self._wake, sink = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
+        self._wake, self._sink = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._soon: deque[Callable[[], None]] = deque()
+        signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, ignored)
-        self.watch(self._wake, self._children)
+        self.watch(self._wake, self._woken)
 
     def watch(self, descriptor: int, call: Callable[[], None]) -> None:
         """Call when the descriptor can be read."""
@@ -63,6 +68,12 @@ class Reactor:
         heapq.heappush(self._timers, timer)
         return timer
 
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call once, as soon as the loop can; from any thread."""
+        self._soon.append(call)
+        with contextlib.suppress(BlockingIOError):  # full: it wakes anyway
+            os.write(self._sink, b"\0")
+
     def run(self) -> None:
         """Loop for ever."""
         while True:
@@ -82,7 +93,9 @@ class Reactor:
             if call is not None:
                 call()
 
-    def _children(self) -> None:
+    def _woken(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, 4096)
         self._on_children()
+        while self._soon:
+            self._soon.popleft()()

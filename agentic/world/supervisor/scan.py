@@ -1,4 +1,4 @@
-"""What changed in the workspace since the scan before.
+"""What changed in the workspace since the scan before; in a thread of its own, to which ``note`` only hands things over.
 
 The state of every file is kept folder by folder.  A scan reads the folders that inotify names, or all of them where events
 were lost; either way it compares what stands on disk, so an event only says where to look.  A file counts as changed when
@@ -12,6 +12,7 @@ import contextlib
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Iterable
 
 from .confined import FOLDER, PLAIN, Confined, sha_of
@@ -59,6 +60,7 @@ class Scanner:
         self._folders: dict[str, Folder] = {}
         self._changes: dict[str, tuple[str, str]] = {}
         """path -> (sha before, sha after), '' = it does not exist."""
+        self._noted: deque[tuple[str, str]] = deque()
         self._hash_files, self._hash_bytes = BASELINE_FILES, BASELINE_BYTES
         self._enter("")
         self._changes.clear()
@@ -66,14 +68,23 @@ class Scanner:
 
     def scan(self) -> dict[str, Json]:
         """The changes since the last scan, as fields of a header."""
+        self._take_notes()
         touched = self._notify.touched()
         for folder in sorted(self._folders if touched is None else touched):
             if folder in self._folders:
                 self._look(folder)
+        self._take_notes()
         return self._told()
 
     def note(self, path: str, sha: str) -> None:
-        """A file operation of ours wrote (or deleted, '') this file: the next scan does not report it."""
+        """A file operation of ours wrote (or deleted, '') this file: no scan reports it, also none that goes on now."""
+        self._noted.append((path, sha))
+
+    def _take_notes(self) -> None:
+        while self._noted:
+            self._note(*self._noted.popleft())
+
+    def _note(self, path: str, sha: str) -> None:
         folder, _, name = path.rpartition("/")
         known = self._folders.get(folder)
         if known is None:

@@ -91,9 +91,16 @@ class Serving:
             "killed": command.reason,
             "left_running": list[Json](command.left),
         }
-        if request.flag("scan", True):
-            header.update(self._here.scanner.scan())
-        self._send(request, header, command.collector.shown())
+        self._with_changes(
+            request, header, command.collector.shown(), scan=request.flag("scan", True) and command.scans
+        )
+
+    def _with_changes(self, request: Request, header: dict[str, Json], shown: bytes, *, scan: bool) -> None:
+        """Answer, once it is known what changed; or at once."""
+        if scan:
+            self._here.changes(lambda told: self._send(request, {**header, **told}, shown))
+        else:
+            self._send(request, header, shown)
 
     def _streaming(self, request: Request) -> Callable[[bytes], None]:
         sent = 0
@@ -144,6 +151,7 @@ class Serving:
         if command is None:
             self._send(request, {"killed": 0})
             return
+        command.scans = request.flag("scan", True)
         commands.kill(command, request.text("reason", "stopped"), lambda count: self._send(request, {"killed": count}))
 
     def _kill_all(self, request: Request) -> None:
@@ -188,8 +196,7 @@ class Serving:
             "killed": run.killed,
             "restarted": run.restarted,
         }
-        header.update(self._here.scanner.scan())
-        self._send(request, header, run.collector.shown())
+        self._with_changes(request, header, run.collector.shown(), scan=run.scans)
 
     def _python_reset(self, request: Request) -> None:
         self._here.interpreter.reset(lambda count: self._send(request, {"killed": count}))

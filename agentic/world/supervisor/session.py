@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from .commands import Commands
 from .confined import Confined
@@ -16,6 +17,7 @@ from .limits import Limits, Watch
 from .output import Outputs
 from .reactor import Reactor
 from .scan import Scanner
+from .walks import Walks
 
 
 class Session:
@@ -30,6 +32,7 @@ class Session:
         numbers = request.mapping("limits")
         limits = Limits(numbers)
         self.scanner = Scanner(self.workspace)
+        self._scans = Walks(reactor, "scans")
         self.files = Files(self.workspace, self.scanner.note)
         self.outputs = Outputs(home)
         self.jobs = Jobs(reactor)
@@ -37,10 +40,14 @@ class Session:
         self.commands.grace = request.seconds("grace", 0.06)
         self.commands.output_limit = Request(numbers, b"").integer("output", 64 * 1024 * 1024)
         self.interpreter = Interpreter(reactor, self.commands, sys.argv[0])
-        self.watch = Watch(limits, [self.workspace.root, home_path])
+        self.watch = Watch(limits, [self.workspace.root, home_path], Walks(reactor, "watch"))
         self.environment = _environment(home_path) | request.environment("environment")
         self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
         limits.apply()
+
+    def changes(self, told: Callable[[dict[str, Json]], None]) -> None:
+        """Look for what changed in the workspace, and tell it as fields of a header."""
+        self._scans.do(self.scanner.scan, told)
 
     def set_masks(self, request: Request) -> tuple[dict[str, Json], bytes]:
         """These paths are hidden from now on."""

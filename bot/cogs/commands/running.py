@@ -37,7 +37,7 @@ class Running(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "status")
         known = thread or self.bot.conversation.knows(str(ctx.channel.id))
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
-        embed = status_embed(await self.bot.conversation.status(name))
+        embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up())
         if self.bot.backstage.lessons_trouble():
             embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
         await answer(ctx, embed=embed)

@@ -23,6 +23,7 @@ async def test_status_and_help_answer_privately(scenery: Scenery) -> None:
     shown = await scenery.guild.wait_for(lambda g: next((m for m in g.messages(thread) if m.embeds), None))
     assert shown.ephemeral
     assert "build it" in str(shown.embeds)
+    assert "in the last hour" in str(shown.embeds)
     await scenery.guild.slash(scenery.general, "help")
     await scenery.guild.wait_for(lambda g: any(m.embeds and m.ephemeral for m in g.messages(scenery.general)))
 

@@ -28,6 +28,10 @@ class Failing(MemoryStore):
         self.check("undelivered")
         return await super().undelivered(thread)
 
+    async def undelivered_threads(self) -> list[str]:
+        self.check("undelivered")
+        return await super().undelivered_threads()
+
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         self.check("delivered")
         await super().delivered(key, messages)

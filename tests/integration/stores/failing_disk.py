@@ -1,12 +1,16 @@
-"""A disk that fails on demand: SQLite's own file layer with a fault in it."""
+"""A disk that fails or stands on demand: SQLite's own file layer with a fault in it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import apsw
+
+STANDS_SECONDS = 5.0
+"""A sync that nobody lets go on goes on by itself after that."""
 
 
 @dataclass(slots=True)
@@ -18,6 +22,15 @@ class Disk:
     seen: int = 0
     failed: int = 0
     files: list[str] = field(default_factory=list)
+    goes: threading.Event = field(default_factory=threading.Event)
+    """Cleared: each sync stands."""
+    standing: threading.Event = field(default_factory=threading.Event)
+    """A sync stands now."""
+    let_go: bool = True
+    """Somebody let each sync that stood go on in time."""
+
+    def __post_init__(self) -> None:
+        self.goes.set()
 
     def arm(self, error: type[apsw.Error], fails_at: int) -> None:
         """From the ``fails_at``-th operation on (1 = the next), fail."""
@@ -52,6 +65,9 @@ def failing_disk() -> Iterator[Disk]:
             super().xWrite(data, offset)
 
         def xSync(self, flags: int) -> None:  # noqa: N802
+            if not disk.goes.is_set():
+                disk.standing.set()
+                disk.let_go &= disk.goes.wait(STANDS_SECONDS)
             disk.touch(self._name)
             super().xSync(flags)
 

@@ -20,6 +20,19 @@ async def test_items_wait_in_order_until_delivered(store: Store) -> None:
     assert [row.item.key for row in await store.undelivered("thread")] == ["c"]
 
 
+async def test_threads_for_which_something_waits_are_told_the_longest_waiting_first(store: Store) -> None:
+    await store.put_outbox([outbox_item("a", thread="2"), outbox_item("b", thread="1"), outbox_item("c", thread="2")])
+    await store.put_outbox([outbox_item("d", thread="0")])
+    await store.delivered("b", ["100"])
+    assert await store.undelivered_threads() == ["2", "0"]
+    await store.delivered("a", [])
+    assert await store.undelivered_threads() == ["2", "0"]
+    await store.put_outbox([outbox_item("e", thread="1")])
+    assert await store.undelivered_threads() == ["2", "0", "1"]
+    await store.delivered("c", ["101"])
+    assert await store.undelivered_threads() == ["0", "1"]
+
+
 async def test_a_key_is_kept_once_wherever_it_comes_from(store: Store) -> None:
     lease = await begin(store)
     await store.put_outbox([outbox_item("a", text="first")])

@@ -53,6 +53,21 @@ async def test_f82_a_disk_that_fails_at_any_write_acknowledges_nothing_and_recov
         assert len(await store.pending("thread")) == len(said)
 
 
+async def test_others_run_while_the_disk_takes_its_time_for_a_commit(tmp_path: Path) -> None:
+    with failing_disk() as disk:
+        async with sqlite(tmp_path) as store:
+            disk.goes.clear()
+            kept = asyncio.create_task(store.put(inbox_item("slow")))
+            async with asyncio.timeout(20):
+                while not disk.standing.is_set():
+                    await asyncio.sleep(0)
+            assert not kept.done(), "nothing is acknowledged before it is on the disk"
+            assert not await store.pending("thread"), "what is there can be read meanwhile"
+            disk.goes.set()
+            assert await kept
+            assert disk.let_go, "nobody else ran while it stood"
+
+
 async def test_f82_a_group_on_a_full_disk_is_refused_as_a_whole_and_each_can_try_again(tmp_path: Path) -> None:
     with failing_disk() as disk:
         async with sqlite(tmp_path) as store:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
+from typing import cast
 
+import apsw
 import pytest
 
 from agentic.core.events import Event
 from agentic.errors import LeaseLost, SequenceConflict
-from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite import SQLiteStore, outbox
+from agentic.stores.sqlite.connection import Connection
 from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
 
 
@@ -105,6 +109,18 @@ async def test_others_run_while_a_long_log_is_read(tmp_path: Path) -> None:
         assert len(await log_of(store, "x1")) == 2_001
         ticking.cancel()
     assert ticks >= 5
+
+
+async def test_looking_for_what_is_to_be_delivered_reads_nothing_that_was(tmp_path: Path) -> None:
+    async with sqlite(tmp_path):
+        with closing(apsw.Connection(str(tmp_path / "threadwright.db"), flags=apsw.SQLITE_OPEN_READONLY)) as opened:
+            for look in (outbox.waiting_threads, lambda connection: outbox.waiting(connection, None)):
+                asked: list[str] = []
+                opened.trace_v2(apsw.SQLITE_TRACE_STMT, lambda told, asked=asked: asked.append(told["sql"]))
+                look(cast(Connection, opened))
+                opened.trace_v2(0, None)
+                plans = [str(row[3]) for sql in asked for row in opened.execute(f"EXPLAIN QUERY PLAN {sql}")]
+                assert plans[0] == "SCAN outbox USING INDEX outbox_waiting"
 
 
 async def test_the_file_is_private(tmp_path: Path) -> None:

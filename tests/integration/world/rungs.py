@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world import Limits, Rung, Sandbox
+from agentic.world import Heartbeat, Limits, Rung, Sandbox
 from agentic.world.bubblewrap import Bubblewrap
 from agentic.world.docker import Docker
 from agentic.world.ladder import IMAGE
@@ -109,6 +109,7 @@ class Ground:
     docker_url: str
     folder: Path
     limits: Limits
+    heartbeat: Heartbeat
 
     @property
     def workspace(self) -> Path:
@@ -145,9 +146,11 @@ class Ground:
             await sandbox.close()
 
 
-def build_rung(name: str, state: Path, docker_url: str) -> Rung:
+def build_rung(name: str, state: Path, docker_url: str, heartbeat: Heartbeat | None = None) -> Rung:
     """A rung by its name."""
-    return Docker(state, docker_url) if name == "docker" else Bubblewrap(state)
+    if name == "docker":
+        return Docker(state, docker_url, heartbeat=heartbeat)
+    return Bubblewrap(state, heartbeat=heartbeat)
 
 
 @pytest.fixture
@@ -155,9 +158,10 @@ async def ground(rung_name: str, request: pytest.FixtureRequest) -> AsyncIterato
     """A fresh place for sandboxes of the rung."""
     url = request.getfixturevalue("docker_url") if rung_name == "docker" else ""
     folder = Path(tempfile.mkdtemp(prefix="tw-ground-"))
-    rung = build_rung(rung_name, folder / "state", url)
+    heartbeat = Heartbeat()
+    rung = build_rung(rung_name, folder / "state", url, heartbeat)
     try:
-        yield Ground(rung, rung_name, url, folder, SMALL)
+        yield Ground(rung, rung_name, url, folder, SMALL, heartbeat)
     finally:
         await rung.close()
         shutil.rmtree(folder)

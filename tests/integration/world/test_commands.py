@@ -116,6 +116,19 @@ async def test_cancelling_a_command_ends_it_before_the_cancellation_is_seen(sand
     assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
 
 
+async def test_what_a_stopped_command_changed_is_told_by_the_next_scan(sandbox: Sandbox) -> None:
+    """Nobody hears its own answer; and the stop waits for no look at the files."""
+    for what in (sandbox.exec, sandbox.python):
+        code = "echo x > shell; sleep 300" if what == sandbox.exec else "open('py', 'w').close()\nwhile True: pass"
+        task = asyncio.create_task(what(code, timeout=600))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    changes = await sandbox.scan()
+    assert [change.path for change in changes.files] == ["py", "shell"]
+
+
 async def test_killing_one_command_spares_the_others(sandbox: Sandbox) -> None:
     """Also one that only shares the sandbox."""
     spared = asyncio.create_task(sandbox.exec("sleep 1.5; echo alive", timeout=20))

@@ -37,6 +37,18 @@ async def test_output_of_children_and_changes_of_files_belong_to_the_call(sandbo
     assert [change.path for change in result.changes.files] == ["made"]
 
 
+@pytest.mark.parametrize("fate", ["", "raise ValueError('in the child')", "raise SystemExit"])
+async def test_a_forked_child_ends_with_its_piece_of_code_and_answers_nothing(sandbox: Sandbox, fate: str) -> None:
+    """Neither the call that forked nor the next gets its answer from the child."""
+    code = f"import os\nif not (child := os.fork()):\n    {fate or 'pass'}\nelse:\n    status = os.waitpid(child, 0)[1]"
+    for number in range(3):
+        forked = await sandbox.python(code, timeout=10)
+        assert (forked.error, forked.timed_out, forked.restarted) == ("", False, False)
+        result = await sandbox.python(f"{number} + 40", timeout=10)
+        assert (result.text, result.error) == (f"{number + 40}\n", "")
+    assert (await sandbox.python("status != 0", timeout=10)).text == f"{'Error' in fate}\n"
+
+
 async def test_a_call_that_runs_too_long_is_interrupted_and_keeps_its_state(sandbox: Sandbox) -> None:
     """A KeyboardInterrupt first."""
     await sandbox.python("kept = 'yes'", timeout=10)

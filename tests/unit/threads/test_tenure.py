@@ -79,6 +79,27 @@ async def test_work_ends_before_a_lease_that_cannot_be_renewed_runs_out() -> Non
     assert ended[0] <= LEASE_SECONDS - SAFETY_SECONDS + 1
 
 
+async def test_effects_are_allowed_until_the_work_would_be_ended_and_no_longer_asked_about_after_it() -> None:
+    """Each renewal allows them for longer; so they end before the lease does, also where nothing here can end them."""
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    allowed: list[tuple[str, float | None]] = []
+
+    async def work() -> None:
+        while clock.monotonic() < 2 * LEASE_SECONDS:
+            await asyncio.sleep(0.001)
+
+    async with asyncio.timeout(5):
+        await while_held(store, clock, lease, work(), lambda thread, until: allowed.append((thread, until)))
+    deadlines = [until for _, until in allowed if until is not None]
+    assert deadlines[0] <= LEASE_SECONDS - SAFETY_SECONDS + 1
+    assert deadlines == sorted(set(deadlines))
+    assert deadlines[-1] > 2 * LEASE_SECONDS
+    assert allowed[-1] == ("t", None)
+    assert {thread for thread, _ in allowed} == {"t"}
+
+
 async def test_work_ends_when_another_has_the_thread() -> None:
     clock = FastClock()
     store = MemoryStore(clock.monotonic)

@@ -1,0 +1,146 @@
+"""The sign of life that sandboxes get: not from the event loop, never in the middle of a frame, and not past a lease."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from agentic.world.heartbeat import Heartbeat
+from agentic.world.outlet import Outlet
+from agentic.world.supervisor.frames import FrameReader
+from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+
+__all__ = ["docker_url", "ground", "rung_name"]
+
+
+async def test_a_sandbox_outlives_an_event_loop_that_stands(ground: Ground) -> None:
+    """Twice as long as it goes without a sign of its owner, in the middle of a command and of a large frame."""
+    text = b"x" * 3_000_000
+    async with ground.open(heartbeat=1.2) as sandbox:
+        running = asyncio.create_task(sandbox.exec("sleep 1; echo done", timeout=20))
+        writing = asyncio.create_task(sandbox.write("large", text))
+        await asyncio.sleep(0.05)
+        time.sleep(2.4)
+        assert (await running).text == "done\n"
+        await writing
+        assert (await sandbox.exec("wc -c < large", timeout=20)).text.strip() == str(len(text))
+
+
+async def test_a_sandbox_ends_when_the_lease_lapses_while_the_loop_stands(ground: Ground) -> None:
+    """Nobody renews it then, and another process may take the thread."""
+    async with ground.open(heartbeat=0.6) as sandbox:
+        await sandbox.exec("(while :; do date >> grows; sleep 0.02; done) >/dev/null 2>&1 &", timeout=10)
+        ground.heartbeat.allow("a thread", time.monotonic() + 0.2)
+        grows, size, until = ground.workspace / "grows", -1, time.monotonic() + 20
+        while size != (size := grows.stat().st_size) and time.monotonic() < until:
+            time.sleep(0.7)  # the loop stands
+        assert time.monotonic() < until, "effects go on past the lease"
+        async with asyncio.timeout(10):
+            while sandbox.lost is None:
+                await asyncio.sleep(0.01)
+
+
+@contextlib.contextmanager
+def lines(count: int) -> Iterator[list[tuple[Outlet, socket.socket]]]:
+    """Outlets, each with the other end."""
+    made: list[tuple[Outlet, socket.socket]] = []
+    for _ in range(count):
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        made.append((Outlet(ours.detach()), theirs))
+    try:
+        yield made
+    finally:
+        for outlet, theirs in made:
+            outlet.close()
+            theirs.close()
+
+
+def heard(theirs: socket.socket, seconds: float = 10.0) -> bool:
+    """Whether a beat comes."""
+    reader, until = FrameReader(theirs.fileno()), time.monotonic() + seconds
+    while time.monotonic() < until:
+        if any(request.text("op") == "beat" for request in reader.read() or ()):
+            return True
+        time.sleep(0.005)
+    return False
+
+
+async def test_a_supervisor_that_reads_nothing_keeps_no_beat_from_the_others() -> None:
+    """Its pipe is full; and nothing that waited for it is lost or torn."""
+    frame = struct.pack("!II", 2, 1_000_000) + b"{}" + b"y" * 1_000_000
+    heartbeat = Heartbeat()
+    with lines(2) as [(full, deaf), (open_, theirs)]:
+        for outlet in (full, open_):
+            heartbeat.add("t", outlet, 0.3)
+        full.write(frame)
+        assert heard(theirs)
+        assert heard(theirs)
+        for outlet in (full, open_):
+            heartbeat.remove(outlet)
+        got = bytearray()
+        while len(got) < len(frame) or not got.endswith(frame):
+            with contextlib.suppress(BlockingIOError):
+                got += deaf.recv(1 << 16)
+            await asyncio.sleep(0)
+        assert len(got[: -len(frame)]) % len(beat()) == 0
+
+
+def beat() -> bytes:
+    """One beat as it is sent."""
+    header = json.dumps({"op": "beat"}).encode()
+    return struct.pack("!II", len(header), 0) + header
+
+
+async def test_one_thread_beats_for_all_and_ends_with_the_last() -> None:
+    """Not a thread for each."""
+    heartbeat = Heartbeat()
+
+    def beating() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name == "sandbox-heartbeat"]
+
+    before = len(beating())
+    with lines(3) as made:
+        for outlet, theirs in made:
+            heartbeat.add("t", outlet, 0.3)
+            assert heard(theirs)
+        (own,) = beating()[before:]
+        for outlet, _ in made:
+            heartbeat.remove(outlet)
+        own.join(10)
+        assert not own.is_alive()
+        heartbeat.add("t", made[0][0], 0.3)
+        assert heard(made[0][1])
+        heartbeat.remove(made[0][0])
+
+
+@pytest.mark.parametrize("leased", [True, False])
+async def test_a_loop_that_stands_for_long_is_given_up_past_the_lease_or_past_half_a_minute(leased: bool) -> None:
+    """Other threads' sandboxes go on; and once nothing is leased and the loop goes again, this one does."""
+    clock = [1000.0]
+    heartbeat = Heartbeat(lambda: clock[0])
+    with lines(2) as [(one, theirs), (other, others)]:
+        heartbeat.add("t", one, 0.3)
+        heartbeat.add("u", other, 0.3)
+        heartbeat.allow("u", 2000.0)
+        if leased:
+            heartbeat.allow("t", 1012.0)
+        assert heard(theirs)
+        clock[0] = 1013.0 if leased else 1031.0
+        while heard(theirs, 0.2):  # those that were on their way
+            pass
+        assert heard(others)
+        assert not heard(theirs, 0.3)
+        heartbeat.allow("t", None)
+        await asyncio.sleep(0.2)
+        assert heard(theirs)
+        for outlet in (one, other):
+            heartbeat.remove(outlet)

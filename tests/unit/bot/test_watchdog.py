@@ -1,0 +1,78 @@
+"""Who holds up the event loop is named, and how long is known."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+
+import pytest
+
+from bot.conversation import StatusView
+from bot.embeds import status_embed
+from bot.watchdog import LATE_SECONDS, Watchdog
+
+STALL = 2 * LATE_SECONDS
+BACKTRACKING = re.compile(r"(a+)+b")
+
+
+def stands() -> None:
+    """Stand as a slow disk would, while other threads run."""
+    time.sleep(STALL)
+
+
+def computes() -> None:
+    """Stand in one call that lets no thread run."""
+    length, began = 18, time.monotonic()
+    while time.monotonic() - began < STALL:
+        BACKTRACKING.match("a" * length)
+        began = time.monotonic() if (length := length + 1) < 24 else began
+
+
+@pytest.mark.parametrize("stall", [stands, computes])
+async def test_a_stall_is_named_in_the_log_with_its_place_and_is_the_longest_of_the_hour(
+    caplog: pytest.LogCaptureFixture, stall: object
+) -> None:
+    assert callable(stall)
+    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
+        await asyncio.sleep(0.2)
+        stall()
+        async with asyncio.timeout(20):
+            while watchdog.longest() < STALL / 2:
+                await asyncio.sleep(0.01)
+    said = [record.getMessage() for record in caplog.records]
+    assert any("stood still for" in one and f"in {stall.__name__}" in one for one in said)
+
+
+async def test_stalls_that_follow_each_other_are_reported_once_with_their_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog(report_every=1.0) as watchdog:
+        await asyncio.sleep(0.2)
+        async with asyncio.timeout(30):
+            while len(caplog.records) < 2:
+                before = watchdog.longest()
+                stands()
+                await asyncio.sleep(0.2)
+                assert watchdog.longest() >= before
+    assert "more were not reported" in caplog.records[1].getMessage()
+
+
+async def test_a_stall_that_does_not_end_is_reported_while_it_lasts(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.watchdog.FOR_GOOD_SECONDS", 0.4)
+    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog():
+        await asyncio.sleep(0.1)
+        until = time.monotonic() + 20
+        while not caplog.records and time.monotonic() < until:
+            time.sleep(0.05)
+        assert "stands still" in caplog.records[0].getMessage()
+
+
+def test_status_says_for_how_long_the_bot_stood_still_and_where_that_is_told() -> None:
+    little, much = (str(status_embed(StatusView("idle"), seconds).to_dict()) for seconds in (0.012, 1.34))
+    assert "at most 0.01 s in the last hour" in little
+    assert "in my log" not in little
+    assert "at most 1.3 s in the last hour. Whoever runs me finds in my log what held me up." in much
