@@ -1,0 +1,337 @@
+"""Each await of a whole execution in turn: one run for each, struck there in one of several ways, and judged.
+
+    python -m tests.chaos.awaits                          every way at every await, with what was never reached
+    python -m tests.chaos.awaits PLAY WAY N               one run, with its story
+
+A first run without a strike counts the awaits.  After a strike everything must come to rest by itself or be shown in the
+thread; a further thread must get a sandbox; then the process ends in order, the next one takes up what is open, and it ends.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentic.errors import AgenticError
+from tests.chaos.awaits.scene import ADA, Actor, Play, Stage, staged
+from tests.chaos.awaits.trampoline import ROOT, CountedLoop, Line, Site, Steps, Strike, cancelled, cancelled_late, cancelled_twice
+from tests.chaos.awaits.verdicts import judged, late_stops
+from tests.chaos.simulated.judging import Violation
+from tests.chaos.simulated.processes import seeded
+from tests.chaos.simulated.simulation import quiet
+from tests.chaos.simulated.virtual import Stuck, now
+
+CORE = (
+    "agentic/world/pool.py", "agentic/purse.py", "agentic/effects.py", "agentic/loop.py", "bot/serving.py", "bot/outbox.py",
+)  # fmt: skip
+"""Each of their awaits is to be struck; which were never reached is said."""
+AROUND = (
+    "agentic/recording.py", "agentic/ending.py", "agentic/surveying.py", "agentic/world/sandbox.py", "bot/tenure.py",
+    "bot/halting.py", "bot/slots.py", "bot/recovery.py",
+)  # fmt: skip
+NOBODYS = ("sandbox-", "lease of ", "process-", "save session", "perceive")
+"""Asyncio tasks that nobody cancels but who began them, as the last that they do with them."""
+REST_SECONDS, PROBE_SECONDS = 90.0, 60.0
+SHORT, LONG = 2.5, 25.0
+
+Act = Callable[[Stage], Callable[[Steps], None]]
+
+
+def _of_the_task(act: Callable[[Steps], None]) -> Act:
+    return lambda stage: act
+
+
+def _longer(seconds: float) -> Act:
+    def act(stage: Stage) -> Callable[[Steps], None]:
+        def delayed(steps: Steps) -> None:
+            steps.longer = seconds
+            stage.town.disturb(seconds + 1.0)
+
+        return delayed
+
+    return act
+
+
+def _outside(*deeds: Callable[[Stage], None]) -> Act:
+    def act(stage: Stage) -> Callable[[Steps], None]:
+        def done(steps: Steps) -> None:
+            for deed in deeds:
+                stage.outside(deed)
+
+        return done
+
+    return act
+
+
+def _stop(stage: Stage) -> None:
+    """Somebody stops what is open, in every thread."""
+    for thread in sorted(stage.guild.threads):
+        stage.guild.say(ADA, "stop", thread)
+
+
+def _end(stage: Stage) -> None:
+    """The process is told to end."""
+    for process in stage.town.alive:
+        stage.town.loop.outside(process.terminate())
+
+
+def _engine_dies(stage: Stage) -> None:
+    stage.benches.dies()
+
+
+WAYS: dict[str, Act] = {
+    "cancelled": _of_the_task(cancelled),
+    "cancelled late": _of_the_task(cancelled_late),
+    "cancelled twice": _of_the_task(cancelled_twice),
+    "delayed": _longer(SHORT),
+    "stalled": _longer(LONG),
+    "stopped": _outside(_stop),
+    "ended": _outside(_end),
+    "engine dies": _outside(_engine_dies),
+    "engine dies, stopped": _outside(_engine_dies, _stop),
+}
+"""What happens at an await; and ``FAILS``: at each crossing of a port in turn, that fails."""
+FAILS = "fails"
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a run without a strike showed."""
+
+    sites: dict[int, Site] = field(default_factory=dict)
+    """The steps that are struck, and where each is."""
+    crossings: int = 0
+
+    @property
+    def reached(self) -> set[Line]:
+        """Every line at which it waited."""
+        return {line for site in self.sites.values() for line in site.lines}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run."""
+
+    play: str
+    way: str
+    at: int
+
+    def __str__(self) -> str:
+        return f"{self.play} {self.way!r} {self.at}"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it."""
+
+    run: Run
+    where: str
+    violations: list[str]
+    story: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """Each violation, with how to see it again."""
+        return [f"{text}  [{self.run.way} at {self.where}; again: {self.run}]" for text in self.violations]
+
+
+def walk(play: Play) -> Walk:
+    """Count the awaits of a whole run."""
+    found = Walk()
+
+    def seen(number: int, site: Site) -> None:
+        if any(file in CORE or file in AROUND for file, _ in site.lines):
+            found.sites[number] = site
+
+    outcome = _lived(play, Run(play.name, "", 0), found, seen)
+    if outcome.violations:
+        raise AssertionError(f"without a strike: {outcome.violations}\n{outcome.story}")
+    return found
+
+
+def runs_of(play: Play, found: Walk, ways: Iterable[str], most: int = 0) -> Iterator[Run]:
+    """Every way at every await; with ``most``, at so many of those that stand in the same frames, the first and the last."""
+    chosen = _chosen(found, most) if most else list(found.sites)
+    for way in ways:
+        if way == FAILS:
+            yield from (Run(play.name, way, number) for number in range(1, found.crossings + 1))
+            continue
+        for number in chosen:
+            if not way.startswith("cancelled") or not _is_nobodys(found.sites[number]):
+                yield Run(play.name, way, number)
+
+
+def _is_nobodys(site: Site) -> bool:
+    return any(name in site.task for name in NOBODYS)
+
+
+def _chosen(found: Walk, most: int) -> list[int]:
+    alike: dict[tuple[Line, ...], list[int]] = {}
+    for number, site in found.sites.items():
+        alike.setdefault(site.lines, []).append(number)
+    kept = [numbers[: most - 1] + numbers[max(most - 1, 0) :][-1:] for numbers in alike.values()]
+    return sorted(number for numbers in kept for number in numbers)
+
+
+def struck(play: Play, run: Run) -> Outcome:
+    """One run with its strike."""
+    return _lived(play, run, Walk(), None)
+
+
+def _lived(play: Play, run: Run, found: Walk, seen: Callable[[int, Site], None] | None) -> Outcome:
+    loop = CountedLoop()
+    loop.seen = seen
+    with staged(loop, play) as stage:
+        seeded(stage.town)
+        if run.way == FAILS:
+            stage.fails_at = run.at
+        elif run.way:
+            loop.strike = Strike(run.at, WAYS[run.way](stage))
+        try:
+            violations = loop.run_until_complete(_live(stage, run))
+        except Stuck:
+            violations = [Violation("other", "everybody waits for somebody else")]
+        finally:
+            loop.dispose()
+        found.crossings = stage.crossed
+        where = stage.failed or str(loop.strike.struck or "nowhere")
+        texts = [violation.text for violation in violations]
+        if run.way and where == "nowhere":
+            texts.append("it was never struck: the count is not the same as in the run without")
+        return Outcome(run, where, texts, stage.town.log())
+
+
+async def _live(stage: Stage, run: Run) -> list[Violation]:
+    town = stage.town
+    stage.start("process-1")
+    people = town.loop.outside(stage.people())
+    await _rest(stage)
+    town.calm = True
+    found = await _probed(stage)
+    if not town.alive or await stage.truth.executions(open_only=True) or await _owed(stage):
+        await _replaced(stage)
+        await _rest(stage)
+        found += await _probed(stage)
+    for row in await stage.truth.executions(open_only=True):
+        found.append(Violation("other", f"{row.execution} did not come to its end, also not in a new process"))
+    people.cancel()
+    for process in list(town.alive):
+        await process.terminate()
+    found += await judged(stage)
+    if "stopped" in run.way and stage.struck_at is not None:
+        found += [Violation("other", text) for text in late_stops(stage, stage.struck_at)]
+    return found
+
+
+async def _replaced(stage: Stage) -> None:
+    """The process ends in order, and another one goes on."""
+    for process in list(stage.town.alive):
+        await process.terminate()
+    stage.start(f"process-{len(stage.town.processes) + 1}")
+
+
+async def _rest(stage: Stage) -> None:
+    """Until nothing is open, or what is open has shown why, or for so long."""
+    until, still = now() + REST_SECONDS, 0
+    while now() < until and still < 3:
+        await asyncio.sleep(0.5)
+        if not stage.town.alive:
+            stage.start(f"process-{len(stage.town.processes) + 1}")
+        rows = await stage.truth.executions()
+        over = len(rows) == stage.play.tasks and all(row.finished for row in rows)
+        owed = await _owed(stage)
+        still = still + 1 if over and not owed and not any(one.closing for one in stage.town.alive) else 0
+        if not over and not owed and _broken_off(stage):
+            return
+
+
+def _broken_off(stage: Stage) -> bool:
+    """Nothing is open any more that is being worked on."""
+    processes = stage.town.alive
+    if any(process.closing or not process.hearing.read.is_set() for process in processes):
+        return False
+    return all(session.task is None for process in processes for session in process.threads._sessions.values())
+
+
+async def _owed(stage: Stage) -> bool:
+    """Something is to be posted or to be taken up yet."""
+    said = any(said.id not in stage.town.handled for said in stage.guild.said)
+    return bool(said or await stage.truth.undelivered() or await stage.truth.pending_threads())
+
+
+async def _probed(stage: Stage) -> list[Violation]:
+    """A further thread gets a sandbox."""
+    found: list[Violation] = []
+    for process in [one for one in stage.town.alive if isinstance(one, Actor) and not one.closing]:
+        probe = process.begin(_use(stage, process), "probe")
+        await asyncio.wait((probe,), timeout=PROBE_SECONDS)
+        if not probe.done():
+            found.append(Violation("other", f"a further thread of {process.name} never got a sandbox"))
+            probe.cancel()
+            await asyncio.wait((probe,), timeout=5.0)
+        elif probe.exception() is not None:
+            found.append(Violation("other", f"a further thread of {process.name} got no sandbox: {probe.exception()}"))
+    return found
+
+
+async def _use(stage: Stage, process: Actor) -> None:
+    for left in (2, 1, 0):  # the first may find that its engine is still down
+        try:
+            async with process.pool.use("probe", stage.workspace("probe")) as sandbox:
+                await sandbox.stat(".")
+        except AgenticError:
+            if not left:
+                raise
+            await asyncio.sleep(8.0)
+        else:
+            await process.pool.end("probe")
+            return
+
+
+# --- what was never reached ---------------------------------------------------------------------------------------
+
+
+def waits_in(file: str) -> set[int]:
+    """The lines of a module at which something is awaited."""
+    tree = ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))
+    kinds = (ast.Await, ast.AsyncWith, ast.AsyncFor)
+    return {node.lineno for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+def unreached(lines: set[Line]) -> dict[str, list[int]]:
+    """For each module of the core, where nothing was struck; a wait of several lines counts by any of them."""
+    found: dict[str, list[int]] = {}
+    for file in CORE:
+        tree = ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))
+        here = {line for name, line in lines if name == file}
+        spans = [
+            range(node.lineno, (node.body[0].lineno if isinstance(node, ast.AsyncWith | ast.AsyncFor) else node.end_lineno or 0) + 1)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Await | ast.AsyncWith | ast.AsyncFor)
+        ]
+        found[file] = sorted({span.start for span in spans if not here & set(span)})
+    return found
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """As in the simulation."""
+    with quiet():
+        yield
+
+
+def collected(outcomes: Iterable[Outcome]) -> tuple[Counter[str], list[str]]:
+    """How many runs there were of each way, and what was broken in them."""
+    counts, problems = Counter[str](), list[str]()
+    for number, outcome in enumerate(outcomes):
+        counts[outcome.run.way] += 1
+        problems += outcome.lines
+        if number % 16 == 0:
+            gc.collect()
+    return counts, problems

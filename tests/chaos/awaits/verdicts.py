@@ -1,0 +1,127 @@
+"""What must be true after a strike, beside what is true of every simulated world (``simulated/judging.py``).
+
+The engine keeps its own ledger of what was really done, the store its own of what is set aside: the log is held against both.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import cast
+
+from agentic.core.events import (
+    CallBlock,
+    Envelope,
+    Event,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.purse import costs_in
+from agentic.stores.ledger import dollars, nanos
+from tests.chaos.awaits.scene import COSTS, HIDDEN, Actor, Stage
+from tests.chaos.simulated.judging import Judge, Violation
+
+STOP_SECONDS = 2.0
+NOT_BEGUN = "Not begun"
+COMMANDS = ("shell", "python")
+
+
+async def judged(stage: Stage) -> list[Violation]:
+    """All that is broken, when the last process has ended."""
+    judge = Judge(stage)
+    _, found = await judge.judge()
+    for execution, log in judge.logs.items():
+        found += [Violation("other", f"log of {execution}: {text}") for text in _log(stage, log)]
+        found += [Violation("other", text) for text in await _money(stage, execution, log)]
+    found += [Violation("other", text) for text in _left(stage)]
+    return found
+
+
+def _log(stage: Stage, log: list[Envelope]) -> Iterator[str]:
+    intents = {e.event.call: e.event for e in log if isinstance(e.event, ToolStarted)}
+    known = {call for envelope in log for call in _calls_of(envelope.event)}
+    for envelope in log:
+        event = envelope.event
+        if not isinstance(event, ToolFinished):
+            continue
+        if event.call not in known:
+            yield f"the result at {envelope.seq} is of {event.call}, which is no call"
+        intent = intents.get(event.call)
+        if intent is None or intent.tool not in COMMANDS:
+            continue
+        token = _token(intent)
+        times = stage.benches.times[token]
+        if event.preview.startswith(NOT_BEGUN) and times:
+            yield f"{token!r} is said not to have begun at {envelope.seq}, and was done {times} times"
+        if event.outcome in ("refused", "denied") and times:
+            yield f"{token!r} is said to be {event.outcome} at {envelope.seq}, and was done"
+        if event.outcome == "ok" and not times and not event.job:
+            yield f"{token!r} is said to be done at {envelope.seq}, and never was"
+
+
+def _calls_of(event: Event) -> set[str]:
+    """The calls that an answer asks for, as the loop names them."""
+    if not isinstance(event, ModelAnswered):
+        return set()
+    asked = [block for block in event.blocks if isinstance(block, CallBlock)]
+    return {f"{event.request}.{number}" for number in range(len(asked))}
+
+
+def _token(intent: ToolStarted) -> str:
+    said = str(intent.arguments.get("command", intent.arguments.get("code", "")))
+    return next((word for word in said.replace("'", " ").split() if word.startswith("p") and "." in word), "")
+
+
+async def _money(stage: Stage, execution: str, log: list[Envelope]) -> Iterator[str]:
+    """Nothing is set aside any more but for what was asked and has no answer; what is settled is what the log says."""
+    found: list[str] = []
+    costs = costs_in(envelope.event for envelope in log)
+    asked = [e.event.request for e in log if isinstance(e.event, ModelRequested)]
+    answered = {e.event.request for e in log if isinstance(e.event, ModelAnswered)}
+    entries = stage.truth._ledger._entries
+    for request in asked:
+        entry = entries.get(f"{execution}/{request}")
+        counts = entry.amount if entry is not None else 0
+        lost = request not in answered and counts == nanos(COSTS)  # it was paid, and its owner ended before it was kept
+        if counts != nanos(costs[request]) and not lost:
+            found.append(
+                f"request {request} counts as ${dollars(counts):g} in the ledger, and as ${costs[request]:g} in the log"
+            )
+    for key in entries:
+        if key.startswith(f"{execution}/") and key.rpartition("/")[2] not in asked:
+            found.append(f"${dollars(entries[key].amount):g} are set aside for {key}, which was never asked")
+    return iter(found)
+
+
+def _left(stage: Stage) -> Iterator[str]:
+    """Nothing is left behind by processes that ended in order."""
+    yield from stage.left
+    for thread in stage.guild.threads:
+        if owner := stage.truth.owner(thread):
+            yield f"thread {thread} is still held by {owner}"
+        secret = stage.folder / "workspaces" / thread / HIDDEN
+        if secret.exists() and stat.S_IMODE(secret.stat().st_mode) != 0o644:
+            yield f"the mask of {secret.name} in thread {thread} is left behind"
+    ledgers = stage.folder / "state" / "hidden"
+    for ledger in sorted(os.listdir(ledgers)) if ledgers.exists() else []:
+        yield f"the masks' ledger {ledger} is left behind"
+    for process in stage.town.processes:
+        pool = cast(Actor, process).pool
+        if pool._waiting or pool._making or pool._late or pool._held:
+            yield f"the pool of {process.name} still has {pool._waiting} {pool._making} {pool._late} {list(pool._held)}"
+
+
+def late_stops(stage: Stage, said_at: float) -> Iterator[str]:
+    """A stop is obeyed within two seconds of its being kept, and nothing is done after that."""
+    for row_log in stage.truth._logs.values():
+        stop = next((e for e in row_log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
+        if stop is None or stop.event.inbox not in stage.truth.kept:
+            continue
+        given = stage.truth.kept[stop.event.inbox][0]
+        ended = stage.truth.open.get(stop.execution, (0.0, given))[1]
+        if ended > given + STOP_SECONDS:
+            yield f"{stop.execution} ended {ended - given:.1f} s after its stop"
