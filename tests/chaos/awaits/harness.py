@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,46 +58,25 @@ def _longer(seconds: float) -> Act:
     return act
 
 
-def _outside(*deeds: Callable[[Stage], None]) -> Act:
-    def act(stage: Stage) -> Callable[[Steps], None]:
-        def done(steps: Steps) -> None:
-            for deed in deeds:
-                stage.outside(deed)
-
-        return done
-
-    return act
-
-
-def _stop(stage: Stage) -> None:
-    """Somebody stops what is open, in every thread."""
-    for thread in sorted(stage.guild.threads):
-        stage.guild.say(ADA, "stop", thread)
-
-
-def _end(stage: Stage) -> None:
-    """The process is told to end."""
-    for process in stage.town.alive:
-        stage.town.loop.outside(process.terminate())
-
-
-def _engine_dies(stage: Stage) -> None:
-    stage.benches.dies()
+def _outside(*deeds: str) -> Act:
+    return lambda stage: lambda steps: stage.outside(*deeds)
 
 
 WAYS: dict[str, Act] = {
     "cancelled": _of_the_task(cancelled),
     "cancelled late": _of_the_task(cancelled_late),
     "cancelled twice": _of_the_task(cancelled_twice),
+    "stopped": _outside("people_stop"),
+    "ended": _outside("processes_end"),
+    "engine dies": _outside("engine_dies"),
+    "engine dies, stopped": _outside("engine_dies", "people_stop"),
     "delayed": _longer(SHORT),
     "stalled": _longer(LONG),
-    "stopped": _outside(_stop),
-    "ended": _outside(_end),
-    "engine dies": _outside(_engine_dies),
-    "engine dies, stopped": _outside(_engine_dies, _stop),
 }
-"""What happens at an await; and ``FAILS``: at each crossing of a port in turn, that fails."""
+"""What happens at an await."""
+OF_TIME = ("delayed", "stalled")
 FAILS = "fails"
+"""And at each crossing of a port in turn: that fails there."""
 
 
 @dataclass(slots=True)
@@ -106,7 +85,10 @@ class Walk:
 
     sites: dict[int, Site] = field(default_factory=dict)
     """The steps that are struck, and where each is."""
-    crossings: int = 0
+    over: int = 0
+    """The step after which everything was at rest: what comes then is the end of the process."""
+    crossings: tuple[str, ...] = ()
+    """The ports that were crossed."""
 
     @property
     def reached(self) -> set[Line]:
@@ -156,27 +138,30 @@ def walk(play: Play) -> Walk:
 
 
 def runs_of(play: Play, found: Walk, ways: Iterable[str], most: int = 0) -> Iterator[Run]:
-    """Every way at every await; with ``most``, at so many of those that stand in the same frames, the first and the last."""
-    chosen = _chosen(found, most) if most else list(found.sites)
+    """Every way at every await; with ``most``, at so many of those that stand in the same frames, the last among them."""
+    chosen = few({number: site.lines for number, site in found.sites.items()}, most)
+    crossed = few(dict(enumerate(found.crossings, 1)), most)
     for way in ways:
         if way == FAILS:
-            yield from (Run(play.name, way, number) for number in range(1, found.crossings + 1))
+            yield from (Run(play.name, way, number) for number in crossed)
             continue
         for number in chosen:
-            if not way.startswith("cancelled") or not _is_nobodys(found.sites[number]):
+            ends = way.startswith("cancelled")
+            if not (_is_nobodys(found.sites[number]) if ends else number > found.over):
                 yield Run(play.name, way, number)
+
+
+def few(alike: Mapping[int, Hashable], most: int) -> list[int]:
+    """Of the numbers that stand for the same, the first ``most`` - 1 and the last; all of them where ``most`` is 0."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, what in alike.items():
+        groups.setdefault(what, []).append(number)
+    kept = groups.values() if not most else [each[: most - 1] + each[most - 1 :][-1:] for each in groups.values()]
+    return sorted(number for numbers in kept for number in numbers)
 
 
 def _is_nobodys(site: Site) -> bool:
     return any(name in site.task for name in NOBODYS)
-
-
-def _chosen(found: Walk, most: int) -> list[int]:
-    alike: dict[tuple[Line, ...], list[int]] = {}
-    for number, site in found.sites.items():
-        alike.setdefault(site.lines, []).append(number)
-    kept = [numbers[: most - 1] + numbers[max(most - 1, 0) :][-1:] for numbers in alike.values()]
-    return sorted(number for numbers in kept for number in numbers)
 
 
 def struck(play: Play, run: Run) -> Outcome:
@@ -199,7 +184,7 @@ def _lived(play: Play, run: Run, found: Walk, seen: Callable[[int, Site], None] 
             violations = [Violation("other", "everybody waits for somebody else")]
         finally:
             loop.dispose()
-        found.crossings = stage.crossed
+        found.crossings, found.over = tuple(stage.crossed), stage.over
         where = stage.failed or str(loop.strike.struck or "nowhere")
         texts = [violation.text for violation in violations]
         if run.way and where == "nowhere":
@@ -211,8 +196,10 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     town = stage.town
     stage.start("process-1")
     people = town.loop.outside(stage.people())
+    for seconds, deed in stage.play.deeds:
+        town.loop.call_later(seconds, stage.outside, deed)
     await _rest(stage)
-    town.calm = True
+    town.calm, stage.over = True, town.loop.counted
     found = await _probed(stage)
     if not town.alive or await stage.truth.executions(open_only=True) or await _owed(stage):
         await _replaced(stage)
@@ -224,8 +211,8 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     for process in list(town.alive):
         await process.terminate()
     found += await judged(stage)
-    if "stopped" in run.way and stage.struck_at is not None:
-        found += [Violation("other", text) for text in late_stops(stage, stage.struck_at)]
+    if not run.way.startswith(OF_TIME):
+        found += [Violation("other", text) for text in late_stops(stage)]
     return found
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import discord
 
 from agentic.core.events import FileChange, Policy, Tier
 from agentic.errors import ModelUnavailable, SandboxUnavailable, StoreUnavailable
@@ -29,6 +28,7 @@ from agentic.purse import DailyCaps
 from agentic.tools import STANDARD, StandardToolbox
 from agentic.world import Choice, RealWorld, Sandboxes
 from bot.inputs import Speaker
+from bot.recovery import settle_leftovers
 from tests.chaos.awaits.engine import Engine, Rung
 from tests.chaos.simulated.client import Client, refused
 from tests.chaos.simulated.keeping import Access, Truth
@@ -48,6 +48,7 @@ CAPS = DailyCaps(person=500.0, guild=500.0, bot=500.0)
 RESERVED, COSTS = 0.5, 0.0001
 AGAIN_SECONDS = 10.0
 """People who are asked press again after so long."""
+MEMORY = "/dev/shm"  # noqa: S108 - a folder of its own below it, removed at once
 HIDDEN = "secret.txt"
 WORK = ("session ", "execution in ", "lease of ", "sandbox-", "x")
 """How the asyncio tasks of an execution, and of what it holds, are called."""
@@ -64,6 +65,8 @@ class Play:
     sandboxes: int
     script: Callable[[str], list[Turn]]
     words: str
+    deeds: tuple[tuple[float, str], ...] = ()
+    """What happens at which second besides, by the name of a method of ``Stage``."""
 
 
 def _every_kind(plan: str) -> list[Turn]:
@@ -87,9 +90,24 @@ def _commands(plan: str) -> list[Turn]:
     ]
 
 
+def _in_the_middle(plan: str) -> list[Turn]:
+    return [
+        [("shell", {"command": f"make {plan}.0 2.0", "background": True})],
+        [("read", {"path": "a.txt"}), ("shell", {"command": f"make {plan}.1 3.0"})],
+        [("shell", {"command": f"make {plan}.2 0.2"})],
+        [("finish", {"answer": f"All of {plan} is there."})],
+    ]
+
+
+RUN = "run the commands of the list and tell me (plan {plan})"
+MIDDLE = 3.5
+"""By then the command of the second turn runs."""
 KINDS = Play("kinds", 1, 2, _every_kind, "the whales are singing tonight (plan {plan})")
-CROWD = Play("crowd", 3, 1, _commands, "run the commands of the list and tell me (plan {plan})")
-PLAYS = {play.name: play for play in (KINDS, CROWD)}
+CROWD = Play("crowd", 3, 1, _commands, RUN)
+STOPPED = Play("stopped", 1, 1, _in_the_middle, RUN, ((MIDDLE, "people_stop"),))
+RESTARTED = Play("restarted", 1, 1, _in_the_middle, RUN, ((MIDDLE, "processes_end"),))
+LOST = Play("lost", 1, 1, _in_the_middle, RUN, ((MIDDLE, "engine_dies"),))
+PLAYS = {play.name: play for play in (KINDS, CROWD, STOPPED, RESTARTED, LOST)}
 
 
 class Minds:
@@ -229,6 +247,10 @@ class Actor(Process):
         while not self.life.dead:
             await asyncio.sleep(0.1)
 
+    async def _run(self) -> None:
+        await settle_leftovers(self.access, self.caps)
+        await super()._run()
+
     async def _terminated(self) -> None:
         self.town.tell(f"{self.name} is told to end")
         await asyncio.wait((self.begin(self._end(), "end"),), timeout=60.0)
@@ -254,11 +276,13 @@ class Stage(World):
         self.benches = Engine(town, self.truth.owner)
         self.minds: Any = Minds(play)
         self.recorded = {}
-        self.crossed = 0
+        self.crossed: list[str] = []
+        """The ports that were crossed."""
         self.fails_at = 0
         """The crossing of a port at which it fails; 0 for none."""
         self.failed = ""
-        self.struck_at: float | None = None
+        self.over = 0
+        """The step after which everything was at rest."""
         self.left: list[str] = []
         """What processes left behind that had ended in order."""
 
@@ -272,16 +296,30 @@ class Stage(World):
         """Whether this crossing is the one."""
         if self.town.calm:
             return False
-        self.crossed += 1
-        if self.crossed == self.fails_at:
+        self.crossed.append(name)
+        if len(self.crossed) == self.fails_at:
             self.failed = name
             self.town.tell(f"{name} fails")
-        return self.crossed == self.fails_at
+        return len(self.crossed) == self.fails_at
 
-    def outside(self, deed: Callable[[Stage], None]) -> None:
-        """Somebody outside does something, in the moment that follows."""
-        self.struck_at = now()
-        self.town.loop.call_soon(deed, self, context=context_of(None))
+    def outside(self, *deeds: str) -> None:
+        """Something happens outside, in the moment that follows."""
+        for deed in deeds:
+            self.town.loop.call_soon(getattr(self, deed), context=context_of(None))
+
+    def people_stop(self) -> None:
+        """Somebody stops what is open, in every thread."""
+        for thread in sorted(self.guild.threads):
+            self.guild.say(ADA, "stop", thread)
+
+    def processes_end(self) -> None:
+        """Every process is told to end."""
+        for process in self.town.alive:
+            self.town.loop.outside(process.terminate())
+
+    def engine_dies(self) -> None:
+        """For a while."""
+        self.benches.dies()
 
     def workspace(self, thread: str) -> Path:
         """The thread's folder, in which one file is hidden."""
@@ -310,9 +348,9 @@ class Stage(World):
 
 
 @contextlib.contextmanager
-def staged(loop: VirtualLoop, play: Play, without: str = ""):
+def staged(loop: VirtualLoop, play: Play) -> Iterator[Stage]:
     """A world of its own, with a folder that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="awaits-"))
+    folder = Path(tempfile.mkdtemp(prefix="awaits-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     town = Town(1, 1, loop)
     town.refuses = lambda nonce: False
     town.calm = False
@@ -322,6 +360,3 @@ def staged(loop: VirtualLoop, play: Play, without: str = ""):
         yield Stage(town, play, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-__all__ = ["ADA", "CROWD", "KINDS", "PLAYS", "Actor", "Play", "Stage", "discord", "now", "staged"]

@@ -67,8 +67,9 @@ class Steps(Coroutine[Any, Any, Any]):
 
     def throw(self, *error: Any) -> Any:
         """Go on with an error."""
-        if self._late:  # it is cancelled while it waits longer
+        if isinstance(error[0], asyncio.CancelledError):  # to be ended takes no longer
             self._late.clear()
+            self.longer = 0.0
         return self._on(lambda: self.coro.throw(*error))
 
     def close(self) -> None:

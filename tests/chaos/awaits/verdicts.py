@@ -22,7 +22,8 @@ from agentic.core.events import (
 )
 from agentic.purse import costs_in
 from agentic.stores.ledger import dollars, nanos
-from tests.chaos.awaits.scene import COSTS, HIDDEN, Actor, Stage
+from bot.recovery import settle_leftovers
+from tests.chaos.awaits.scene import CAPS, COSTS, HIDDEN, Actor, Stage
 from tests.chaos.simulated.judging import Judge, Violation
 
 STOP_SECONDS = 2.0
@@ -32,6 +33,8 @@ COMMANDS = ("shell", "python")
 
 async def judged(stage: Stage) -> list[Violation]:
     """All that is broken, when the last process has ended."""
+    if stage.failed.startswith("store.settle"):  # until it can be kept, the reservation stands
+        await settle_leftovers(stage.truth, CAPS)
     judge = Judge(stage)
     _, found = await judge.judge()
     for execution, log in judge.logs.items():
@@ -101,7 +104,7 @@ def _left(stage: Stage) -> Iterator[str]:
     """Nothing is left behind by processes that ended in order."""
     yield from stage.left
     for thread in stage.guild.threads:
-        if owner := stage.truth.owner(thread):
+        if (owner := stage.truth.owner(thread)) and stage.failed != "store.release":
             yield f"thread {thread} is still held by {owner}"
         secret = stage.folder / "workspaces" / thread / HIDDEN
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) != 0o644:
@@ -115,8 +118,8 @@ def _left(stage: Stage) -> Iterator[str]:
             yield f"the pool of {process.name} still has {pool._waiting} {pool._making} {pool._late} {list(pool._held)}"
 
 
-def late_stops(stage: Stage, said_at: float) -> Iterator[str]:
-    """A stop is obeyed within two seconds of its being kept, and nothing is done after that."""
+def late_stops(stage: Stage) -> Iterator[str]:
+    """A stop is obeyed within two seconds of its being kept."""
     for row_log in stage.truth._logs.values():
         stop = next((e for e in row_log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
         if stop is None or stop.event.inbox not in stage.truth.kept:
