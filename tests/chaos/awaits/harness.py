@@ -74,7 +74,8 @@ WAYS: dict[str, Act] = {
     "stalled": _longer(LONG),
 }
 """What happens at an await."""
-OF_TIME = ("delayed", "stalled")
+NO_STOPS = ("delayed", "stalled", "cancelled")
+"""Ways in which a stop may take longer: what obeys it was made to wait, or is no more until the next start."""
 FAILS = "fails"
 """And at each crossing of a port in turn: that fails there."""
 
@@ -211,7 +212,7 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     for process in list(town.alive):
         await process.terminate()
     found += await judged(stage)
-    if not run.way.startswith(OF_TIME):
+    if not run.way.startswith(NO_STOPS):
         found += [Violation("other", text) for text in late_stops(stage)]
     return found
 
@@ -226,6 +227,7 @@ async def _replaced(stage: Stage) -> None:
 async def _rest(stage: Stage) -> None:
     """Until nothing is open, or what is open has shown why, or for so long."""
     until, still = now() + REST_SECONDS, 0
+    least = max((seconds for seconds, _ in stage.play.deeds), default=0.0) + 0.1
     while now() < until and still < 3:
         await asyncio.sleep(0.5)
         if not stage.town.alive:
@@ -234,7 +236,9 @@ async def _rest(stage: Stage) -> None:
         over = len(rows) == stage.play.tasks and all(row.finished for row in rows)
         owed = await _owed(stage)
         still = still + 1 if over and not owed and not any(one.closing for one in stage.town.alive) else 0
-        if not over and not owed and _broken_off(stage):
+        if now() < least:
+            still = 0
+        elif not over and not owed and _broken_off(stage):
             return
 
 
@@ -253,31 +257,36 @@ async def _owed(stage: Stage) -> bool:
 
 
 async def _probed(stage: Stage) -> list[Violation]:
-    """A further thread gets a sandbox."""
+    """As many further threads as may have one at once get a sandbox."""
     found: list[Violation] = []
     for process in [one for one in stage.town.alive if isinstance(one, Actor) and not one.closing]:
-        probe = process.begin(_use(stage, process), "probe")
-        await asyncio.wait((probe,), timeout=PROBE_SECONDS)
-        if not probe.done():
+        used = asyncio.Barrier(stage.play.sandboxes)
+        numbers = range(stage.play.sandboxes)
+        probes = [process.begin(_use(stage, process, f"probe {number}", used), "probe") for number in numbers]
+        _, late = await asyncio.wait(probes, timeout=PROBE_SECONDS)
+        if late:
             found.append(Violation("other", f"a further thread of {process.name} never got a sandbox"))
-            probe.cancel()
-            await asyncio.wait((probe,), timeout=5.0)
-        elif probe.exception() is not None:
-            found.append(Violation("other", f"a further thread of {process.name} got no sandbox: {probe.exception()}"))
+            for probe in late:
+                probe.cancel()
+            await asyncio.wait(late, timeout=5.0)
+        for trouble in [probe.exception() for probe in probes if probe.done() and not probe.cancelled()]:
+            if trouble is not None:
+                found.append(Violation("other", f"a further thread of {process.name} got no sandbox: {trouble}"))
     return found
 
 
-async def _use(stage: Stage, process: Actor) -> None:
+async def _use(stage: Stage, process: Actor, thread: str, used: asyncio.Barrier) -> None:
     for left in (2, 1, 0):  # the first may find that its engine is still down
         try:
-            async with process.pool.use("probe", stage.workspace("probe")) as sandbox:
+            async with process.pool.use(thread, stage.workspace(thread)) as sandbox:
                 await sandbox.stat(".")
+                await used.wait()
         except AgenticError:
             if not left:
                 raise
             await asyncio.sleep(8.0)
         else:
-            await process.pool.end("probe")
+            await process.pool.end(thread)
             return
 
 

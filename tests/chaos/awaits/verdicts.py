@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from typing import cast
-
 from agentic.core.events import (
     CallBlock,
     Envelope,
@@ -23,7 +21,7 @@ from agentic.core.events import (
 from agentic.purse import costs_in
 from agentic.stores.ledger import dollars, nanos
 from bot.recovery import settle_leftovers
-from tests.chaos.awaits.scene import CAPS, COSTS, HIDDEN, Actor, Stage
+from tests.chaos.awaits.scene import CAPS, COSTS, HIDDEN, Stage
 from tests.chaos.simulated.judging import Judge, Violation
 
 STOP_SECONDS = 2.0
@@ -112,10 +110,6 @@ def _left(stage: Stage) -> Iterator[str]:
     ledgers = stage.folder / "state" / "hidden"
     for ledger in sorted(os.listdir(ledgers)) if ledgers.exists() else []:
         yield f"the masks' ledger {ledger} is left behind"
-    for process in stage.town.processes:
-        pool = cast(Actor, process).pool
-        if pool._waiting or pool._making or pool._late or pool._held:
-            yield f"the pool of {process.name} still has {pool._waiting} {pool._making} {pool._late} {list(pool._held)}"
 
 
 def late_stops(stage: Stage) -> Iterator[str]:
