@@ -1,7 +1,7 @@
 """Each await of a whole execution in turn: one run for each, struck there in one of several ways, and judged.
 
-    python -m tests.chaos.awaits                          every way at every await, with what was never reached
-    python -m tests.chaos.awaits PLAY WAY N               one run, with its story
+    python -m tests.chaos.awaits                    every way at every await, and where nothing ever waited
+    python -m tests.chaos.awaits kinds ended 123    one run, with its story
 
 A first run without a strike counts the awaits.  After a strike everything must come to rest by itself or be shown in the
 thread; a further thread must get a sandbox; then the process ends in order, the next one takes up what is open, and it ends.
@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import contextlib
 import gc
+import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agentic.errors import AgenticError
-from tests.chaos.awaits.scene import ADA, Actor, Play, Stage, staged
+from tests.chaos.awaits.scene import PLAYS, Actor, Play, Stage, staged
 from tests.chaos.awaits.trampoline import ROOT, CountedLoop, Line, Site, Steps, Strike, cancelled, cancelled_late, cancelled_twice
 from tests.chaos.awaits.verdicts import judged, late_stops
 from tests.chaos.simulated.judging import Violation
@@ -37,6 +38,10 @@ AROUND = (
 )  # fmt: skip
 NOBODYS = ("sandbox-", "lease of ", "process-", "save session", "perceive")
 """Asyncio tasks that nobody cancels but who began them, as the last that they do with them."""
+COLLECT_EVERY = 16
+"""What runs leave behind is collected after so many of them."""
+AT_ONCE = 16
+"""So many are handed to a worker at a time."""
 REST_SECONDS, PROBE_SECONDS = 90.0, 60.0
 SHORT, LONG = 2.5, 25.0
 
@@ -91,11 +96,6 @@ class Walk:
     crossings: tuple[str, ...] = ()
     """The ports that were crossed."""
 
-    @property
-    def reached(self) -> set[Line]:
-        """Every line at which it waited."""
-        return {line for site in self.sites.values() for line in site.lines}
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -117,11 +117,13 @@ class Outcome:
     where: str
     violations: list[str]
     story: str = ""
+    reached: set[Line] = field(default_factory=set[Line])
 
     @property
     def lines(self) -> list[str]:
         """Each violation, with how to see it again."""
-        return [f"{text}  [{self.run.way} at {self.where}; again: {self.run}]" for text in self.violations]
+        again = f"python -m tests.chaos.awaits {self.run}"
+        return [f"{text}  [{self.run.way} at {self.where}; again: {again}]" for text in self.violations]
 
 
 def walk(play: Play) -> Walk:
@@ -165,9 +167,14 @@ def _is_nobodys(site: Site) -> bool:
     return any(name in site.task for name in NOBODYS)
 
 
-def struck(play: Play, run: Run) -> Outcome:
+def struck(play: Play, run: Run, *, lines: bool = False, story: bool = False) -> Outcome:
     """One run with its strike."""
-    return _lived(play, run, Walk(), None)
+    reached: set[Line] = set()
+    outcome = _lived(play, run, Walk(), (lambda number, site: reached.update(site.lines)) if lines else None)
+    outcome.reached = reached
+    if not story:
+        outcome.story = ""
+    return outcome
 
 
 def _lived(play: Play, run: Run, found: Walk, seen: Callable[[int, Site], None] | None) -> Outcome:
@@ -290,44 +297,68 @@ async def _use(stage: Stage, process: Actor, thread: str, used: asyncio.Barrier)
             return
 
 
-# --- what was never reached ---------------------------------------------------------------------------------------
+# --- many runs ----------------------------------------------------------------------------------------------------
 
 
-def waits_in(file: str) -> set[int]:
-    """The lines of a module at which something is awaited."""
-    tree = ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))
-    kinds = (ast.Await, ast.AsyncWith, ast.AsyncFor)
-    return {node.lineno for node in ast.walk(tree) if isinstance(node, kinds)}
+@dataclass(slots=True)
+class Tally:
+    """What many runs came to."""
+
+    runs: Counter[str] = field(default_factory=Counter[str])
+    """How many there were of each play and way."""
+    problems: list[str] = field(default_factory=list[str])
+    reached: set[Line] = field(default_factory=set[Line])
+    """Every line at which a task of the bot waited in some run."""
+
+    def add(self, outcome: Outcome) -> None:
+        """One more."""
+        self.runs[f"{outcome.run.play}: {outcome.run.way}"] += 1
+        self.problems += outcome.lines
+        self.reached |= outcome.reached
+
+
+def strikes(plays: Mapping[str, Iterable[str]], most: int = 0, jobs: int = 1, *, lines: bool = False) -> Iterator[Outcome]:
+    """Every run of these plays with these ways; ``lines``: with every line at which something waited."""
+    if jobs == 1:
+        for name, ways in plays.items():
+            with quiet():
+                chosen = list(runs_of(PLAYS[name], walk(PLAYS[name]), ways, most))
+                for number, run in enumerate(chosen):
+                    yield struck(PLAYS[name], run, lines=lines)
+                    if number % COLLECT_EVERY == 0:
+                        gc.collect()
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        tasks = [(name, tuple(ways), most) for name, ways in plays.items()]
+        blocks = [block for found in pool.starmap(_planned, tasks) for block in _batched(found)]
+        for outcomes in pool.imap(partial(_struck, lines=lines), blocks):
+            yield from outcomes
+
+
+def _batched(runs: list[Run]) -> Iterator[list[Run]]:
+    return (runs[start : start + AT_ONCE] for start in range(0, len(runs), AT_ONCE))
+
+
+def _planned(name: str, ways: tuple[str, ...], most: int) -> list[Run]:
+    with quiet():
+        return list(runs_of(PLAYS[name], walk(PLAYS[name]), ways, most))
+
+
+def _struck(runs: list[Run], *, lines: bool) -> list[Outcome]:
+    with quiet():
+        return [struck(PLAYS[run.play], run, lines=lines) for run in runs]
 
 
 def unreached(lines: set[Line]) -> dict[str, list[int]]:
-    """For each module of the core, where nothing was struck; a wait of several lines counts by any of them."""
+    """For each module of the core, the awaits at which nothing ever waited; one of several lines counts by any of them."""
     found: dict[str, list[int]] = {}
     for file in CORE:
-        tree = ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))
         here = {line for name, line in lines if name == file}
-        spans = [
-            range(node.lineno, (node.body[0].lineno if isinstance(node, ast.AsyncWith | ast.AsyncFor) else node.end_lineno or 0) + 1)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Await | ast.AsyncWith | ast.AsyncFor)
-        ]
+        spans: list[range] = []
+        for node in ast.walk(ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Await):
+                spans.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+            elif isinstance(node, ast.AsyncWith | ast.AsyncFor):
+                spans.append(range(node.lineno, node.body[0].lineno))
         found[file] = sorted({span.start for span in spans if not here & set(span)})
     return found
-
-
-@contextlib.contextmanager
-def hushed() -> Iterator[None]:
-    """As in the simulation."""
-    with quiet():
-        yield
-
-
-def collected(outcomes: Iterable[Outcome]) -> tuple[Counter[str], list[str]]:
-    """How many runs there were of each way, and what was broken in them."""
-    counts, problems = Counter[str](), list[str]()
-    for number, outcome in enumerate(outcomes):
-        counts[outcome.run.way] += 1
-        problems += outcome.lines
-        if number % 16 == 0:
-            gc.collect()
-    return counts, problems

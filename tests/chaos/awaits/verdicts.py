@@ -102,7 +102,7 @@ def _left(stage: Stage) -> Iterator[str]:
     """Nothing is left behind by processes that ended in order."""
     yield from stage.left
     for thread in stage.guild.threads:
-        if (owner := stage.truth.owner(thread)) and stage.failed != "store.release":
+        if (owner := stage.truth.owner(thread)) and stage.failed not in ("store.release", "store.acquire done"):
             yield f"thread {thread} is still held by {owner}"
         secret = stage.folder / "workspaces" / thread / HIDDEN
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) != 0o644:
@@ -116,7 +116,7 @@ def late_stops(stage: Stage) -> Iterator[str]:
     """A stop is obeyed within two seconds of its being kept."""
     for row_log in stage.truth._logs.values():
         stop = next((e for e in row_log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
-        if stop is None or stop.event.inbox not in stage.truth.kept:
+        if stop is None or stop.event.inbox not in stage.truth.kept or stop.event.inbox in stage.truth.doubtful:
             continue
         given = stage.truth.kept[stop.event.inbox][0]
         ended = stage.truth.open.get(stop.execution, (0.0, given))[1]
