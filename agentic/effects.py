@@ -30,7 +30,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Call, Execution
 from agentic.errors import AgenticError, ModelError, SandboxUnavailable
-from agentic.ports import Answer, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
+from agentic.ports import Answer, LanguageModel, Meter, Observation, Prepared, Question, Saved, Toolbox, Used
 
 Blob = tuple[BlobRef, bytes]
 INTERRUPTED = "It was ended in the middle, because the bot was restarted. What it had done by then is done."
@@ -45,6 +45,7 @@ def answered(request: str, answer: Answer) -> ModelAnswered:
         usage=answer.usage,
         usd=answer.usd,
         served_by=answer.served_by,
+        estimated=answer.estimated,
     )
 
 
@@ -63,31 +64,47 @@ def requested(request: str, action: Think | Consult, segments: Segments, price: 
 
 
 async def asked_model(
-    model: LanguageModel, request: str, action: Think | Consult, prompt: Prompt, on_text: Callable[[str], None] | None
+    model: LanguageModel,
+    request: str,
+    action: Think | Consult,
+    prompt: Prompt,
+    on_text: Callable[[str], None] | None,
+    meter: Meter,
 ) -> ModelAnswered | ModelFailed:
     """Ask once; a provider's failure is an event as an answer is."""
     try:
         answer = await model.answer(
-            action.model, prompt, max_tokens=action.max_tokens, timeout=action.seconds, on_text=on_text
+            action.model, prompt, max_tokens=action.max_tokens, timeout=action.seconds, on_text=on_text, meter=meter
         )
     except ModelError as error:
-        return failed(request, error)
+        return failed(request, error, meter.used())
     return answered(request, answer)
 
 
-def failed(request: str, error: ModelError) -> ModelFailed:
-    """A provider's failure as the log keeps it."""
-    return ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after)
+def failed(request: str, error: ModelError, used: Used | None = None) -> ModelFailed:
+    """A provider's failure as the log keeps it, with what it had used until then."""
+    return with_use(
+        ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after), used
+    )
 
 
-def cancelled(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
-    """The result of an effect that was ended."""
+def with_use(failure: ModelFailed, used: Used | None) -> ModelFailed:
+    """A failure with what is known of its cost; ``used`` is None where nothing of an answer had come."""
+    if used is None:
+        return failure
+    return failure.model_copy(update={"begun": True, "usage": used.usage, "usd": used.usd})
+
+
+def cancelled(execution: Execution, ref: str, used: Used | None = None) -> ModelFailed | ToolFinished | None:
+    """The result of an effect that was ended; None where it has one already."""
     if execution.request is not None and execution.request.id == ref:
-        return ModelFailed(request=ref, failure="cancelled", message="cancelled")
-    return ToolFinished(call=ref, outcome="cancelled", preview="Cancelled while it ran.")
+        return with_use(ModelFailed(request=ref, failure="cancelled", message="cancelled"), used)
+    if any(call.id == ref for call in execution.open_calls):
+        return ToolFinished(call=ref, outcome="cancelled", preview="Cancelled while it ran.")
+    return None
 
 
-def interrupted(execution: Execution, ref: str) -> ToolFinished | None:
+def interrupted(execution: Execution, ref: str, used: Used | None = None) -> ToolFinished | None:
     """The result of an effect that ends with its process; None for what its next owner begins again, or counts as lost."""
     call = next((known for known in execution.calls_in_flight if known.id == ref), None)
     if call is None or call.intent is None or call.intent.effect != "unkeyed":
@@ -95,10 +112,10 @@ def interrupted(execution: Execution, ref: str) -> ToolFinished | None:
     return ToolFinished(call=ref, outcome="cancelled", preview=INTERRUPTED)
 
 
-def unacknowledged(execution: Execution, ref: str) -> ModelFailed | ToolFinished:
-    """The result of an effect that was cancelled and did not say that it ended."""
-    ended = cancelled(execution, ref)
-    if isinstance(ended, ModelFailed):
+def unacknowledged(execution: Execution, ref: str, used: Used | None = None) -> ModelFailed | ToolFinished | None:
+    """The result of an effect that was cancelled and did not say that it ended; None where it has one already."""
+    ended = cancelled(execution, ref, used)
+    if not isinstance(ended, ToolFinished):
         return ended
     return ToolFinished(call=ref, outcome="unknown", preview="It was cancelled, but did not say that it ended.")
 

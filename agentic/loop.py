@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from typing import Any, assert_never
@@ -33,15 +34,24 @@ from agentic.core.approvals import covers
 from agentic.core.completion import created_files
 from agentic.core.conversation import Prompt
 from agentic.core.decide import decide
-from agentic.core.events import CancelRequested, DeadlinePassed, Finished, HandedOver, Perceived, Started, ToolFinished
+from agentic.core.events import (
+    CancelRequested,
+    DeadlinePassed,
+    Finished,
+    HandedOver,
+    ModelFailed,
+    Perceived,
+    Started,
+    ToolFinished,
+)
 from agentic.core.execution import Call, Execution
 from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.draining import received, taken_from
-from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
+from agentic.ending import ACKNOWLEDGE_SECONDS, SETTLE_SECONDS, heard, late_to_end, settled
 from agentic.errors import SandboxUnavailable
 from agentic.leaving import Leaving
-from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
+from agentic.ports import Clock, LanguageModel, Lease, Meter, Perception, Prepared, Refused, Sink, Store, Toolbox
 from agentic.purse import NO_CAPS, DailyCaps, Purse
 from agentic.recording import Recorder
 from agentic.segments import SegmentKeeper, prompt_for
@@ -80,6 +90,7 @@ class Loop:
             return await running.run(started)
         finally:
             await running.end_effects()
+            await running.settle()
 
 
 class _Running:
@@ -99,6 +110,8 @@ class _Running:
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
         self._purse = Purse(loop.store, loop.caps)
+        self._meters: dict[str, Meter] = {}
+        """Of requests that run."""
 
     @property
     def _execution(self) -> Execution:
@@ -146,6 +159,12 @@ class _Running:
         own = (self._bell, self._looking, self._insisting, self._survey.task)
         if await late_to_end((*own, *self._looks, *self._effects.values())):
             await settled(self._toolbox)
+
+    async def settle(self) -> None:
+        """What requests came to and is not settled yet; what cannot be now is by whoever takes the execution up."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._purse.settle()
 
     async def _begin(self, started: Started | None) -> None:
         execution = await self._recorder.load()
@@ -260,7 +279,8 @@ class _Running:
         await asyncio.wait(late, timeout=1.0)
         for ref, task in ending.items():
             if not task.done() and self._effects.pop(ref, None) is not None:
-                self._recorder.note(effects.unacknowledged(self._execution, ref))
+                meter = self._meters.get(ref)
+                self._came_to(effects.unacknowledged(self._execution, ref, meter.used() if meter else None))
                 self._ended_since = True
 
     async def _wait(self, timers: tuple[Timer, ...]) -> None:
@@ -306,18 +326,25 @@ class _Running:
         task.add_done_callback(lambda done: self._ended(ref, done))
 
     def _ended(self, ref: str, task: asyncio.Task[None]) -> None:
+        meter = self._meters.pop(ref, None)
         if self._effects.pop(ref, None) is None:
             return  # it was given up, and has its result
         self._ended_since = True
         if task.cancelled():
             leaves = self._loop.leaving.until is not None and ref not in self._execution.cancelled
             ended = effects.interrupted if leaves else effects.cancelled
-            if (result := ended(self._execution, ref)) is not None:
-                self._recorder.note(result)
+            self._came_to(ended(self._execution, ref, meter.used() if meter else None))
         elif task.exception() is not None:
             self._bug = task.exception()
             if isinstance(self._bug, SandboxUnavailable):
                 self._recorder.note(effects.not_begun(ref, self._bug))
+
+    def _came_to(self, result: ModelFailed | ToolFinished | None) -> None:
+        """Note the result of an effect that was ended; None where it has one, or its next owner gives it one."""
+        if result is not None:
+            self._recorder.note(result)
+        if isinstance(result, ModelFailed):
+            self._purse.owes(self._execution.id, result)
 
     async def _raise_bug(self) -> None:
         """Whatever came of the other effects is kept before the trouble is handed on."""
@@ -327,10 +354,12 @@ class _Running:
 
     async def _ask_model(self, request: str, action: Think | Consult, prompt: Prompt) -> None:
         on_text = self._recorder.streamed if self._loop.sinks and isinstance(action, Think) else None
-        came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text)
+        meter = self._meters[request] = Meter()
+        came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text, meter)
         if request in self._effects:
             self._recorder.note(came_to)
-        await self._purse.settle(self._execution.id, came_to)
+        self._purse.owes(self._execution.id, came_to)
+        await self._purse.settle()
 
     async def _use_tool(self, call: Call, prepared: Prepared) -> None:
         begun = self._loop.clock.monotonic()

@@ -67,6 +67,34 @@ class Answer:
     usage: Usage
     usd: float
     served_by: str
+    estimated: bool = False
+    """The provider did not say what was used; usage and price are our own count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a request has used that has no answer yet; ``usd`` is None where the provider has said nothing of it."""
+
+    usage: Usage
+    usd: float | None
+
+
+class Meter:
+    """What one request has used so far, for whoever ends it or sees its answer break off.
+
+    The adapter gives it something to read as soon as part of an answer has come; until then it shows nothing.
+    """
+
+    def __init__(self) -> None:
+        self._read: Callable[[], Used] | None = None
+
+    def reads(self, read: Callable[[], Used]) -> None:
+        """Part of an answer has come; ``read`` says at any time what was used until then."""
+        self._read = read
+
+    def used(self) -> Used | None:
+        """None where nothing has come yet."""
+        return self._read() if self._read is not None else None
 
 
 class LanguageModel(Protocol):
@@ -80,11 +108,12 @@ class LanguageModel(Protocol):
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask ``model`` (a LiteLLM name) once; with ``on_text``, stream and pass each piece of text on.
 
         ``timeout`` seconds in all; a stream that stalls ends earlier.  Raises ``ModelError``.
-        Cancelling it closes the connection.
+        Cancelling it closes the connection; ``meter`` then shows what a stream had used.
         """
         ...
 

@@ -1,9 +1,10 @@
 """Caps that executions share: of a person, a server, the whole bot, by day (UTC).
 
 Before a paid request its reservation is set aside in all of them at once, or it is not made; after it the real price takes
-its place.  A request that is lost, or whose price nobody knows, counts as it was reserved, as it does in its own log.  A
-reservation stands under the name of its execution and its request: so whoever takes an execution up finds what its earlier
-owner had set aside and did not come to settle, and clears it up by what the log says.
+its place.  A request that is lost, or whose price nobody knows, counts as it was reserved, as it does in its own log.  What is
+to be settled is kept until it is, also where whoever settles it is cancelled in the middle.  A reservation stands under the
+name of its execution and its request: so whoever takes an execution up finds what its earlier owner had set aside and did
+not come to settle, and clears it up by what the log says.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from agentic.core.events import (
 )
 from agentic.core.execution import Execution
 from agentic.core.lazy_dataclass import dataclass
-from agentic.core.requesting import UNPRICED
+from agentic.core.requesting import UNPRICED, cost_of_failure
 from agentic.errors import StoreError
 from agentic.store_ports import Ledger, Scope, Sessions
 
@@ -100,17 +101,23 @@ class Purse:
             needed_usd=request.reserved_usd,
         )
 
-    async def settle(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:
-        """What a request came to; where nobody knows it, the reservation stands, and where it cannot be kept, until it can."""
-        if self._caps == NO_CAPS:
-            return
-        owed, self._owed = [*self._owed, (of, came_to)], []
-        for one in owed:
+    def owes(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:
+        """What a request came to, to be settled by the next ``settle``."""
+        if self._caps != NO_CAPS:
+            self._owed.append((of, came_to))
+
+    async def settle(self) -> None:
+        """Settle all that is owed; where it cannot be kept, or this is cancelled, the rest stays owed.
+
+        Where nobody knows what a request cost, its reservation stands.
+        """
+        for one in tuple(self._owed):
             try:
                 await self._settle(*one)
             except StoreError as error:
-                self._owed.append(one)
                 log.warning("request %s is not settled, its reservation stands: %s", one[1].request, error)
+            else:
+                self._owed = [other for other in self._owed if other is not one]
 
     async def take_up(self, execution: Execution, log: AsyncIterable[Envelope]) -> None:
         """Bring the ledger to what the log of an execution says, which an earlier owner may not have come to do."""
@@ -150,10 +157,11 @@ class Purse:
                 await self._store.release_usd(key)
 
     async def _settle(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:
-        if isinstance(came_to, ModelAnswered):
-            await self._store.settle_usd(_key(of, came_to.request), came_to.usd)
-        elif came_to.failure not in UNPRICED:
-            await self._store.release_usd(_key(of, came_to.request))
+        key = _key(of, came_to.request)
+        if came_to.usd is not None:
+            await self._store.settle_usd(key, came_to.usd)
+        elif not came_to.begun and came_to.failure not in UNPRICED:
+            await self._store.release_usd(key)
 
     async def today(self, person: str, guild: str, now: datetime) -> tuple[Day, ...]:
         """How far each cap is used up that concerns somebody in a server.  Raises ``StoreError``."""
@@ -182,15 +190,15 @@ class Purse:
 
 
 def costs_in(events: Iterable[Event]) -> dict[str, float]:
-    """What each request of a log counts as: its answer's price, nothing where it failed for nothing, else its reservation."""
+    """What each request of a log counts as: the price of its answer or of what came of one, else its reservation."""
     found: dict[str, float] = {}
     for event in events:
         if isinstance(event, ModelRequested):
             found[event.request] = event.reserved_usd
         elif isinstance(event, ModelAnswered):
             found[event.request] = event.usd
-        elif isinstance(event, ModelFailed) and event.failure not in UNPRICED:
-            found[event.request] = 0.0
+        elif isinstance(event, ModelFailed):
+            found[event.request] = cost_of_failure(event, found.get(event.request, 0.0))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentic.core.conversation import Prompt
-from agentic.ports import Answer, LanguageModel
+from agentic.ports import Answer, LanguageModel, Meter
 from agentic.world import ExecResult, RealWorld, Sandboxes
 from agentic.world.ladder import chooser
 
@@ -49,6 +49,7 @@ class Silent:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask once, whole."""
         return await self._model.answer(model, prompt, max_tokens=max_tokens, timeout=timeout)

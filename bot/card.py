@@ -92,4 +92,7 @@ def _small(progress: Progress) -> list[str]:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
     if progress.cut_off:
         lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
+    if progress.estimated:
+        requests = "1 request" if progress.estimated == 1 else f"{progress.estimated} requests"
+        lines.append(f"-# Cost estimated: the provider's usage did not arrive for {requests}.")
     return [*lines, *used_lines(progress.lessons, progress.withheld)]

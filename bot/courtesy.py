@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 
 from agentic.core.conversation import Prompt
-from agentic.ports import Answer, LanguageModel
+from agentic.ports import Answer, LanguageModel, Meter
 
 AT_MOST = 3.0
 """Seconds a request gives way."""
@@ -61,11 +61,14 @@ class Courteous:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask as the model behind it does, a little later where others are beginning."""
         if any(message.role == "assistant" for message in prompt.messages):
             await self._courtesy.give_way()
-        return await self._model.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+        return await self._model.answer(
+            model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text, meter=meter
+        )
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """The price of the model behind it."""

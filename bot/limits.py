@@ -30,7 +30,7 @@ from agentic.core.evolving import evolve
 from agentic.core.execution import Execution
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.peopled import worked
-from agentic.core.requesting import UNPRICED
+from agentic.core.requesting import cost_of_failure
 from agentic.core.used_up import WARNED, minute_cap, token_cap, usd_cap
 
 _CONCERNED = (
@@ -60,6 +60,8 @@ class Limits:
     _turn: int = 0
     usd: float = 0.0
     """US dollars that count as spent; of a request that was lost, what had been reserved for it."""
+    estimated: int = 0
+    """Requests in that sum of which the provider did not say what they used, or not all of it."""
     _tokens: int = 0
 
     def take(self, envelope: Envelope) -> None:
@@ -69,9 +71,13 @@ class Limits:
                 self._reserved, self._turn = event.reserved_usd, event.turn
             case ModelAnswered() as event:
                 self.usd += event.usd
+                self.estimated += event.estimated and bool(event.usd)
                 self._tokens += event.usage.total
             case ModelFailed() as event:
-                self.usd += self._reserved if event.failure in UNPRICED else 0.0
+                lost = cost_of_failure(event, self._reserved)
+                self.usd += lost
+                self.estimated += bool(lost)
+                self._tokens += event.usage.total
             case event if isinstance(event, _CONCERNED):
                 self._state = evolve(replace(self._state, at=self._at), envelope)
             case _:

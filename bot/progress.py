@@ -163,6 +163,11 @@ class Progress:
         return self.limits.usd
 
     @property
+    def estimated(self) -> int:
+        """Requests of which it is not known what they cost."""
+        return self.limits.estimated
+
+    @property
     def seconds(self) -> float:
         """From the start to the latest event, less what lies between an earlier position and going on from it."""
         return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0

@@ -22,6 +22,7 @@ from agentic.core.events import (
 )
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.tiering import first_of, starting_tier
+from agentic.purse import costs_in
 
 ASSUMPTIONS = (
     "What it cost is what the log says. The other two are estimates: the same requests and tokens, at the price of the "
@@ -104,7 +105,7 @@ def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent 
         solved=label if label is not None else ended.reason == "done",
         labelled=label is not None,
         handed_over=bool(rises),
-        usd=sum(e.event.usd for e in own if isinstance(e.event, ModelAnswered)),
+        usd=sum(costs_in(e.event for e in own).values()),
         cheap=_at(cheap, (*before, *after), price),
         premium_low=_at(premium, after, price),
         premium_high=_at(premium, (*before, *after), price),

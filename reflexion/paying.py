@@ -52,7 +52,8 @@ def read_again(event: ModelAnswered | ModelFailed) -> Answer | str:
     if isinstance(event, ModelFailed):
         return _failed(event.failure, event.message)
     return Answer(
-        blocks=event.blocks, stop=event.stop, usage=event.usage, usd=event.usd, served_by=event.served_by
+        blocks=event.blocks, stop=event.stop, usage=event.usage, usd=event.usd, served_by=event.served_by,
+        estimated=event.estimated,
     )  # fmt: skip
 
 
@@ -112,14 +113,15 @@ class Paid:
         await self._came_to(
             ModelAnswered(
                 request=request.request, blocks=answer.blocks, stop=answer.stop, usage=answer.usage, usd=answer.usd,
-                served_by=answer.served_by,
+                served_by=answer.served_by, estimated=answer.estimated,
             )
         )  # fmt: skip
         return answer
 
     async def _came_to(self, event: ModelAnswered | ModelFailed) -> None:
+        self._purse.owes(self._owner, event)  # before it stands in the stream: whoever ends this here loses no money
         await self._stream.add(event)
-        await self._purse.settle(self._owner, event)
+        await self._purse.settle()
 
 
 async def _each(envelopes: list[Envelope]) -> AsyncIterator[Envelope]:

@@ -30,6 +30,16 @@ UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_ov
 _NO_FAILURE, _NOTHING_TOLD = Failure(), Told()
 
 
+def cost_of_failure(event: ModelFailed, reserved_usd: float) -> float:
+    """US dollars that a request without an answer counts as: what is known of it, else what was reserved, if it was begun.
+
+    A request that the provider refused costs nothing.
+    """
+    if event.usd is not None:
+        return event.usd
+    return reserved_usd if event.begun or event.failure in UNPRICED else 0.0
+
+
 def model_requested(execution: Execution, event: ModelRequested, envelope: Envelope) -> Execution:
     """A request carries what was told; it is in flight until it has an answer or a failure."""
     if event.purpose != "turn":
@@ -98,8 +108,9 @@ def _is_textual(execution: Execution, event: ModelAnswered, text: str) -> bool:
 def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
     """A request without an answer; where nobody knows what it cost, its reservation is spent."""
     spent = execution.spent
-    if event.failure in UNPRICED and execution.request is not None:
-        spent = changed(spent, usd=spent.usd + execution.request.reserved_usd)
+    if execution.request is not None:
+        usd = spent.usd + cost_of_failure(event, execution.request.reserved_usd)
+        spent = changed(spent, usd=usd, tokens=spent.tokens + event.usage.total)
     if execution.request is not None and execution.request.purpose != "turn":
         asked = execution.request
         failed = event.message or event.failure

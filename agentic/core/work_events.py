@@ -76,6 +76,8 @@ class ModelAnswered(Frozen):
     usage: Usage = Usage()
     usd: float = 0.0
     served_by: str = ""
+    estimated: bool = False
+    """The provider did not say what was used, or what it said cannot be; usage and price are our own count."""
 
 
 class ModelFailed(Frozen):
@@ -84,6 +86,12 @@ class ModelFailed(Frozen):
     failure: FailureClass
     message: str = ""
     retry_after: float | None = None
+    begun: bool = False
+    """Part of an answer had come: the provider bills it."""
+    usage: Usage = Usage()
+    """What the provider had said until then, with our own count of what it wrote."""
+    usd: float | None = None
+    """The price of that; None where the provider had said nothing."""
 
 
 class ToolStarted(Frozen):

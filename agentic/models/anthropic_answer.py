@@ -103,6 +103,11 @@ class Reading:
                 read.append(found)
         return tuple(read)
 
+    @property
+    def written(self) -> int:
+        """Characters that have come in pieces."""
+        return sum(len(piece) for pieces in self.pieces.values() for piece in pieces)
+
     def raw_usage(self) -> RawUsage:
         """The provider's own count."""
         usage = self.usage

@@ -24,12 +24,12 @@ from agentic.models.anthropic_wire import AnthropicWire
 from agentic.models.calls import by_name
 from agentic.models.events_stream import event_data
 from agentic.models.failures import NoAnswer
-from agentic.models.finishing import Came, finished_answer
+from agentic.models.finishing import Came, finished_answer, used_so_far
 from agentic.models.importing import broken
 from agentic.models.on_demand import names_on_demand
 from agentic.models.prices import Prices
 from agentic.models.streams import IDLE_SECONDS, Patience
-from agentic.ports import Answer, Prompt
+from agentic.ports import Answer, Meter, Prompt, Used
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -63,15 +63,24 @@ class AnthropicDirect:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask once; streams where ``on_text`` is given."""
         bare = model.removeprefix("anthropic/")
         body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
         reading = Reading(on_text)
+
+        def used() -> Used:
+            return used_so_far(model, reading.raw_usage(), reading.written, reading.model, self._prices)
+
+        def begun() -> None:
+            if meter is not None:
+                meter.reads(used)
+
         async with Patience(model, timeout, self._idle) as patience:
             self._need_key(model)
             async with self._clients.lent() as client:
-                await self._ask(client, model, body, reading, patience)
+                await self._ask(client, model, body, reading, patience, begun)
         blocks = reading.blocks(by_name(prompt.tools))
         came = Came(blocks, reading.stop, reading.raw_usage(), reading.model)
         return finished_answer(model, prompt, came, self._prices, self.wire.call_ids(prompt.messages))
@@ -94,7 +103,15 @@ class AnthropicDirect:
         """Release the connections."""
         await self._clients.close()
 
-    async def _ask(self, client: AsyncAnthropic, model: str, body: bytes, reading: Reading, patience: Patience) -> None:
+    async def _ask(
+        self,
+        client: AsyncAnthropic,
+        model: str,
+        body: bytes,
+        reading: Reading,
+        patience: Patience,
+        begun: Callable[[], None],
+    ) -> None:
         import anthropic
         import httpx2
 
@@ -103,7 +120,7 @@ class AnthropicDirect:
                 whole = await client.post(PATH, cast_to=httpx2.Response, content=body)
                 reading.take_whole(characters.loads(whole.content))
             else:
-                await self._stream(client, body, reading, patience)
+                await self._stream(client, body, reading, patience, begun)
         except anthropic.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             refusal = refusal_of(cast("JsonValue", error.body), error.status_code, headers)
@@ -115,7 +132,9 @@ class AnthropicDirect:
         except (NoAnswer, ValueError) as error:
             raise failures.unreadable(model, str(error)) from error
 
-    async def _stream(self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience) -> None:
+    async def _stream(
+        self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience, begun: Callable[[], None]
+    ) -> None:
         import anthropic
 
         stream = await client.post(
@@ -126,6 +145,8 @@ class AnthropicDirect:
                 async for data in events:
                     patience.heard()
                     reading.take(characters.loads(data))
+                    if reading.model:
+                        begun()
         finally:
             await stream.response.aclose()
         if not reading.ended:

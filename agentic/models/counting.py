@@ -42,7 +42,7 @@ class Counted:
 def counted(raw: RawUsage, prompt: Prompt, blocks: tuple[Block, ...]) -> Counted:
     """The provider's count, or our own of characters where any part of it cannot be true."""
     read, wrote = (raw.input or 0) + raw.cache_read + raw.cache_write, raw.output or 0
-    if raw.input is not None and raw.output is not None and _possible(raw) and _likely(read, wrote, prompt, blocks):
+    if raw.input is not None and raw.output is not None and possible(raw) and _likely(read, wrote, prompt, blocks):
         usage = Usage(
             input=raw.input,
             output=raw.output,
@@ -54,7 +54,8 @@ def counted(raw: RawUsage, prompt: Prompt, blocks: tuple[Block, ...]) -> Counted
     return Counted(Usage(input=prompt_tokens(prompt), output=answer_tokens(blocks)), estimated=True)
 
 
-def _possible(raw: RawUsage) -> bool:
+def possible(raw: RawUsage) -> bool:
+    """Whether any request could have used so much."""
     numbers = (raw.input or 0, raw.cache_read, raw.cache_write)
     return all(0 <= n <= ABSURD for n in numbers) and all(
         0 <= n <= ABSURD_ANSWER for n in (raw.output or 0, raw.reasoning)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Final
 
-from agentic.core.events import Block, CallBlock, StopReason, TextBlock
+from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelContentFiltered
 from agentic.models.calls import by_name
-from agentic.models.counting import RawUsage, counted
+from agentic.models.counting import CHARACTERS_A_TOKEN, RawUsage, counted, possible
 from agentic.models.prices import Prices
 from agentic.models.recovery import recovered_blocks
 from agentic.models.repair import unique_ids
-from agentic.ports import Answer, Prompt
+from agentic.ports import Answer, Prompt, Used
 
 ESTIMATED: Final = " (usage estimated)"
 """Stands after ``served_by`` where the provider's count was missing or absurd and our own was taken."""
@@ -43,9 +43,20 @@ def finished_answer(
     if came.stop == "filtered" and not _says_something(blocks):
         raise ModelContentFiltered(f"{model} refused to answer this. Put the task in other words.", model=model)
     served_by = (came.served_by or model) + (ESTIMATED if billed.estimated else "")
-    return Answer(
-        blocks, _stop(blocks, came.stop), billed.usage, prices.usd(model, billed.usage, came.served_by), served_by
-    )
+    usd = prices.usd(model, billed.usage, came.served_by)
+    return Answer(blocks, _stop(blocks, came.stop), billed.usage, usd, served_by, billed.estimated)
+
+
+def used_so_far(model: str, raw: RawUsage, written: int, served_by: str, prices: Prices) -> Used:
+    """What an answer has cost of which only a part has come: the provider's count of what it read, ours of what it wrote.
+
+    ``written`` are characters.
+    """
+    if not (raw.input or 0) + raw.cache_read + raw.cache_write or not possible(raw):
+        return Used(Usage(), None)
+    output = max(raw.output or 0, written // CHARACTERS_A_TOKEN)
+    usage = Usage(input=raw.input or 0, output=output, cache_read=raw.cache_read, cache_write=raw.cache_write)
+    return Used(usage, prices.usd(model, usage, served_by))
 
 
 def _says_something(blocks: tuple[Block, ...]) -> bool:

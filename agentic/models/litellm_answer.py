@@ -85,6 +85,12 @@ class Reading:
             found.append(read_call(call.id, call.tool, "".join(call.arguments), specs, cut_off=cut_off))
         return tuple(found)
 
+    @property
+    def written(self) -> int:
+        """Characters that have come."""
+        pieces = (*self.text, *self.reasoning, *(piece for call in self.calls for piece in call.arguments))
+        return sum(map(len, pieces))
+
     def raw_usage(self) -> RawUsage:
         """The provider's own count; LiteLLM counts what came from or went to a cache among the prompt's tokens."""
         said = self.tokens

@@ -14,7 +14,7 @@ from agentic.errors import ModelBadRequest, ModelError, ModelKeyRefused
 from agentic.models import failures
 from agentic.models.calls import by_name
 from agentic.models.failures import NoAnswer
-from agentic.models.finishing import Came, finished_answer
+from agentic.models.finishing import Came, finished_answer, used_so_far
 from agentic.models.litellm_answer import Reading, error_from
 from agentic.models.litellm_facade import Keywords, LiteLLM, Piece
 from agentic.models.openai_wire import OpenAIWire, Row
@@ -22,7 +22,7 @@ from agentic.models.prices import Prices
 from agentic.models.providers import OLLAMA_WINDOW, provider_of
 from agentic.models.schema_mode import SchemaWire, read_step, response_format, step_blocks
 from agentic.models.streams import IDLE_SECONDS, Patience
-from agentic.ports import Answer, Prompt
+from agentic.ports import Answer, Meter, Prompt, Used
 
 NO_TOOLS: Final = re.compile(
     r"(?:not|n't) support (?:tool|function)|tools? (?:is|are) not supported|tool[_ ]choice.*(?:requires|not supported)"
@@ -48,6 +48,7 @@ class Asking:
     max_tokens: int
     timeout: float
     on_text: Callable[[str], None] | None
+    meter: Meter | None = None
 
 
 class LiteLLMRoute:
@@ -84,9 +85,10 @@ class LiteLLMRoute:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask once; a model that turns out not to take tools, or the shape of schema mode, is asked again without."""
-        asking = Asking(model, prompt, self.speaks_schema(model, prompt), max_tokens, timeout, on_text)
+        asking = Asking(model, prompt, self.speaks_schema(model, prompt), max_tokens, timeout, on_text, meter)
         async with Patience(model, timeout, self._idle) as patience:
             try:
                 return await self._ask(asking, patience)
@@ -127,7 +129,7 @@ class LiteLLMRoute:
             if asking.on_text is None:
                 reading.take_whole(await self._library.whole(keywords))
             else:
-                await self._stream(keywords, reading, patience)
+                await self._stream(keywords, reading, patience, asking)
         except ModelError:
             raise
         except NoAnswer as error:
@@ -141,12 +143,17 @@ class LiteLLMRoute:
         known = None if asking.schema else self.wire.call_ids(asking.prompt.messages)
         return finished_answer(asking.model, asking.prompt, came, self._prices, known)
 
-    async def _stream(self, keywords: Keywords, reading: Reading, patience: Patience) -> None:
+    async def _stream(self, keywords: Keywords, reading: Reading, patience: Patience, asking: Asking) -> None:
+        def used() -> Used:
+            return used_so_far(asking.model, reading.raw_usage(), reading.written, reading.model, self._prices)
+
         stream = await self._library.stream(keywords)
         try:
             async for piece in stream:
                 patience.heard()
                 reading.take(Piece.model_validate(piece))
+                if asking.meter is not None:
+                    asking.meter.reads(used)
         finally:
             await stream.aclose()
         if not stream.received_finish_reason:

@@ -12,7 +12,7 @@ from agentic.models.prices import Prices, no_price
 from agentic.models.providers import is_anthropic
 from agentic.models.streams import IDLE_SECONDS
 from agentic.models.tour import TourModel
-from agentic.ports import Answer, LanguageModel, Prompt
+from agentic.ports import Answer, LanguageModel, Meter, Prompt
 
 if TYPE_CHECKING:
     from agentic.models.anthropic_direct import AnthropicDirect
@@ -52,6 +52,7 @@ class ModelRouter:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Ask the adapter of the model's provider, for no more than the model can write.  What has no price is not asked."""
         if not self.prices.priced(model):
@@ -61,7 +62,9 @@ class ModelRouter:
         if known is not None and known.longest_answer:
             max_tokens = min(max_tokens, known.longest_answer)
         reach("model.request.before")
-        answer = await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+        answer = await adapter.answer(
+            model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text, meter=meter
+        )
         reach("model.request.after")
         return answer
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelBadRequest, ModelError
-from agentic.ports import Answer, Prompt
+from agentic.ports import Answer, Meter, Prompt
 
 PIECE = 24
 
@@ -68,6 +68,7 @@ class ScriptedModel:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """The script's next answer; its text is passed on in pieces."""
         question = Asked(model, prompt, max_tokens)

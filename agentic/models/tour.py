@@ -17,7 +17,7 @@ from agentic.core.events import Block, CallBlock, TextBlock, Usage
 from agentic.core.identity import digest
 from agentic.core.lazy_dataclass import dataclass
 from agentic.models.calls import by_name, properties
-from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolSpec
+from agentic.ports import Answer, Message, Meter, Prompt, ToolAnswer, ToolSpec
 
 NAME: Final = "scripted/tour"
 COMMAND: Final = "uname -a && pwd && ls"
@@ -81,6 +81,7 @@ class TourModel:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """The tour's next step."""
         blocks = tuple(next_step(prompt))

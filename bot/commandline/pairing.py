@@ -12,6 +12,7 @@ from agentic.core.amounts import STOP
 from agentic.core.answering import at_least
 from agentic.core.events import (
     Asked,
+    CallBlock,
     Decided,
     Envelope,
     Finished,
@@ -26,15 +27,20 @@ from agentic.core.events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
+from agentic.core.identity import call_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.peopled import ALLOW, MACHINE
 from agentic.core.verifying import as_written
 
 
 def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
-    """Each intent has one result; a call without a key is begun once; again means: by another owner, with the same key."""
+    """Each intent has one result; a call without a key is begun once; again means: by another owner, with the same key.
+
+    What is begun, or has a result, is a call that an answer made.
+    """
     begun: dict[str, list[Envelope]] = {}
     ended = Counter[str]()
+    yield from _calls_of_no_answer(log)
     for envelope in as_written(log):
         event = envelope.event
         if isinstance(event, ToolStarted):
@@ -54,6 +60,18 @@ def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
     if ended_in(log):
         for call in begun.keys() - ended.keys():
             yield f"call {call} has no result"
+
+
+def _calls_of_no_answer(log: Sequence[Envelope]) -> Iterator[str]:
+    made = set[str]()
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            made |= {call_id(event.request, index) for index in range(len(calls))}
+        elif isinstance(event, ToolStarted | ToolFinished) and event.call not in made:
+            what = "was begun" if isinstance(event, ToolStarted) else "has a result"
+            yield f"call {event.call} {what} at {envelope.seq}, and no answer made it"
 
 
 def _begun_again(call: str, intents: list[Envelope]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from agentic.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
-from agentic.ports import Answer, Prompt
+from agentic.ports import Answer, Meter, Prompt
 from agentic.prompts import summary
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now
@@ -84,6 +84,7 @@ class Minds:
         max_tokens: int,
         timeout: float,
         on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """The next step of its plan, after a while, or a failure."""
         await asyncio.sleep(self._dice.uniform(0.5, 4.0))

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
 from agentic.core.events import (
     Asked,
+    BlobRef,
     BudgetRefused,
+    CancelRequested,
+    Envelope,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    OutboxItem,
     PolicyChanged,
+    Tier,
     ToolFinished,
 )
 from agentic.core.identity import execution_id
 from agentic.errors import StoreUnavailable
 from agentic.loop import Loop
 from agentic.models.replies import Reply
-from agentic.ports import Scope, SessionRow
+from agentic.models.router import ModelRouter
+from agentic.models.scripted import Asked as Question
+from agentic.models.scripted import ScriptedModel, answer
+from agentic.ports import Answer, Lease, Scope, SessionRow
 from agentic.purse import DailyCaps
 from agentic.stores.sqlite import SQLiteStore
+from bot.commandline.verdict import broken_promises
 from bot.recovery import settle_leftovers
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
 from tests.integration.loop.housing import BOSS, FINISH, MAIN, SECONDS, House, HouseOf, next_owner, started
@@ -179,6 +190,9 @@ async def test_what_ended_executions_left_set_aside_is_settled_at_the_start(hous
 
 async def test_at_the_cap_on_time_a_command_is_ended_and_a_person_gives_more(house_of: HouseOf) -> None:
     house = await house_of(Reply(calls=(("act", {"name": "long", "seconds": 60.0}),)), FINISH)
+    await cast("ModelRouter", house.loop.model).warm_up(
+        ("openai/gpt-4o-mini",)
+    )  # else its import may take all the time
     running = house.start(Bench(), max_minutes=0.02)
     asked = await house.first(Asked)
     assert (asked.what, asked.who_may) == ("minutes", "executor")
@@ -214,3 +228,103 @@ async def test_a_settlement_that_cannot_be_kept_costs_no_answer(house_of: HouseO
     house.loop = Loop(house.store, house.loop.model, house.loop.clock, caps=DailyCaps(person=1.0))
     assert (await house.ends(house.start(Bench()))).reason == "done"
     assert await taken(house) > 0.004
+
+
+class Settling(SQLiteStore):
+    """A store in which a stop is written only once a request is being settled, which hangs until it is ended."""
+
+    settling: asyncio.Event
+    stopping: asyncio.Event
+
+    async def append(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem] = (),
+        inbox_acks: Sequence[str] = (),
+        blobs: Sequence[tuple[BlobRef, bytes]] = (),
+    ) -> None:
+        if any(isinstance(envelope.event, CancelRequested) for envelope in events):
+            self.stopping.set()
+            await self.settling.wait()
+        await super().append(execution, expected_seq, lease, events, outbox, inbox_acks, blobs)
+
+    async def settle_usd(self, key: str, usd: float) -> None:
+        if not self.settling.is_set():
+            self.settling.set()
+            await asyncio.Event().wait()
+        await super().settle_usd(key, usd)
+
+
+async def test_a_stop_in_the_middle_of_an_answer_costs_what_the_provider_had_said_until_then(house_of: HouseOf) -> None:
+    house = await house_of(Reply.stall_after(2), FINISH)
+    came = asyncio.Event()
+    house.loop = replace(house.loop, caps=DailyCaps(person=1.0), sinks=(Listening(came),))
+    tier = Tier(number=2, models=("anthropic/claude-haiku-4-5",))
+    running = house.start(Bench(), tiers=(tier,))
+    await asyncio.wait_for(came.wait(), SECONDS)
+    await house.say("stop")
+    assert (await house.ends(running)).reason == "stopped"
+    failed, asked = await house.first(ModelFailed), await house.first(ModelRequested)
+    assert (failed.failure, failed.begun) == ("cancelled", True)
+    assert failed.usd is not None
+    assert 0 < failed.usd < asked.reserved_usd / 10
+    assert failed.usage.input > 0
+    assert await taken(house) == pytest.approx(failed.usd, abs=2e-9)
+    assert await house.store.unsettled_usd("") == []
+
+
+async def test_a_stream_that_breaks_before_the_provider_counted_costs_what_was_set_aside(house_of: HouseOf) -> None:
+    house = await house_of(Reply.reset_after(2), FINISH)
+    house.loop = replace(house.loop, caps=DailyCaps(person=1.0), sinks=(Listening(asyncio.Event()),))
+    assert (await house.ends(house.start(Bench()))).reason == "done"
+    failed, asked = await house.first(ModelFailed), await house.first(ModelRequested)
+    assert (failed.failure, failed.begun, failed.usd) == ("unavailable", True, None)
+    paid = sum(event.usd for event in await house.events(ModelAnswered))
+    assert await taken(house) == pytest.approx(asked.reserved_usd + paid, abs=2e-9)
+
+
+@dataclass
+class Listening:
+    """A sink that says when the first text has come."""
+
+    came: asyncio.Event
+
+    def saw(self, envelope: Envelope) -> None:
+        pass
+
+    def streamed(self, execution: str, text: str) -> None:
+        self.came.set()
+
+
+class Ending(Bench):
+    """A toolbox that takes a moment to end what is left of it: what was cancelled has ended before."""
+
+    async def settle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+async def test_a_stop_that_meets_a_settlement_loses_no_money_and_gives_no_second_result(house_of: HouseOf) -> None:
+    house = await house_of()
+    house.store.__class__ = Settling
+    store = cast("Settling", house.store)
+    store.settling, store.stopping = asyncio.Event(), asyncio.Event()
+
+    async def script(asked: Question) -> Answer:
+        await store.stopping.wait()
+        return answer("hello", usd=0.0001)
+
+    model = ScriptedModel(script, prices={"openai/gpt-4o-mini": (0.0, 60.0)})
+    house.loop = Loop(store, model, house.loop.clock, caps=DailyCaps(person=1.0))
+    running = house.start(Ending())
+    assert (await house.first(ModelRequested)).reserved_usd == pytest.approx(0.49, abs=0.01)
+    await house.say("stop")
+    assert (await house.ends(running)).reason == "stopped"
+    log = [envelope async for envelope in store.read(MAIN)]
+    assert [type(each.event) for each in log if isinstance(each.event, ToolFinished | ModelFailed)] == []
+    assert broken_promises(log) == ()
+    assert await taken(house) == pytest.approx(0.0001, abs=2e-9)
+    assert await store.unsettled_usd("") == []

@@ -21,6 +21,7 @@ from agentic.errors import (
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
 from agentic.models.router import ModelRouter
+from agentic.ports import Meter
 
 from .conftest import CLAUDE, GPT, PROMPT, both_routes, both_ways
 
@@ -238,3 +239,29 @@ async def test_a_name_without_a_known_provider_is_explained_and_prints_nothing(a
         with pytest.raises(ModelBadRequest, match="no provider is named"):
             await ask("nobody/knows-this")
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("reply", [Reply.stall_after(2), Reply.reset_after(2), Reply.error_after(2)])
+@both_routes
+async def test_what_a_stream_had_used_is_known_as_far_as_the_provider_has_said_it(asker, model: str, reply: Reply):
+    """Anthropic says at the beginning what it read; the others count at the end, and so not at all."""
+    meter = Meter()
+    async with ScriptedEndpoint.start([reply]) as endpoint:
+        router = (await asker(endpoint)).router
+        came = asyncio.Event()
+        asking = asyncio.create_task(
+            router.answer(model, PROMPT, max_tokens=50, timeout=60, on_text=lambda _: came.set(), meter=meter)
+        )
+        assert meter.used() is None
+        await asyncio.wait_for(came.wait(), 30)
+        if reply.broken is not None and reply.broken.how == "stall":
+            asking.cancel()
+        await asyncio.wait((asking,), timeout=30)
+        assert asking.cancelled() or isinstance(asking.exception(), ModelUnavailable)
+    used = meter.used()
+    assert used is not None
+    if model == CLAUDE:
+        assert used.usage.input > 0
+        assert used.usd == pytest.approx(3e-6 * used.usage.input + 15e-6 * used.usage.output)
+    else:
+        assert used.usd is None

@@ -10,6 +10,8 @@ from agentic.core.events import (
     Claim,
     FileChange,
     Finished,
+    ModelAnswered,
+    ModelFailed,
     Reason,
     Triaged,
 )
@@ -17,7 +19,7 @@ from bot.card import WITHOUT_FINISH, card, undoable
 from bot.differences import difference
 from bot.progress import Changed
 from bot.wording import progress_text
-from tests.unit.bot.following import STARTED, after, called, ended
+from tests.unit.bot.following import REQUESTED, STARTED, after, called, ended
 
 
 @pytest.mark.parametrize("reason", ["stopped", "failed", "stuck", "limit", "budget", "cancelled"])
@@ -130,3 +132,16 @@ def test_what_nobody_knows_the_outcome_of_is_said_in_the_answer_too() -> None:
     assert line.startswith("-# ❔ Outcome unknown: `")
     assert line.count("`") == 6
     assert "and 2 more. I was interrupted there and did not repeat it." in line
+
+
+def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cost_is_an_estimate() -> None:
+    asked = REQUESTED.model_copy(update={"reserved_usd": 0.5})
+    refused = ModelFailed(request="r", failure="unavailable")
+    known = ModelAnswered(request="r", blocks=(), usd=0.1)
+    guessed = known.model_copy(update={"estimated": True})
+    cut_off = ModelFailed(request="r", failure="cancelled", begun=True, usd=0.2)
+    stopped = Finished(reason="stopped", answer="")
+    line = "-# Cost estimated: the provider's usage did not arrive for"
+    assert line not in card("Text.", after(STARTED, asked, refused, asked, known, stopped))
+    assert f"{line} 1 request." in card("Text.", after(STARTED, asked, known, asked, cut_off, stopped))
+    assert f"{line} 2 requests." in card("Text.", after(STARTED, asked, guessed, asked, cut_off, stopped))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Escalated, Finished, ModelAnswered, ModelRequested, TextBlock, Usage
+from agentic.core.events import Escalated, Finished, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
 from bot.reckoning import Spent, spent, summed
 from tests.unit.core.building import Log
 
@@ -88,3 +88,12 @@ def test_together_they_are_dollars_for_each_solved_task() -> None:
     assert whole.premium_per_solved == (80 / 2, 180 / 2)
     none = summed("none", [])
     assert (none.per_solved, none.cheap_per_solved, none.premium_per_solved) == (None, None, None)
+
+
+def test_a_request_that_was_cut_off_was_paid_too() -> None:
+    log = Log(tiers=TIERS)
+    turn(log, 10)
+    log.request(usd=7.0)
+    log.add(ModelFailed(request=log.envelopes[-1].event.request, failure="cancelled"))  # type: ignore[union-attr]
+    log.add(Finished(reason="stopped", answer="x"))
+    assert of(log).usd == 17

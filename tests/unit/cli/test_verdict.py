@@ -12,6 +12,7 @@ from agentic.core.events import (
     Asked,
     BranchMerged,
     BranchRejected,
+    CallBlock,
     CheckpointSaved,
     CommitCreated,
     Decided,
@@ -42,9 +43,10 @@ from tests.unit.core.simulating import simulate
 
 STARTED = Started(thread="1", task="fix it", requester=Person(id="7", name="Ann"))
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="m")
-ANSWERED = ModelAnswered(request="r1", blocks=())
+ANSWERED = ModelAnswered(request="r1", blocks=(CallBlock(provider_id="p", tool="shell"),))
 BEGAN = ToolStarted(call="r1.0", provider_id="p", tool="shell", effect="unkeyed", arguments={}, args_sha="s")
 ENDED = ToolFinished(call="r1.0", outcome="ok", preview="fine", exit_code=0)
+STRAY = ToolFinished(call="r1", outcome="cancelled", preview="Cancelled while it ran.")
 DONE = Finished(reason="done", answer="it works")
 WHOLE = (STARTED, ASKED, ANSWERED, BEGAN, ENDED, DONE)
 
@@ -75,6 +77,8 @@ def test_an_unfinished_log_may_hold_open_calls_and_requests() -> None:
         ((STARTED, BEGAN, BEGAN, ENDED, DONE), "begun 2 times"),
         ((STARTED, BEGAN, ENDED, ENDED, DONE), "has 2 results"),
         ((STARTED, BEGAN, DONE), "has no result"),
+        ((STARTED, BEGAN, ENDED, DONE), "was begun at 2, and no answer made it"),
+        ((STARTED, ASKED, ANSWERED, STRAY, DONE), "has a result at 4, and no answer made it"),
         ((STARTED, ASKED, ANSWERED, ANSWERED, DONE), "has 2 answers"),
         ((STARTED, ANSWERED, DONE), "never made"),
         ((STARTED, ASKED, DONE), "has no answer"),

@@ -293,3 +293,25 @@ def test_where_nobody_can_answer_the_time_ends_it_also_while_it_is_paused() -> N
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "budget"
+
+
+@pytest.mark.parametrize(
+    ("came", "usd", "tokens"),
+    [
+        (ModelFailed(request="r", failure="unavailable"), 0.0, 0),
+        (ModelFailed(request="r", failure="cancelled"), 0.5, 0),
+        (ModelFailed(request="r", failure="unavailable", begun=True), 0.5, 0),
+        (
+            ModelFailed(request="r", failure="cancelled", begun=True, usd=0.02, usage=Usage(input=30, output=4)),
+            0.02,
+            34,
+        ),
+    ],
+)
+def test_a_request_without_an_answer_costs_what_is_known_of_it_else_what_was_set_aside_if_it_was_begun(
+    came: ModelFailed, usd: float, tokens: int
+) -> None:
+    log = Log()
+    log.request(usd=0.5)
+    log.add(came)
+    assert (log.execution.spent.usd, log.execution.spent.tokens) == (usd, tokens)
