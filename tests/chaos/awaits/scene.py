@@ -23,7 +23,7 @@ from typing import Any
 from agentic.core.events import FileChange, Policy, Tier
 from agentic.errors import ModelUnavailable, SandboxUnavailable, StoreUnavailable
 from agentic.models.scripted import answer
-from agentic.ports import Answer, Found, Prompt, Saved, Toolbox
+from agentic.ports import Answer, Found, Meter, Prompt, Saved, Toolbox
 from agentic.purse import DailyCaps
 from agentic.tools import STANDARD, StandardToolbox
 from agentic.world import Choice, RealWorld, Sandboxes
@@ -141,7 +141,14 @@ class Asked:
         self.price, self.close = self._minds.price, self._minds.close
 
     async def answer(
-        self, model: str, prompt: Prompt, *, max_tokens: int, timeout: float, on_text: Callable[[str], None] | None = None
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Asked once."""
         await self._actor.port("model", lambda: ModelUnavailable("overloaded", model=model))

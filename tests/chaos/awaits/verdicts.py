@@ -20,8 +20,7 @@ from agentic.core.events import (
 )
 from agentic.purse import costs_in
 from agentic.stores.ledger import dollars, nanos
-from bot.recovery import settle_leftovers
-from tests.chaos.awaits.scene import CAPS, COSTS, HIDDEN, Stage
+from tests.chaos.awaits.scene import COSTS, HIDDEN, Stage
 from tests.chaos.simulated.judging import Judge, Violation
 
 STOP_SECONDS = 2.0
@@ -31,8 +30,6 @@ COMMANDS = ("shell", "python")
 
 async def judged(stage: Stage) -> list[Violation]:
     """All that is broken, when the last process has ended."""
-    if stage.failed.startswith("store.settle"):  # until it can be kept, the reservation stands
-        await settle_leftovers(stage.truth, CAPS)
     judge = Judge(stage)
     _, found = await judge.judge()
     for execution, log in judge.logs.items():

@@ -10,6 +10,7 @@ import pytest
 from agentic.errors import LeaseLost, StoreUnavailable
 from agentic.ports import Lease
 from agentic.stores.memory import MemoryStore
+from bot.halting import unless
 from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, give_back, take, while_held
 
 
@@ -136,3 +137,60 @@ async def test_who_is_cancelled_while_giving_the_lease_back_gives_it_back_first(
         with pytest.raises(asyncio.CancelledError):
             await giving
         assert await store.acquire("t", "another") is not None
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_however_often_it_is_called_off_the_work_has_ended_before_the_lease_is_given_back(turns: int) -> None:
+    """Whoever gives the lease back does so when ``while_held`` returns: the second call may come at any moment."""
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    told, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.set()
+            await may_end.wait()  # as a command whose end is waited for
+            ended.set()
+
+    holding = asyncio.create_task(while_held(store, clock, lease, work()))
+    async with asyncio.timeout(5):
+        await asyncio.sleep(0.01)
+        holding.cancel()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        holding.cancel()
+        await asyncio.wait((holding,), timeout=0.1)
+        assert not holding.done(), "the work goes on"
+        assert told.is_set(), "and was never told to end"
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await holding
+    assert ended.is_set()
+
+
+async def test_a_wait_that_is_called_off_twice_ends_what_it_waited_for() -> None:
+    """As a download that a stop ends while the bot closes."""
+    told, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.set()
+            await may_end.wait()
+            ended.set()
+
+    waiting = asyncio.create_task(unless(asyncio.Event(), work()))
+    async with asyncio.timeout(5):
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await told.wait()
+        waiting.cancel()
+        await asyncio.wait((waiting,), timeout=0.1)
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert ended.is_set()
