@@ -50,7 +50,7 @@ async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: a
 
 
 async def give_back(store: Leases, lease: Lease) -> None:
-    """Release the lease.  Who is cancelled in that moment gives it back first: else nobody could have the thread for a while."""
+    """Release the lease.  Who is cancelled in that moment gives it back first: else nobody could have the thread."""
     releasing = asyncio.create_task(store.release(lease), name=f"giving back {lease.thread}")
     try:
         await asyncio.shield(releasing)

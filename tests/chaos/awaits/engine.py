@@ -219,7 +219,11 @@ class Box:
         elif op in ("exec", "python", "start"):
             self._begin(op, id, header)
         elif op in ("kill", "kill_all"):
-            running = [run for name, run in self.runs.items() if not run.ended and op == "kill_all" or name == header.get("exec")]
+            running = [
+                run
+                for name, run in self.runs.items()
+                if (not run.ended and op == "kill_all") or name == header.get("exec")
+            ]
             for run in running:
                 self._stop(run, header.get("reason", "stopped"))
             self._later(MOMENT, self._say, id, {"killed": len(running)})
@@ -290,12 +294,18 @@ class Box:
                 if run is None:
                     return {"error": "missing", "message": "there is no such command"}, b""
                 output = b"".join(LINES)[int(header["offset"]) :]
-                state = {"running": not run.ended, "exit": 0 if run.ended and not run.killed else None, "killed": run.killed}
+                state = {
+                    "running": not run.ended,
+                    "exit": 0 if run.ended and not run.killed else None,
+                    "killed": run.killed,
+                }
                 return {**state, "next": len(b"".join(LINES))}, output
             case _:
                 return {"changes": []}, b""
 
-    def _write(self, files: dict[str, bytes], path: str, expected: object, content: bytes) -> tuple[dict[str, Any], bytes]:
+    def _write(
+        self, files: dict[str, bytes], path: str, expected: object, content: bytes
+    ) -> tuple[dict[str, Any], bytes]:
         before = _sha(files[path]) if path in files else ""
         if expected is not None and expected != before:
             return {"error": "conflict", "path": path, "sha": before}, b""

@@ -1,31 +1,30 @@
 """Each await of a whole execution in turn: one run for each, struck there in one of several ways, and judged.
 
-    python -m tests.chaos.awaits                    every way at every await, and where nothing ever waited
-    python -m tests.chaos.awaits kinds ended 123    one run, with its story
-
 A first run without a strike counts the awaits.  After a strike everything must come to rest by itself or be shown in the
 thread; a further thread must get a sandbox; then the process ends in order, the next one takes up what is open, and it ends.
 """
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import gc
-import multiprocessing
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 
 from agentic.errors import AgenticError
-from tests.chaos.awaits.scene import PLAYS, Actor, Play, Stage, staged
-from tests.chaos.awaits.trampoline import ROOT, CountedLoop, Line, Site, Steps, Strike, cancelled, cancelled_late, cancelled_twice
+from tests.chaos.awaits.scene import Actor, Play, Stage, staged
+from tests.chaos.awaits.trampoline import (
+    CountedLoop,
+    Line,
+    Site,
+    Steps,
+    Strike,
+    cancelled,
+    cancelled_late,
+    cancelled_twice,
+)
 from tests.chaos.awaits.verdicts import judged, late_stops
 from tests.chaos.simulated.judging import Violation
 from tests.chaos.simulated.processes import seeded
-from tests.chaos.simulated.simulation import quiet
 from tests.chaos.simulated.virtual import Stuck, now
 
 CORE = (
@@ -122,27 +121,24 @@ class Outcome:
     @property
     def lines(self) -> list[str]:
         """Each violation, with how to see it again."""
-        again = f"python -m tests.chaos.awaits {self.run}"
-        return [f"{text}  [{self.run.way} at {self.where}; again: {again}]" for text in self.violations]
+        again = f"again: python -m tests.chaos.awaits {self.run}" if self.run.way else f"{self.run.play}, not struck"
+        return [f"{text}  [{self.run.way} at {self.where}; {again}]" for text in self.violations]
 
 
-def walk(play: Play) -> Walk:
-    """Count the awaits of a whole run."""
+def walk(play: Play) -> tuple[Walk, Outcome]:
+    """Count the awaits of a whole run, and judge it."""
     found = Walk()
 
     def seen(number: int, site: Site) -> None:
         if any(file in CORE or file in AROUND for file, _ in site.lines):
             found.sites[number] = site
 
-    outcome = _lived(play, Run(play.name, "", 0), found, seen)
-    if outcome.violations:
-        raise AssertionError(f"without a strike: {outcome.violations}\n{outcome.story}")
-    return found
+    return found, _lived(play, Run(play.name, "", 0), found, seen)
 
 
 def runs_of(play: Play, found: Walk, ways: Iterable[str], most: int = 0) -> Iterator[Run]:
     """Every way at every await; with ``most``, at so many of those that stand in the same frames, the last among them."""
-    chosen = few({number: site.lines for number, site in found.sites.items()}, most)
+    chosen = few({number: (site.lines, site.port) for number, site in found.sites.items()}, most)
     crossed = few(dict(enumerate(found.crossings, 1)), most)
     for way in ways:
         if way == FAILS:
@@ -276,9 +272,9 @@ async def _probed(stage: Stage) -> list[Violation]:
             for probe in late:
                 probe.cancel()
             await asyncio.wait(late, timeout=5.0)
-        for trouble in [probe.exception() for probe in probes if probe.done() and not probe.cancelled()]:
-            if trouble is not None:
-                found.append(Violation("other", f"a further thread of {process.name} got no sandbox: {trouble}"))
+        troubles = [probe.exception() for probe in probes if probe.done() and not probe.cancelled()]
+        words = [f"a further thread of {process.name} got no sandbox: {trouble}" for trouble in troubles if trouble]
+        found += [Violation("other", text) for text in words]
     return found
 
 
@@ -295,70 +291,3 @@ async def _use(stage: Stage, process: Actor, thread: str, used: asyncio.Barrier)
         else:
             await process.pool.end(thread)
             return
-
-
-# --- many runs ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Tally:
-    """What many runs came to."""
-
-    runs: Counter[str] = field(default_factory=Counter[str])
-    """How many there were of each play and way."""
-    problems: list[str] = field(default_factory=list[str])
-    reached: set[Line] = field(default_factory=set[Line])
-    """Every line at which a task of the bot waited in some run."""
-
-    def add(self, outcome: Outcome) -> None:
-        """One more."""
-        self.runs[f"{outcome.run.play}: {outcome.run.way}"] += 1
-        self.problems += outcome.lines
-        self.reached |= outcome.reached
-
-
-def strikes(plays: Mapping[str, Iterable[str]], most: int = 0, jobs: int = 1, *, lines: bool = False) -> Iterator[Outcome]:
-    """Every run of these plays with these ways; ``lines``: with every line at which something waited."""
-    if jobs == 1:
-        for name, ways in plays.items():
-            with quiet():
-                chosen = list(runs_of(PLAYS[name], walk(PLAYS[name]), ways, most))
-                for number, run in enumerate(chosen):
-                    yield struck(PLAYS[name], run, lines=lines)
-                    if number % COLLECT_EVERY == 0:
-                        gc.collect()
-        return
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        tasks = [(name, tuple(ways), most) for name, ways in plays.items()]
-        blocks = [block for found in pool.starmap(_planned, tasks) for block in _batched(found)]
-        for outcomes in pool.imap(partial(_struck, lines=lines), blocks):
-            yield from outcomes
-
-
-def _batched(runs: list[Run]) -> Iterator[list[Run]]:
-    return (runs[start : start + AT_ONCE] for start in range(0, len(runs), AT_ONCE))
-
-
-def _planned(name: str, ways: tuple[str, ...], most: int) -> list[Run]:
-    with quiet():
-        return list(runs_of(PLAYS[name], walk(PLAYS[name]), ways, most))
-
-
-def _struck(runs: list[Run], *, lines: bool) -> list[Outcome]:
-    with quiet():
-        return [struck(PLAYS[run.play], run, lines=lines) for run in runs]
-
-
-def unreached(lines: set[Line]) -> dict[str, list[int]]:
-    """For each module of the core, the awaits at which nothing ever waited; one of several lines counts by any of them."""
-    found: dict[str, list[int]] = {}
-    for file in CORE:
-        here = {line for name, line in lines if name == file}
-        spans: list[range] = []
-        for node in ast.walk(ast.parse(Path(ROOT, file).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Await):
-                spans.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-            elif isinstance(node, ast.AsyncWith | ast.AsyncFor):
-                spans.append(range(node.lineno, node.body[0].lineno))
-        found[file] = sorted({span.start for span in spans if not here & set(span)})
-    return found

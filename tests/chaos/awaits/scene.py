@@ -48,7 +48,7 @@ CAPS = DailyCaps(person=500.0, guild=500.0, bot=500.0)
 RESERVED, COSTS = 0.5, 0.0001
 AGAIN_SECONDS = 10.0
 """People who are asked press again after so long."""
-MEMORY = "/dev/shm"  # noqa: S108 - a folder of its own below it, removed at once
+MEMORY = "/dev/shm"
 HIDDEN = "secret.txt"
 WORK = ("session ", "execution in ", "lease of ", "sandbox-", "x")
 """How the asyncio tasks of an execution, and of what it holds, are called."""
@@ -207,7 +207,9 @@ class Actor(Process):
             raise error()
 
     async def _on_the_rung(self, name: str) -> None:
-        error = {"pipe.drain": BrokenPipeError, "engine.remove": SandboxUnavailable, "rung.start": SandboxUnavailable}[name]
+        error = {"pipe.drain": BrokenPipeError, "engine.remove": SandboxUnavailable, "rung.start": SandboxUnavailable}[
+            name
+        ]
         await self.port(name, lambda: error("the engine does not answer"))
 
     def _build(self) -> None:

@@ -29,13 +29,15 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a task waits: its name, and the product's frames from the outermost to the innermost."""
+    """Where a task waits: its name, the product's frames from the outermost to the innermost, and the port it crosses."""
 
     task: str
     lines: tuple[Line, ...]
+    port: str = ""
 
     def __str__(self) -> str:
-        return f"{' > '.join(f'{file}:{line}' for file, line in self.lines)} (task {self.task!r})"
+        place = " > ".join(f"{file}:{line}" for file, line in self.lines)
+        return f"{place}{f' > {self.port}' * bool(self.port)} (task {self.task!r})"
 
 
 @dataclass(eq=False, slots=True)
@@ -200,13 +202,20 @@ def _short(file: str) -> str:
 def site_of(steps: Steps) -> Site:
     """The product's frames in which it stands."""
     lines: list[Line] = []
+    port = ""
     waiting: Any = steps.coro
     while waiting is not None:
-        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None) or getattr(waiting, "ag_frame", None)
+        frame = (
+            getattr(waiting, "cr_frame", None)
+            or getattr(waiting, "gi_frame", None)
+            or getattr(waiting, "ag_frame", None)
+        )
         if frame is None:
             break
         if name := _short(frame.f_code.co_filename):
             lines.append((name, frame.f_lineno))
+        elif frame.f_code.co_name == "port":
+            port = frame.f_locals["name"]
         inner = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
         if inner is None:
             inner = getattr(waiting, "ag_await", None)
@@ -214,4 +223,4 @@ def site_of(steps: Steps) -> Site:
             inner = frame.f_locals["self"].gen
         waiting = inner
     task = asyncio.current_task()
-    return Site(task.get_name() if task is not None else "", tuple(lines))
+    return Site(task.get_name() if task is not None else "", tuple(lines), port)

@@ -5,16 +5,13 @@ The engine keeps its own ledger of what was really done, the store its own of wh
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
+
 from agentic.core.events import (
-    CallBlock,
     Envelope,
-    Event,
     InputReceived,
     ModelAnswered,
-    ModelRequested,
     ToolFinished,
     ToolStarted,
 )
@@ -34,20 +31,17 @@ async def judged(stage: Stage) -> list[Violation]:
     _, found = await judge.judge()
     for execution, log in judge.logs.items():
         found += [Violation("other", f"log of {execution}: {text}") for text in _log(stage, log)]
-        found += [Violation("other", text) for text in await _money(stage, execution, log)]
+        found += [Violation("other", text) for text in _money(stage, execution, log)]
     found += [Violation("other", text) for text in _left(stage)]
     return found
 
 
 def _log(stage: Stage, log: list[Envelope]) -> Iterator[str]:
     intents = {e.event.call: e.event for e in log if isinstance(e.event, ToolStarted)}
-    known = {call for envelope in log for call in _calls_of(envelope.event)}
     for envelope in log:
         event = envelope.event
         if not isinstance(event, ToolFinished):
             continue
-        if event.call not in known:
-            yield f"the result at {envelope.seq} is of {event.call}, which is no call"
         intent = intents.get(event.call)
         if intent is None or intent.tool not in COMMANDS:
             continue
@@ -61,38 +55,25 @@ def _log(stage: Stage, log: list[Envelope]) -> Iterator[str]:
             yield f"{token!r} is said to be done at {envelope.seq}, and never was"
 
 
-def _calls_of(event: Event) -> set[str]:
-    """The calls that an answer asks for, as the loop names them."""
-    if not isinstance(event, ModelAnswered):
-        return set()
-    asked = [block for block in event.blocks if isinstance(block, CallBlock)]
-    return {f"{event.request}.{number}" for number in range(len(asked))}
-
-
 def _token(intent: ToolStarted) -> str:
     said = str(intent.arguments.get("command", intent.arguments.get("code", "")))
     return next((word for word in said.replace("'", " ").split() if word.startswith("p") and "." in word), "")
 
 
-async def _money(stage: Stage, execution: str, log: list[Envelope]) -> Iterator[str]:
+def _money(stage: Stage, execution: str, log: list[Envelope]) -> Iterator[str]:
     """Nothing is set aside any more but for what was asked and has no answer; what is settled is what the log says."""
-    found: list[str] = []
     costs = costs_in(envelope.event for envelope in log)
-    asked = [e.event.request for e in log if isinstance(e.event, ModelRequested)]
     answered = {e.event.request for e in log if isinstance(e.event, ModelAnswered)}
     entries = stage.truth._ledger._entries
-    for request in asked:
+    for request in costs:
         entry = entries.get(f"{execution}/{request}")
         counts = entry.amount if entry is not None else 0
         lost = request not in answered and counts == nanos(COSTS)  # it was paid, and its owner ended before it was kept
         if counts != nanos(costs[request]) and not lost:
-            found.append(
-                f"request {request} counts as ${dollars(counts):g} in the ledger, and as ${costs[request]:g} in the log"
-            )
-    for key in entries:
-        if key.startswith(f"{execution}/") and key.rpartition("/")[2] not in asked:
-            found.append(f"${dollars(entries[key].amount):g} are set aside for {key}, which was never asked")
-    return iter(found)
+            yield f"request {request} counts as ${dollars(counts):g} in the ledger, and as ${costs[request]:g} in the log"
+    for key, entry in entries.items():
+        if key.startswith(f"{execution}/") and key.rpartition("/")[2] not in costs:
+            yield f"${dollars(entry.amount):g} are set aside for {key}, which was never asked"
 
 
 def _left(stage: Stage) -> Iterator[str]:
@@ -105,8 +86,8 @@ def _left(stage: Stage) -> Iterator[str]:
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) != 0o644:
             yield f"the mask of {secret.name} in thread {thread} is left behind"
     ledgers = stage.folder / "state" / "hidden"
-    for ledger in sorted(os.listdir(ledgers)) if ledgers.exists() else []:
-        yield f"the masks' ledger {ledger} is left behind"
+    for ledger in sorted(ledgers.iterdir()) if ledgers.exists() else []:
+        yield f"the masks' ledger {ledger.name} is left behind"
 
 
 def late_stops(stage: Stage) -> Iterator[str]:
