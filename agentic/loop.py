@@ -49,7 +49,7 @@ from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, SETTLE_SECONDS, heard, late_to_end, settled
-from agentic.errors import SandboxUnavailable
+from agentic.errors import CallNotBegun
 from agentic.leaving import Leaving
 from agentic.ports import Clock, LanguageModel, Lease, Meter, Perception, Prepared, Refused, Sink, Store, Toolbox
 from agentic.purse import NO_CAPS, DailyCaps, Purse
@@ -336,7 +336,7 @@ class _Running:
             self._came_to(ended(self._execution, ref, meter.used() if meter else None))
         elif task.exception() is not None:
             self._bug = task.exception()
-            if isinstance(self._bug, SandboxUnavailable):
+            if isinstance(self._bug, CallNotBegun):
                 self._recorder.note(effects.not_begun(ref, self._bug))
 
     def _came_to(self, result: ModelFailed | ToolFinished | None) -> None:

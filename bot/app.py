@@ -323,8 +323,11 @@ class App:
     async def _evict(self) -> None:
         while True:
             await asyncio.sleep(EVICT_EVERY)
-            self.workshop.tidy()
-            await self.sandboxes.evict_idle()
+            try:
+                self.workshop.tidy()
+                await self.sandboxes.evict_idle()
+            except Exception:  # one look that failed must not be the last one
+                log.exception("idle sandboxes could not be ended; the next look is in %.0f s", EVICT_EVERY)
 
     def beside(self, name: str, work: Coroutine[None, None, None]) -> None:
         """Do something in the background, until the app closes; if it breaks, the log says so."""

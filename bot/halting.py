@@ -33,16 +33,14 @@ async def ended(*tasks: asyncio.Future[Any]) -> None:
     All are told at once, and each only once: a second cancellation would cut short what it does to end in order.  Whoever
     is cancelled while waiting here, however often, is so once they have ended.
     """
-    running = {task for task in tasks if not task.done()}
-    for task in running:
+    for task in tasks:
         task.cancel()
     called_off: asyncio.CancelledError | None = None
-    while running:
+    while running := [task for task in tasks if not task.done()]:
         try:
-            _, running = await asyncio.wait(running)
+            await asyncio.wait(running)
         except asyncio.CancelledError as again:
             called_off = again
-            running = {task for task in running if not task.done()}
     for task in tasks:
         if not task.cancelled():
             task.exception()
