@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from agentic.core.events import InboxItem
 from agentic.core.identity import execution_id
 from agentic.errors import AgenticError, StoreError
+from bot.coming import id_at
 from bot.conversation import Receipt
 from bot.crowding import FULL, MESSAGES, ROOM
 from bot.forks import Forks
@@ -182,8 +183,8 @@ class Arrivals:
         if session.activity == "idle":
             await self._ground.store.discard([item.id])
             return Receipt(True, "idle", "Nothing is running here.")
-        if item.id.isdecimal():
-            session.stopped = max(session.stopped, int(item.id))
+        said = int(item.id) if item.id.isdecimal() else id_at(item.at)
+        session.stopped = max(session.stopped, said)
         session.stop()
         return Receipt(True, session.activity, ACTING if session.acting else "")
 

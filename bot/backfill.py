@@ -144,7 +144,9 @@ class CatchingUp:
         if newest is not None and newest <= mark:
             marks.closed(channel, mark)
             return
-        missed = await self._bot.desk.look(channel, lambda _: messages_after(self._bot, channel, mark), urgency)
+        missed = await self._bot.desk.look(
+            channel, lambda _: messages_after(self._bot, channel, mark, self._bot.discord_clock.now()), urgency
+        )
         for message in missed.messages:
             if not marks.known(message.id):
                 await self._take(channel, message)

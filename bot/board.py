@@ -67,8 +67,11 @@ class Board:
     def __init__(
         self, store: Store, desk: Desk, feed: Feed, preferences: Preferences | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        discord_now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:  # fmt: skip
         self._store, self._desk, self._feed, self.now = store, desk, feed, now
+        self.discord_now = discord_now
+        """By the clock that a message's id was made from."""
         self._preferences = preferences or Preferences(store)
         self._shown: dict[str, Shown] = {}
         self._pending: set[str] = set()
@@ -259,7 +262,7 @@ class Board:
             self._shown[execution] = Shown(progress.thread, row.delivered[0])
 
     def _age(self, shown: Shown) -> float:
-        return (self.now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()
+        return (self.discord_now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()
 
     def _soon(self) -> float:
         return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._shown))

@@ -21,6 +21,7 @@ from bot.composing import Composer, FetchFile
 from bot.continuity import Continuity
 from bot.controls import CONTROLS
 from bot.conversation import Conversation
+from bot.discord_clock import DiscordClock
 from bot.discretion import Discretion
 from bot.feed import Feed
 from bot.intake import Intake
@@ -51,6 +52,8 @@ LATE_COGS = (LESSONS, COMMANDS)
 OF_LATE_COGS = ("interaction", "lesson_pressed")
 """Events that these hear."""
 
+TIMED = ("message", "interaction")
+"""Events whose ids say when they were made: just now."""
 COMMANDS_KNOWN = 1_000
 """Messages of this many commands are known by their ids."""
 
@@ -79,10 +82,11 @@ class ThreadwrightBot(commands.Bot):
         self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
         self.preferences = Preferences(store)
         self.reader = Reader(self, options)
+        self.discord_clock = DiscordClock()
         feed.discretion = Discretion(options.secrets)
         self.desk = Desk(self, self.sender, feed.discretion)
         self.intake = Intake(conversation, self.desk, store, feed)
-        self.board = Board(store, self.desk, feed, self.preferences)
+        self.board = Board(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
         self.approving = later(self._approving)
         self.outbox = Outbox(
             store,
@@ -146,6 +150,8 @@ class ThreadwrightBot(commands.Bot):
         """What never came is noticed before anything hears of what came after it."""
         if self.ws is not None and self._continuity.broken(self.ws.sequence):  # pyright: ignore[reportUnnecessaryComparison]
             self.catching.skipped()
+        if event in TIMED and isinstance(args[0], discord.Message | discord.Interaction):
+            self.discord_clock.saw(args[0].id)
         if event in OF_LATE_COGS and not self.late.are_there:
             self._begin(f"{event} heard late", self._dispatch_late(event, *args, **kwargs))
         else:

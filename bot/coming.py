@@ -10,9 +10,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 
 PATIENCE = 0.5
 """So many seconds a stop waits at most for what was said before it: well within those in which it is obeyed."""
+
+
+_FIRST = datetime(2015, 1, 1, tzinfo=UTC)
+"""Discord's ids count the milliseconds since."""
+
+
+def id_at(time: datetime) -> int:
+    """The lowest id that Discord gave at a time of its own clock."""
+    return int((time - _FIRST) / timedelta(milliseconds=1)) << 22
 
 
 class Coming:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import discord
 from discord import app_commands
 
-from bot.cogs.questions import quietly
+from bot.private_answers import quietly, tell
 from bot.refusals import NO_LESSONS, UNLOADED
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class LateCogs:
             await quietly(interaction.response.autocomplete([]))
             return
         data = cast("dict[str, object]", interaction.data or {})
-        await _tell(interaction, UNLOADED.format(command=f"/{data.get('name', '')}"))
+        await tell(interaction, UNLOADED.format(command=f"/{data.get('name', '')}"))
 
     async def _load(self, name: str) -> None:
         await asyncio.to_thread(import_module, name)
@@ -107,17 +107,10 @@ class CommandTree(app_commands.CommandTree["ThreadwrightBot"]):
 
 
 async def _unheard_press(interaction: discord.Interaction, _: object) -> None:
-    await _tell(interaction, NO_LESSONS)
+    await tell(interaction, NO_LESSONS)
 
 
 async def _unheard_form(interaction: discord.Interaction) -> None:
     data = cast("dict[str, object]", interaction.data or {})
     if interaction.type is discord.InteractionType.modal_submit and str(data.get("custom_id", "")).startswith(FORM):
-        await _tell(interaction, NO_LESSONS)
-
-
-async def _tell(interaction: discord.Interaction, text: str) -> None:
-    async def told() -> None:
-        await interaction.response.send_message(text, ephemeral=True)
-
-    await quietly(told())
+        await tell(interaction, NO_LESSONS)

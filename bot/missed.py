@@ -6,7 +6,7 @@ Bounded: a day back and two hundred messages a channel; what lies beyond is said
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import discord
 
@@ -27,9 +27,9 @@ class Missed:
     cut: bool
 
 
-async def messages_after(client: discord.Client, channel: str, mark: int) -> Missed:
-    """What was said in a channel after a mark, within bounds.  Raises what discord.py raises."""
-    oldest = discord.utils.time_snowflake(datetime.now(UTC) - AGE)
+async def messages_after(client: discord.Client, channel: str, mark: int, now: datetime) -> Missed:
+    """What was said in a channel after a mark, within bounds; ``now`` by Discord's clock.  Raises what discord.py raises."""
+    oldest = discord.utils.time_snowflake(now - AGE)
     place = await place_of(client, channel)
     history = place.history(limit=MESSAGES + 1, after=discord.Object(max(mark, oldest)), oldest_first=False)
     found = [message async for message in history]

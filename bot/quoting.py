@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import discord
@@ -48,7 +48,7 @@ class Quoting:
         except (Held, Gone, Unfit, TimeoutError) as error:
             log.info("thread %s: what was said before cannot be read: %s", thread, error or "it takes too long")
             return ()
-        since = datetime.now(UTC) - AGE
+        since = discord.utils.snowflake_time(int(before)) - AGE
         return tuple(
             QuotedMessage(author=storable(name), text=cut(storable(text), CHARACTERS))
             for name, text, at in said

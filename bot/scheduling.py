@@ -52,8 +52,10 @@ class Job:
     bucket: Bucket | None = None
 
 
-_Entry = tuple[float, int, tuple[Urgency, str]]
-"""(since when its lane waits, a number that decides ties, which lane)."""
+_Queue = tuple[Urgency, str, str]
+"""(urgency, lane, route): a route that is used up holds up no other one of its channel."""
+_Entry = tuple[float, int, _Queue]
+"""(since when its queue waits, a number that decides ties, which queue)."""
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class Schedule:
     at_most: int = WAITING_AT_MOST
     buckets: Buckets = field(default_factory=Buckets)
     waiting: int = 0
-    _lanes: dict[tuple[Urgency, str], deque[Job]] = field(default_factory=lambda: defaultdict(deque[Job]))
+    _lanes: dict[_Queue, deque[Job]] = field(default_factory=lambda: defaultdict(deque[Job]))
     _served: dict[str, float] = field(default_factory=dict[str, float])
     _heads: tuple[list[_Entry], ...] = field(default_factory=lambda: tuple([] for _ in Urgency))
     _aside: list[tuple[float, _Entry]] = field(default_factory=list[tuple[float, _Entry]])
@@ -92,13 +94,13 @@ class Schedule:
             dropped = next(reversed(self._edits))
             self.withdraw(dropped)
         job = Job(urgency, lane, route, now)
-        queue = self._lanes[urgency, lane]
+        queue = self._lanes[urgency, lane, route]
         queue.append(job)
         self.waiting += 1
         if urgency is Urgency.EDIT:
             self._edits[job] = None
         if len(queue) == 1:
-            self._line_up((urgency, lane))
+            self._line_up((urgency, lane, route))
         return job, dropped
 
     def withdraw(self, job: Job) -> None:
@@ -138,10 +140,13 @@ class Schedule:
         for entry in parked:
             self._back(entry)
 
-    def limited(self, job: Job | None, now: float, seconds: float, *, everywhere: bool) -> None:
-        """Discord has said how long nothing may go: in this bucket, or at all."""
-        if everywhere or job is None or not job.route:
-            self._paused = max(self._paused, now + seconds)
+    def pause(self, now: float, seconds: float) -> None:
+        """Discord has said how long nothing at all may go."""
+        self._paused = max(self._paused, now + seconds)
+
+    def limited(self, job: Job, now: float, seconds: float) -> None:
+        """Discord has said how long nothing of a request's route may go; a job without one is held up by the library."""
+        if not job.route:
             return
         bucket = self.buckets.bucket(job.route, job.lane)
         bucket.remaining, bucket.known, bucket.resets = 0, True, now + seconds
@@ -162,7 +167,7 @@ class Schedule:
                 return job
 
     def _take(self, entry: _Entry, now: float) -> Job | None:
-        """The first job of a lane; None where its bucket is used up or nobody waits there any more."""
+        """The first job of a queue; None where its bucket is used up or nobody waits there any more."""
         lane = entry[2]
         queue = self._lanes[lane]
         while queue and queue[0].dropped:
@@ -183,7 +188,7 @@ class Schedule:
         self._serve(lane, now)
         return job
 
-    def _serve(self, lane: tuple[Urgency, str], now: float) -> None:
+    def _serve(self, lane: _Queue, now: float) -> None:
         self._served[lane[1]] = now
         if len(self._served) > self.at_most:
             self._served = {name: at for name, at in self._served.items() if at > now - AGES_SECONDS}
@@ -201,11 +206,11 @@ class Schedule:
     def _back(self, entry: _Entry) -> None:
         heapq.heappush(self._heads[entry[2][0]], entry)
 
-    def _line_up(self, lane: tuple[Urgency, str]) -> None:
+    def _line_up(self, lane: _Queue) -> None:
         since = max(self._lanes[lane][0].asked, self._served.get(lane[1], 0.0))
         self._back((since, next(self._ties), lane))
 
 
 def _rank(entry: _Entry, now: float) -> tuple[int, float, int]:
-    since, tie, (urgency, _) = entry
+    since, tie, (urgency, _, _) = entry
     return max(0, urgency - int((now - since) / AGES_SECONDS)), since, tie

@@ -120,8 +120,11 @@ class Sender:
         now = _now()
         if status == 429:
             self.traffic.limited += 1
-            everywhere = "X-RateLimit-Global" in headers or "Via" not in headers
-            self._schedule.limited(job, now, _seconds(headers, 1.0), everywhere=everywhere)
+            seconds = _seconds(headers, 1.0)
+            if "X-RateLimit-Global" in headers or "Via" not in headers:  # without it the answer is of the edge, for all
+                self._schedule.pause(now, seconds)
+            elif job is not None:
+                self._schedule.limited(job, now, seconds)
         elif job is not None and job.route:
             self._schedule.buckets.learn(job.route, job.lane, headers, now)
         self._look()

@@ -10,7 +10,7 @@ import discord
 
 from agentic.core.identity import execution_id
 from agentic.core.lazy_dataclass import dataclass
-from agentic.ports import OutboxRow, Store
+from agentic.ports import ExecutionRow, OutboxRow, Store
 from bot.board import Board
 from bot.conversation import Conversation
 from bot.feed import folded
@@ -87,9 +87,17 @@ class Showing:
         """Another message of the bot there (a continued progress message, a receipt): what ran when it was posted."""
         if not own:
             return None
-        at = discord.utils.snowflake_time(int(message))
-        begun = [row for row in await self._store.executions(thread) if row.started_at and row.started_at <= at]
-        return Shown(thread, f"{begun[-1].execution}/result" if begun else "")
+        for row in reversed(await self._store.executions(thread)):
+            if await self._begun_before(row, message):
+                return Shown(thread, f"{row.execution}/result")
+        return Shown(thread, "")
+
+    async def _begun_before(self, row: ExecutionRow, message: str) -> bool:
+        """By the ids of its progress message and of the other one; where it has none, by when its log says it began."""
+        progress = await self._store.outbox_row(f"{row.execution}.1.0")
+        if progress is not None and progress.delivered:
+            return int(progress.delivered[0]) <= int(message)
+        return row.started_at is not None and row.started_at <= discord.utils.snowflake_time(int(message))
 
     async def _is_of(self, execution: str, thread: str) -> bool:
         row = await self._store.execution(execution)

@@ -83,7 +83,8 @@ class Tending:
         self._held.pop(thread, None)
         self._bot.outbox.gone(thread)
         nobody = Person(id=MACHINE, name="Discord (the thread was deleted)", level="operator")
-        stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=when())
+        at = await self._bot.discord_clock.arrival(self._bot.store, thread, thread)
+        stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=at)
         receipt = await self._bot.intake.deliver(stop, guild)
         log.warning("thread %s was deleted: %s", thread, "it is stopped" if receipt.accepted else receipt.text)
         self._bot.sweeping.gone(thread)
@@ -94,7 +95,8 @@ class Tending:
         thread = message if conversation.knows(message) else channel
         if not conversation.knows(thread) or conversation.state(thread) == "idle":
             return
-        item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=when(), message=message)
+        at = await self._bot.discord_clock.arrival(self._bot.store, thread, message)
+        item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=at, message=message)
         receipt = await self._bot.intake.deliver(item, guild)
         log.info(
             "message %s of thread %s was deleted: %s", message, thread, "taken in" if receipt.accepted else "no matter"
@@ -123,8 +125,9 @@ class Tending:
             self._held.pop(thread, None)
 
     async def _deliver(self, row: SessionRow, sort: Sort, why: str, id: str) -> None:
-        item = InboxItem(id=id, thread=row.thread, sort=sort, author=ITSELF, at=when(), text=why)
         try:
+            at = await self._bot.discord_clock.arrival(self._bot.store, row.thread, row.thread)
+            item = InboxItem(id=id, thread=row.thread, sort=sort, author=ITSELF, at=at, text=why)
             await self._bot.intake.deliver(item, row.guild)
         except AgenticError as error:
             log.error("thread %s: its %s was not kept: %s", row.thread, sort, error)

@@ -17,11 +17,11 @@ from discord.ext import commands
 
 from agentic.core.identity import digest
 from agentic.errors import AgenticError
-from bot.cogs.questions import quietly
 from bot.inputs import Press
 from bot.lesson_decisions import said_anew
 from bot.lesson_message import already
 from bot.lesson_words import UNREADABLE
+from bot.private_answers import quietly, tell
 from bot.refusals import NOT_OF_HERE, refused
 from bot.render import fenced
 from bot.rights import limited, may, needed
@@ -160,10 +160,7 @@ class LessonButtons(commands.Cog):
         if not words:
             return
         text = self.bot.desk.discreet_text(words)
-        if interaction.response.is_done():
-            await quietly(interaction.followup.send(text, ephemeral=True))
-        else:
-            await quietly(_told(interaction, text))
+        await tell(interaction, text)
 
 
 class Form(ui.Modal):
@@ -185,10 +182,6 @@ class Form(ui.Modal):
 async def _shown(interaction: discord.Interaction, form: Form) -> None:
     await interaction.response.send_modal(form)
     form.stop()
-
-
-async def _told(interaction: discord.Interaction, text: str) -> None:
-    await interaction.response.send_message(text, ephemeral=True)
 
 
 def _fields(components: object) -> dict[str, str]:

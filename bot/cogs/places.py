@@ -103,6 +103,8 @@ class Places(commands.Cog):
             (session.channel or row.thread) if first else row.thread
         )  # a later task was given in the thread itself
         custom = self.bot.options.custom_emoji
+        if task.isdecimal():  # by Discord's clock, as are the messages
+            began = discord.utils.snowflake_time(int(task))
         found = await self._looked(row.thread, lambda _: stops_in(self.bot, row.thread, began, custom), urgency)
         if task.isdecimal():
             found += await self._looked(
@@ -113,9 +115,9 @@ class Places(commands.Cog):
             speaker = await self.bot.reader.speaker_by_id(person, guild)
             if speaker is None:
                 continue
+            at = await self.bot.discord_clock.arrival(self.bot.store, row.thread, message)
             reacted = Reacted(
-                id=f"r{message}.{person}.missed", message=message, thread=row.thread, emoji=STOP, at=when(),
-                speaker=speaker,
+                id=f"r{message}.{person}.missed", message=message, thread=row.thread, emoji=STOP, at=at, speaker=speaker,
             )  # fmt: skip
             scene = await scene_of(self.bot.conversation, row.thread)
             outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import aiohttp
 import discord
 from discord.ext import commands
 
@@ -24,6 +23,7 @@ from bot.asking import decided_words
 from bot.gestures import translate_click
 from bot.inputs import Clicked, Outcome, Press, Scene, Speaker, Told
 from bot.intake import not_kept
+from bot.private_answers import quietly, tell
 from bot.questions import standing_of
 from bot.reading import scene_about, scene_of
 from bot.receipts import noted
@@ -88,7 +88,7 @@ class Questions(commands.Cog):
         ):  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
         if words:
-            await quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
+            await tell(interaction, self.bot.desk.discreet_text(words))
 
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""
@@ -202,14 +202,6 @@ def _offered(press: Press, item: OutboxItem) -> bool:
         return False
     options = item.parts[press.part - 1].options if press.part else item.options
     return press.question == item.question and 0 <= press.number < len(options)
-
-
-async def quietly(act: Awaitable[object]) -> None:
-    """An acknowledgement that comes too late or twice (10062, 40060) changes nothing of what was delivered."""
-    try:
-        await act
-    except (discord.HTTPException, discord.InteractionResponded, aiohttp.ClientError, OSError) as error:
-        log.info("an interaction could not be answered: %s", error)
 
 
 async def setup(bot: ThreadwrightBot) -> None:

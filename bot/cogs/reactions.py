@@ -102,11 +102,12 @@ class Reactions(commands.Cog):
         speaker = await self._speaker(payload) if shown else None
         if shown is None or speaker is None:
             return
-        at, message, emoji = when(), str(payload.message_id), payload.emoji
+        message, emoji = str(payload.message_id), payload.emoji
+        at = await self.bot.discord_clock.arrival(self.bot.store, shown.thread, message)
         found = self._meaning(payload.emoji)
         mark = f"{'+' if added else '-'}{emoji.id or '.'.join(f'{ord(char):x}' for char in emoji.name)}"
         reacted = Reacted(
-            id=f"r{message}.{speaker.id}.{int(at.timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
+            id=f"r{message}.{speaker.id}.{int(when().timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
             emoji=emoji.name, at=at, speaker=speaker, custom_id=str(emoji.id or ""), target=shown.target, added=added,
             question=shown.question, offer=shown.offer, lesson=shown.lesson,
         )  # fmt: skip

@@ -16,10 +16,10 @@ from discord.ext import commands
 
 from agentic.core.events import InboxItem, OutboxItem
 from agentic.errors import AgenticError
-from bot.cogs.questions import quietly
 from bot.gestures import refusal
 from bot.inputs import Press, Speaker
 from bot.intake import not_kept
+from bot.private_answers import quietly, tell
 from bot.reading import scene_about
 from bot.refusals import NOT_OF_HERE
 from bot.render import storable
@@ -56,9 +56,9 @@ class Regrets(commands.Cog):
             await self._open(interaction, press.key)
             await quietly(_shown(interaction, Form(press.key)))
         except Refused as why:
-            await quietly(interaction.response.send_message(str(why), ephemeral=True))
+            await tell(interaction, str(why))
         except AgenticError as error:
-            await quietly(interaction.response.send_message(not_kept(str(interaction.id), error), ephemeral=True))
+            await tell(interaction, not_kept(str(interaction.id), error))
 
     @commands.Cog.listener()
     async def on_interaction(self, interaction: discord.Interaction) -> None:
@@ -78,7 +78,7 @@ class Regrets(commands.Cog):
             words = str(refused)
         except AgenticError as error:
             words = not_kept(str(interaction.id), error)
-        await quietly(interaction.followup.send(self.bot.desk.discreet_text(words), ephemeral=True))
+        await tell(interaction, self.bot.desk.discreet_text(words))
 
     async def _open(self, interaction: discord.Interaction, key: str) -> tuple[OutboxItem, Speaker]:
         """The question, and who answers it.  Raises ``Refused``."""

@@ -13,6 +13,7 @@ proposing   what is proposed while somebody types;  answering  how answers are s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import discord
@@ -28,6 +29,7 @@ from bot.cogs.commands.returning import Returning
 from bot.cogs.commands.running import Running
 from bot.cogs.commands.settings import Settings
 from bot.cogs.commands.workspace import Workspace
+from bot.private_answers import Unsaid, tell
 
 if TYPE_CHECKING:
     from bot.client import ThreadwrightBot
@@ -50,20 +52,29 @@ class Failures(commands.Cog):
         """Say in plain words why a command did nothing; words after a prefix that are none of ours are left alone."""
         if isinstance(error, commands.CommandNotFound):
             return  # in a task's thread the cog of messages answers; elsewhere it may be another bot's command
+        if _is_unsaid(error):
+            return
         name = ctx.command.qualified_name if ctx.command else "command"
         prefix = "/" if ctx.interaction is not None else self.bot.options.prefix
         argument = ctx.current_parameter.name if ctx.current_parameter is not None else ""
-        await answer(ctx, in_plain_words(error, Used(name, example_of(name, prefix), argument)))
+        with suppress(Unsaid):
+            await answer(ctx, in_plain_words(error, Used(name, example_of(name, prefix), argument)))
 
     async def _slash_failed(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
         """What goes wrong before a command is begun, such as one that Discord still shows and that is gone."""
         data = interaction.data or {}
         name = interaction.command.qualified_name if interaction.command else str(data.get("name", "command"))
         text = self.bot.desk.discreet_text(in_plain_words(error, Used(name, example_of(name, "/"))))
-        if interaction.response.is_done():
-            await interaction.followup.send(text, ephemeral=True)
-        else:
-            await interaction.response.send_message(text, ephemeral=True)
+        await tell(interaction, text)
+
+
+def _is_unsaid(error: BaseException | None) -> bool:
+    """Whether it is that a command could not be answered privately, within whatever the library wraps it."""
+    while isinstance(
+        error, commands.HybridCommandError | commands.CommandInvokeError | app_commands.CommandInvokeError
+    ):
+        error = error.original
+    return isinstance(error, Unsaid)
 
 
 async def setup(bot: ThreadwrightBot) -> None:

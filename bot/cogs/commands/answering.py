@@ -13,6 +13,7 @@ from discord import app_commands
 from discord.ext import commands
 from discord.utils import MISSING
 
+from bot import private_answers
 from bot.render import LIMIT, Attached, clean, length
 from bot.sending import Urgency
 
@@ -41,27 +42,27 @@ def reads_much() -> Callable[[Command], Command]:
 
 async def begin(ctx: Context) -> None:
     """Acknowledge a slash command, so that what follows may take its time."""
-    if ctx.interaction is not None and not ctx.interaction.response.is_done():
-        await ctx.defer(ephemeral=True)
+    if ctx.interaction is not None:
+        await private_answers.begin(ctx.interaction)
 
 
 async def answer(
     ctx: Context, text: str = "", *, embed: discord.Embed = MISSING, files: Sequence[Attached] = (),
     view: discord.ui.View = MISSING,
 ) -> discord.Message:  # fmt: skip
-    """Send it: to a slash command so that only its author sees it, else into the channel."""
-
+    """Send it: to a slash command so that only its author sees it, else into the channel.  Raises ``Unsaid``."""
     desk = ctx.bot.desk
     text, embed = desk.discreet_text(text), desk.discreet(embed) if embed is not MISSING else embed
 
     async def send() -> discord.Message:
-        attached = [desk.discreet_file(file) for file in files] or MISSING
-        if ctx.interaction is not None:
-            return await ctx.send(text or None, embed=embed, files=attached, view=view, ephemeral=True)
         nonce = f"told-{ctx.message.id}"[:25]
+        attached = [desk.discreet_file(file) for file in files] or MISSING
         return await ctx.send(text or None, embed=embed, files=attached, view=view, nonce=nonce, silent=True)
 
-    return await (send() if ctx.interaction is not None else ctx.bot.sender.send(Urgency.RESULT, send))
+    if ctx.interaction is None:
+        return await ctx.bot.sender.send(Urgency.RESULT, send)
+    attached = [desk.discreet_file(file) for file in files] or MISSING
+    return await private_answers.say(ctx.interaction, text, embed=embed, files=attached, view=view)
 
 
 async def answer_at_length(ctx: Context, title: str, text: str, name: str, pictures: Sequence[Attached] = ()) -> None:

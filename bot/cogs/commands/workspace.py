@@ -17,6 +17,7 @@ from bot import shelf
 from bot.cleaning import WITHOUT_COPY
 from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
 from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
+from bot.private_answers import tell
 from bot.reach import OutOfReach, Stand, require
 from bot.render import Attached, fenced, inline
 
@@ -178,7 +179,7 @@ class Confirmation(discord.ui.View):
         """Nobody else's click counts."""
         if str(interaction.user.id) == self._stand.speaker.id:
             return True
-        await interaction.response.send_message(NOT_YOU, ephemeral=True)
+        await tell(interaction, NOT_YOU)
         return False
 
     @discord.ui.button(label="Delete everything", style=discord.ButtonStyle.danger)

@@ -75,7 +75,7 @@ async def test_a_deleted_progress_message_is_posted_again(scenery: Scenery) -> N
 
 async def test_progress_is_continued_in_a_new_message_before_an_hour(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
-    scenery.bot.board.now = lambda: datetime.now(UTC) + timedelta(minutes=56)
+    scenery.bot.board.discord_now = lambda: datetime.now(UTC) + timedelta(minutes=56)
     await scenery.talk.add(scenery.talk.newest(thread), ASKED)
     await scenery.says(thread, "continued below")
     await scenery.says(thread, "Thinking")

@@ -182,7 +182,7 @@ def test_a_global_limit_stops_everything_for_as_long_as_it_says() -> None:
     schedule = Schedule()
     job, _ = schedule.add(Urgency.RESULT, "a", "post", 0.0)
     assert schedule.grant(0.0) == [job]
-    schedule.limited(job, 0.1, 3.0, everywhere=True)
+    schedule.pause(0.1, 3.0)
     schedule.add(Urgency.RESULT, "b", "", 0.2)
     assert schedule.grant(3.0) == []
     assert schedule.look_again(0.2) == pytest.approx(3.1)
@@ -193,13 +193,26 @@ def test_a_limit_of_one_route_stops_that_channel_only() -> None:
     schedule = Schedule()
     job, _ = schedule.add(Urgency.EDIT, "a", "edit", 0.0)
     schedule.grant(0.0)
-    schedule.limited(job, 0.1, 3.0, everywhere=False)
+    schedule.limited(job, 0.1, 3.0)
     schedule.ended(job, 0.1)
     again, _ = schedule.add(Urgency.EDIT, "a", "edit", 0.2)
     other, _ = schedule.add(Urgency.EDIT, "b", "edit", 0.2)
     assert schedule.grant(0.2) == [other]
     assert schedule.look_again(0.2) == pytest.approx(3.1)
     assert schedule.grant(3.2) == [again]
+
+
+@pytest.mark.parametrize("route", ["react", ""])
+def test_a_limit_of_one_route_holds_up_no_other_one_of_its_channel(route: str) -> None:
+    schedule = Schedule()
+    job, _ = schedule.add(Urgency.RESULT, "a", route, 0.0)
+    schedule.grant(0.0)
+    schedule.limited(job, 0.1, 537.0)
+    schedule.ended(job, 0.1)
+    again, _ = schedule.add(Urgency.RESULT, "a", route, 0.2)
+    answer, _ = schedule.add(Urgency.RESULT, "a", "post", 0.2)
+    assert answer in schedule.grant(0.2)
+    assert (again.granted is None) == bool(route), "what has no route is held up by the library"
 
 
 def test_a_lost_answer_does_not_block_its_route() -> None:
