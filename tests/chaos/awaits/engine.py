@@ -63,7 +63,7 @@ class Engine:
         """Effects for those who no longer owned the thread."""
         self.boxes: list[Box] = []
         self.files: dict[str, dict[str, bytes]] = {}
-        self.down_until = 0.0
+        self.died_at, self.down_until = -DOWN_SECONDS, 0.0
 
     @property
     def standing(self) -> list[Box]:
@@ -72,7 +72,7 @@ class Engine:
 
     def dies(self) -> None:
         """Every pipe ends; the supervisors notice when no heartbeat comes any more."""
-        self.down_until = now() + DOWN_SECONDS
+        self.died_at, self.down_until = now(), now() + DOWN_SECONDS
         self.town.tell("the engine dies")
         for box in self.standing:
             box.cut()
@@ -251,8 +251,10 @@ class Box:
         engine.effects.append(Effect(now(), self.thread, run.token, self.owner))
         engine.times[run.token] += 1
         holder = engine.holder(self.thread)
-        if holder not in ("", self.owner):
-            engine.strangers.append(f"{run.token!r} was done for {self.owner} while {holder} owned {self.thread}")
+        left = not (holder or run.background or self._cut)  # what was left in the background needs nobody
+        if left or holder not in ("", self.owner):
+            whose = f"{holder} owned" if holder else "nobody held"
+            engine.strangers.append(f"{run.token!r} was done for {self.owner} while {whose} {self.thread}")
         engine.town.tell(f"EFFECT of {run.token} in {self.thread}")
 
     def _ended(self, run: Running) -> None:

@@ -25,7 +25,7 @@ from tests.chaos.awaits.trampoline import (
 from tests.chaos.awaits.verdicts import judged, late_stops
 from tests.chaos.simulated.judging import Violation
 from tests.chaos.simulated.processes import seeded
-from tests.chaos.simulated.virtual import Stuck, now
+from tests.chaos.simulated.virtual import Stuck, context_of, now
 
 CORE = (
     "agentic/world/pool.py", "agentic/purse.py", "agentic/effects.py", "agentic/loop.py", "bot/serving.py", "bot/outbox.py",
@@ -41,6 +41,8 @@ COLLECT_EVERY = 16
 """What runs leave behind is collected after so many of them."""
 AT_ONCE = 16
 """So many are handed to a worker at a time."""
+STARTS = 3
+"""After so many further starts nothing may be open."""
 REST_SECONDS, PROBE_SECONDS = 90.0, 60.0
 SHORT, LONG = 2.5, 25.0
 
@@ -66,10 +68,22 @@ def _outside(*deeds: str) -> Act:
     return lambda stage: lambda steps: stage.outside(*deeds)
 
 
+def _interrupted(then: Callable[[Steps], None] | None) -> Act:
+    def act(stage: Stage) -> Callable[[Steps], None]:
+        def struck(steps: Steps) -> None:
+            stage.town.loop.call_soon(stage.interrupt, then, context=context_of(None))
+
+        return struck
+
+    return act
+
+
 WAYS: dict[str, Act] = {
     "cancelled": _of_the_task(cancelled),
     "cancelled late": _of_the_task(cancelled_late),
     "cancelled twice": _of_the_task(cancelled_twice),
+    "interrupted": _interrupted(None),
+    "interrupted twice": _interrupted(cancelled),
     "stopped": _outside("people_stop"),
     "ended": _outside("processes_end"),
     "engine dies": _outside("engine_dies"),
@@ -78,7 +92,7 @@ WAYS: dict[str, Act] = {
     "stalled": _longer(LONG),
 }
 """What happens at an await."""
-NO_STOPS = ("delayed", "stalled", "cancelled")
+NO_STOPS = ("delayed", "stalled", "cancelled", "interrupted")
 """Ways in which a stop may take longer: what obeys it was made to wait, or is no more until the next start."""
 FAILS = "fails"
 """And at each crossing of a port in turn: that fails there."""
@@ -205,12 +219,16 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     await _rest(stage)
     town.calm, stage.over = True, town.loop.counted
     found = await _probed(stage)
-    if not town.alive or await stage.truth.executions(open_only=True) or await _owed(stage):
+    for _ in range(STARTS):
+        if town.alive and not await stage.truth.executions(open_only=True) and not await _owed(stage):
+            break
         await _replaced(stage)
         await _rest(stage)
         found += await _probed(stage)
     for row in await stage.truth.executions(open_only=True):
-        found.append(Violation("other", f"{row.execution} did not come to its end, also not in a new process"))
+        found.append(
+            Violation("other", f"{row.execution} did not come to its end, also not after {STARTS} further starts")
+        )
     people.cancel()
     for process in list(town.alive):
         await process.terminate()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from agentic import effects
+from agentic import effects, loop
 from agentic.core.events import ModelFailed, ToolFinished
 from agentic.core.execution import Execution
-from agentic.errors import StoreError
-from agentic.ports import Lease, Used
+from agentic.errors import SandboxUnavailable, StoreError
+from agentic.ports import Lease, Observation, Prepared, Used
 from agentic.purse import Purse
 from agentic.store_ports import Leases
-from bot import forking, serving
+from agentic.tools import StandardToolbox
+from agentic.tools.tool import Call
+from agentic.world import Sandboxes
+from agentic.world.sandbox import Sandbox
+from bot import forking, serving, tenure
 from tests.chaos.awaits.many import strikes
 
 
@@ -67,7 +72,84 @@ def _owed_no_more() -> contextlib.AbstractContextManager[object]:
     return patch.object(Purse, "settle", careless)
 
 
+def _closing_raises() -> contextlib.AbstractContextManager[object]:
+    """What fails while a sandbox is closed takes the place of the loss, and any want of a sandbox says “not begun”."""
+
+    async def careless(self: Sandbox, reason: str) -> str:
+        self._channel.fail(reason)
+        if self._beat is not None:
+            self._beat.cancel()
+        await self._channel.close()
+        return await self._transport.close()
+
+    async def run(
+        self: StandardToolbox, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]
+    ) -> Observation:
+        return await self._tools[tool].run(prepared, Call(call, prepared.timeout, on_output, self._open))
+
+    stack = contextlib.ExitStack()
+    stack.enter_context(patch.object(Sandbox, "_close", careless))
+    stack.enter_context(patch.object(StandardToolbox, "run", run))
+    stack.enter_context(patch.object(loop, "CallNotBegun", SandboxUnavailable))
+    return stack
+
+
+def _whoever_asks_ends() -> contextlib.AbstractContextManager[object]:
+    """Who is cancelled while a sandbox ends leaves the masks where they are, and tells nobody that there is room."""
+
+    async def careless(self: Sandboxes, thread: str, reason: str = "") -> None:
+        held = self._held.pop(thread, None)
+        if held is not None:
+            await held.sandbox.close(reason)
+            held.hidden.lift()
+            self._ring()
+
+    return patch.object(Sandboxes, "end", careless)
+
+
+def _line_not_told() -> contextlib.AbstractContextManager[object]:
+    """Who is first in the line for a sandbox and is cancelled tells nobody."""
+
+    async def careless(self: Sandboxes, thread: str) -> None:
+        bell = self._waiting[thread] = asyncio.Event()
+        try:
+            while next(iter(self._waiting)) != thread or not self._has_room():
+                spare = self._spare() if next(iter(self._waiting)) == thread else None
+                if spare is None:
+                    bell.clear()
+                    await bell.wait()
+                else:
+                    await self.end(spare)
+            self._making += 1
+        finally:
+            del self._waiting[thread]
+
+    return patch.object(Sandboxes, "_wait_for_room", careless)
+
+
+def _ended_once() -> contextlib.AbstractContextManager[object]:
+    """Who is cancelled twice while work under a lease ends does not end it."""
+
+    async def careless(*tasks: asyncio.Future[object]) -> None:
+        for task in reversed(tasks):
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,))
+            if not task.cancelled():
+                task.exception()
+
+    return patch.object(tenure, "ended", careless)
+
+
 MENDS: dict[str, Mend] = {
+    "closing": Mend(
+        _closing_raises, "kinds", ("engine dies",), "is said not to have begun", "agentic/world/sandbox.py"
+    ),
+    "ends": Mend(_whoever_asks_ends, "crowd", ("cancelled",), "is left behind", "agentic/world/pool.py"),
+    "line": Mend(
+        _line_not_told, "crowd", ("stalled", "cancelled late"), "never got a sandbox", "agentic/world/pool.py"
+    ),
+    "twice": Mend(_ended_once, "kinds", ("interrupted twice",), "while nobody held", "agentic/world/sandbox.py"),
     "paired": Mend(_request_taken_for_a_call, "kinds", ("cancelled",), "and no answer made it", "store.settle_usd"),
     "owed": Mend(_owed_no_more, "kinds", ("cancelled",), "in the ledger, and as", "store.settle_usd"),
     "leases": Mend(_released, "kinds", ("ended",), "is still held by", "bot/tenure.py"),

@@ -321,6 +321,14 @@ class Stage(World):
         for thread in sorted(self.guild.threads):
             self.guild.say(ADA, "stop", thread)
 
+    def interrupt(self, then: Callable[[Any], None] | None) -> None:
+        """Whatever is at work in a thread is cut off there; ``then`` is done when what works there waits the next time."""
+        for process in self.town.alive:
+            for session in process.threads._sessions.values():
+                if session.task is not None:
+                    session.task.get_coro().again = then
+                    session.task.cancel()
+
     def processes_end(self) -> None:
         """Every process is told to end."""
         for process in self.town.alive:
