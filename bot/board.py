@@ -67,10 +67,10 @@ class Board:
     def __init__(
         self, store: Store, desk: Desk, feed: Feed, preferences: Preferences | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        discord_now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        discord_now: Callable[[], datetime] | None = None,
     ) -> None:  # fmt: skip
         self._store, self._desk, self._feed, self.now = store, desk, feed, now
-        self.discord_now = discord_now
+        self.discord_now = discord_now or now
         """By the clock that a message's id was made from."""
         self._preferences = preferences or Preferences(store)
         self._shown: dict[str, Shown] = {}

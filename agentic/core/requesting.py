@@ -108,9 +108,9 @@ def _is_textual(execution: Execution, event: ModelAnswered, text: str) -> bool:
 def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:
     """A request without an answer; where nobody knows what it cost, its reservation is spent."""
     spent = execution.spent
-    if execution.request is not None:
-        usd = spent.usd + cost_of_failure(event, execution.request.reserved_usd)
-        spent = changed(spent, usd=usd, tokens=spent.tokens + event.usage.total)
+    reserved = execution.request.reserved_usd if execution.request is not None else 0.0
+    usd = spent.usd + cost_of_failure(event, reserved)
+    spent = changed(spent, usd=usd, tokens=spent.tokens + event.usage.total)
     if execution.request is not None and execution.request.purpose != "turn":
         asked = execution.request
         failed = event.message or event.failure
