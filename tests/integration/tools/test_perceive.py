@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from agentic.core.events import ToolStarted
 from agentic.errors import CallNotBegun, SandboxLost, SandboxUnavailable
 from agentic.ports import Prepared
 from agentic.tools import StandardToolbox
@@ -196,3 +197,14 @@ async def test_what_cannot_be_looked_at_now_is_told_at_the_next_look(
         seen = await bench.toolbox.perceive()
         assert (seen.stale, seen.changes) == ((), ())
     assert [stale.path for stale in (await bench.toolbox.perceive()).stale] == ["a.txt"]
+
+
+async def test_nobody_knows_what_became_of_a_call_of_an_earlier_version_whose_arguments_are_none_today(
+    bench: Bench,
+) -> None:
+    """Else each owner after the one that died would break off over it."""
+    intent = ToolStarted(
+        call="c1", provider_id="p", tool="shell", effect="unkeyed", arguments={"script": "ls"}, args_sha="",
+        batch="b", key="", diary="d",
+    )  # fmt: skip
+    assert await bench.toolbox.recall(intent) is None

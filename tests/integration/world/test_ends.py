@@ -6,12 +6,12 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 
 import pytest
 
-from agentic.errors import SandboxLost, SandboxUnavailable
+from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import Choice, Limits, RealWorld, Sandboxes
 from agentic.world.bubblewrap import Bubblewrap
 from agentic.world.masks import Hidden
@@ -260,3 +260,37 @@ async def test_a_pool_lets_go_of_its_kind_of_sandbox_although_one_does_not_end_i
         await pool.close()
     assert released == ["bubblewrap"]
     assert not supervisors(tmp_path)
+
+
+async def test_a_command_for_which_nothing_can_be_hidden_does_not_run(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the disk is full: it is told in words, and is no fault of ours."""
+    world = RealWorld(make(), "one", tmp_path / "one")
+    await world.exec("true", timeout=10)
+    (tmp_path / "one" / ".aiignore").write_text("key\n")
+
+    def full(self: Hidden, paths: Iterable[str]) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Hidden, "set", full)
+        with pytest.raises(SandboxError, match="could not be hidden: the disk is full"):
+            await world.exec("touch done", timeout=10)
+    assert not (tmp_path / "one" / "done").exists()
+
+
+async def test_folders_that_cannot_be_made_ready_are_no_sandbox_and_hold_up_nobody(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = make(count=1)
+
+    def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("agentic.world.pool.adopt", full)
+        with pytest.raises(SandboxUnavailable, match="the disk is full"):
+            await pool.for_thread("one", tmp_path / "one")
+    async with asyncio.timeout(20):
+        assert (await (await pool.for_thread("two", tmp_path / "two")).exec("true", timeout=10)).ok
