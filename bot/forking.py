@@ -43,7 +43,7 @@ from bot.render import inline, one_line, plain
 from bot.restoring import NotDone
 from bot.rewinding import GONE, NO_CHECKPOINT, extension, written
 from bot.rights import may, needed
-from bot.tenure import take, while_held
+from bot.tenure import give_back, take, while_held
 from bot.workshop import Workshop
 from reflexion.outcome import OutcomeStream
 
@@ -119,7 +119,7 @@ class Forking:
         try:
             await while_held(self.store, self.clock, lease, self._fill(item, row, lease, found_))
         finally:
-            await self.store.release(lease)
+            await give_back(self.store, lease)
         reach("fork.after")
         return Forked(row, _receipt(item, row, found_))
 

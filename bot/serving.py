@@ -24,7 +24,7 @@ from bot.recovery import recall
 from bot.session import Session, starts
 from bot.setting_aside import ended_after_all, set_aside
 from bot.siding import side_questions
-from bot.tenure import ThreadTaken, take, while_held
+from bot.tenure import ThreadTaken, give_back, take, while_held
 from bot.troubles import in_plain_words
 
 RESUMES = 2
@@ -182,7 +182,7 @@ class _Serving:
             log.exception("a fault of ours in thread %s: %s was not done", session.thread, item.sort)
             return Acted(NOT_DONE.format(error=FAULT.format(name=type(bug).__name__)))
         finally:
-            await ground.store.release(lease)
+            await give_back(ground.store, lease)
 
     async def _hold(self, execution: str, work: InboxItem | str) -> None:
         session, ground = self._session, self._ground
@@ -195,7 +195,7 @@ class _Serving:
                 work_done = self._run(lease, execution, work)
                 ended = await while_held(ground.store, ground.clock, lease, work_done, ground.allow)
             finally:
-                await ground.store.release(lease)
+                await give_back(ground.store, lease)
             session.rests()
         if ended.finished is not None:
             self._learn_from(execution)

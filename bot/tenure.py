@@ -23,6 +23,8 @@ RENEW_SECONDS = 5.0
 SAFETY_SECONDS = 8.0
 """How long ending the effects may take, before another owner could begin: longer than the loop waits for their end."""
 
+RELEASE_SECONDS = 3.0
+"""So long somebody who is cancelled waits until the lease is given back; else it runs out."""
 Allow = Callable[[str, float | None], None]
 """Says until when effects in a thread may go on, on the monotonic clock; None: its lease is not held."""
 
@@ -48,6 +50,16 @@ async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: a
         if clock.monotonic() > give_up or (halt is not None and halt.is_set()):
             raise ThreadTaken(f"another process has the thread {thread}; is Threadwright running twice on one folder?")
         await _pause(clock, halt)
+
+
+async def give_back(store: Leases, lease: Lease) -> None:
+    """Release the lease.  Who is cancelled in that moment gives it back first: else nobody could have the thread."""
+    releasing = asyncio.create_task(store.release(lease), name=f"giving back {lease.thread}")
+    try:
+        await asyncio.shield(releasing)
+    except asyncio.CancelledError:
+        await asyncio.wait((releasing,), timeout=RELEASE_SECONDS)
+        raise
 
 
 async def _pause(clock: Clock, halt: asyncio.Event | None) -> None:

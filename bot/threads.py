@@ -210,13 +210,21 @@ class Threads:
         session = self._known(row)
         try:
             receipt = await self._arrivals.take(item, session)
-            await saving
+            await self._saved(saving, row)
         except StoreError:
             await asyncio.gather(saving, return_exceptions=True)  # the same trouble is not told twice
             if session.task is None and self._sessions.get(row.thread) is session:
                 del self._sessions[row.thread]
             raise
         return receipt
+
+    async def _saved(self, saving: asyncio.Task[None], row: SessionRow) -> None:
+        """What was said is kept and begun by now, so where it belongs to must be known too, or nobody would see its answer."""
+        try:
+            await saving
+        except StoreError as error:
+            log.warning("thread %s could not be kept, and is tried again: %s", row.thread, error)
+            await self._ground.store.save_session(row)
 
     async def _accessed(self, session: Session) -> None:
         now = self._ground.clock.now()

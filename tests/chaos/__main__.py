@@ -6,8 +6,9 @@
     make chaos SEED=7 ONLY=238 WITHOUT=nonces
 
 After the run the worlds are lived through again with one safeguard switched off at a time, a fifth of them: each must
-show violations, or the check would see nothing.  Ends with 1 on any violation, or where a class of fault did not come
-about often enough.
+show violations, or the check would see nothing.  Then a scripted execution is struck at each of its awaits in turn
+(``tests/chaos/awaits``), and again with one mend taken out at a time.  Ends with 1 on any violation, where a class of fault
+did not come about often enough, and where something that was switched off or taken out was not missed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import random
 import sys
 import time
 
+from tests.chaos.awaits.many import EVERYTHING, struck_everywhere
+from tests.chaos.awaits.sabotage import MENDS, missed
 from tests.chaos.counts import Counts
 from tests.chaos.simulated.mishaps import FAULTS
 from tests.chaos.simulated.simulation import WITHOUT, one_world, quiet, simulate
@@ -41,6 +44,7 @@ def main() -> int:
     print(f"chaos: seed {asked.seed}", flush=True)
     counts = Counts()
     good = _simulated(asked, counts) if asked.executions else True
+    good = (_struck(asked, counts) if asked.awaits else True) and good
     good = (_killed(asked, counts) if asked.kills else True) and good
     for problem in counts.problems[:SHOWN]:
         print(f"VIOLATION {problem}")
@@ -57,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", choices=("", *WITHOUT), default="", help="a safeguard that is switched off")
     parser.add_argument("--executions", type=int, default=EXECUTIONS)
     parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--awaits", type=int, default=1, help="0: no execution is struck at its awaits")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()
 
@@ -92,6 +97,19 @@ def _simulated(asked: argparse.Namespace, counts: Counts) -> bool:
     return good
 
 
+def _struck(asked: argparse.Namespace, counts: Counts) -> bool:
+    tally = struck_everywhere(EVERYTHING, asked.jobs, _Progress("runs struck at an await", 0))
+    counts.struck += tally.runs.total()
+    counts.other += len(tally.problems)
+    counts.problems += tally.problems
+    good = True
+    for name in MENDS:
+        seen = missed(name)
+        good = good and bool(seen)
+        print(f"without {name}: {seen or 'nothing is seen, and something was to be'}", flush=True)
+    return good
+
+
 def _killed(asked: argparse.Namespace, counts: Counts) -> bool:
     from tests.chaos.killing import kills
 
@@ -112,6 +130,9 @@ class _Progress:
         if now - self._said < 10.0 or not done:
             return
         self._said = now
+        if not self._whole:
+            print(f"{done:,} {self._what}", flush=True)
+            return
         left = (now - self._began) * max(self._whole - done, 0) / done
         print(f"{done:,} of {self._whole:,} {self._what}, about {left:.0f} s left", flush=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+BROKEN = ("doubled", "lost", "unkeyed_twice", "other")
+"""The figures that are broken promises."""
 UNKNOWN_SHARE = 0.02
 """Of the calls without a key, at most this share may end with an outcome that nobody knows."""
 
@@ -15,6 +17,8 @@ class Counts:
 
     executions: int = 0
     kills: int = 0
+    struck: int = 0
+    """Runs of a scripted execution that were struck at one of its awaits."""
     doubled: int = 0
     """Visible effects that people saw twice."""
     lost: int = 0
@@ -32,7 +36,7 @@ class Counts:
     problems: list[str] = field(default_factory=list[str])
 
     def __iadd__(self, other: Counts) -> Counts:
-        for name in ("executions", "kills", "doubled", "lost", "unkeyed_twice", "unknown", "unkeyed", "other"):
+        for name in ("executions", "kills", "struck", *BROKEN, "unknown", "unkeyed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.faults += other.faults
         self.problems += other.problems
@@ -52,7 +56,7 @@ class Counts:
         """The last line of `make chaos`."""
         share = 100 * self.unknown / self.unkeyed if self.unkeyed else 0.0
         return (
-            f"chaos: executions={self.executions} kills={self.kills} doubled={self.doubled} lost={self.lost} "
-            f"unkeyed_twice={self.unkeyed_twice} unknown={self.unknown} ({share:.2f} % of {self.unkeyed} unkeyed calls) "
-            f"other={self.other}"
+            f"chaos: executions={self.executions} kills={self.kills} struck={self.struck} doubled={self.doubled} "
+            f"lost={self.lost} unkeyed_twice={self.unkeyed_twice} "
+            f"unknown={self.unknown} ({share:.2f} % of {self.unkeyed} unkeyed calls) other={self.other}"
         )

@@ -138,12 +138,16 @@ class Judge:
                 if asked:
                     yield Violation("other", f"{id} was taken for a task where a question was open: {item.text!r}")
             elif item.sort == "stop" and id in self.truth.dropped and not item.target:
-                opened = [one for one in here if _within(at, self.truth.open[one]) and not self._took(one, id)]
+                opened = [one for one in here if _within(at, self.truth.open[one]) and not self._obeyed(one, id, at)]
                 if opened:
                     yield Violation("other", f"stop {id} was taken out, and {opened[0]} went on")
 
-    def _took(self, execution: str, id: str) -> bool:
-        return any(isinstance(e.event, InputReceived) and e.event.inbox == id for e in self.logs[execution])
+    def _obeyed(self, execution: str, id: str, at: float) -> bool:
+        """It took this stop in, or was ending by an earlier one."""
+        stops = [
+            e.event.inbox for e in self.logs[execution] if isinstance(e.event, InputReceived) and e.event.sort == "stop"
+        ]
+        return id in stops or any(self.truth.kept[one][0] <= at for one in stops if one in self.truth.kept)
 
     def _heard(self) -> Iterator[Violation]:
         for said in self.guild.said:

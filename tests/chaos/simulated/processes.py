@@ -29,6 +29,7 @@ from agentic.errors import AgenticError
 from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.ports import Lease, Toolbox
+from agentic.purse import NO_CAPS
 from bot.board import Board
 from bot.clock import SystemClock
 from bot.closing import Closing
@@ -81,13 +82,15 @@ class World:
 class Process:
     """One, from its start to its death."""
 
+    policy, caps = POLICY, NO_CAPS
+
     def __init__(self, world: World, name: str) -> None:
         self.world, self.town, self.name = world, world.town, name
         self.life = Life()
         self.closing = False
         self.context = context_of(self.life)
         self.town.tell(f"{name} starts")
-        self.access = Access(world.truth, self.cross)
+        self.access = self.way_to_store()
         for other in self.town.alive:
             self.access.down_until = max(self.access.down_until, other.access.down_until)
         self.context.run(self._build)
@@ -154,15 +157,15 @@ class Process:
 
         learning = _Learning(store, clock)
         leaving = Leaving()
-        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated", leaving=leaving)
+        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated", self.caps, leaving)
         ground = Ground(
             store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning, slots=Slots(6),
             owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard, leaving=leaving,
-            begin=Beginning(store, _NoLessons(), POLICY, _no_files, tell),
+            begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell),
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
         self.sender = Sender()
-        self.desk = Desk(Client(world.guild, self.cross), self.sender, self.feed.discretion)
+        self.desk = Desk(self.way_to_discord(), self.sender, self.feed.discretion)
         self.intake = Intake(self.threads, self.desk, store, self.feed)
         self.board = Board(store, self.desk, self.feed, now=clock.now)
         self.outbox = Outbox(store, self.desk, self.feed, self.board, Composer(store, self.feed, _no_file))
@@ -170,6 +173,14 @@ class Process:
 
     async def _heard(self, thread: str) -> None:
         await self.hearing.missed(thread)
+
+    def way_to_store(self) -> Access:
+        """Its way to what is kept."""
+        return Access(self.world.truth, self.cross)
+
+    def way_to_discord(self) -> Client:
+        """Its way to the guild."""
+        return Client(self.world.guild, self.cross)
 
     def toolbox(self, thread: str) -> Toolbox:
         """The tools of a new agent."""

@@ -11,7 +11,7 @@ import pytest
 from agentic.core.events import Envelope, InboxItem, OutboxItem
 from agentic.errors import StoreCorrupt, StoreUnavailable
 from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer, Observation, Prepared
+from agentic.ports import Answer, Observation, Prepared, SessionRow
 from agentic.stores.memory import MemoryStore
 from bot import serving
 from bot.clock import SystemClock
@@ -257,3 +257,22 @@ async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for
         async with asyncio.timeout(4):
             await home.threads.close()
         assert [envelope.event.kind for envelope in await home.log()][-1] == "handed_over"
+
+
+async def test_where_a_thread_could_not_be_kept_but_its_first_task_was_it_is_kept_after_all() -> None:
+    class Hiccup(MemoryStore):
+        times = 0
+
+        async def save_session(self, row: SessionRow) -> None:
+            self.times += 1
+            if self.times == 1:
+                raise StoreUnavailable("busy for a moment")
+            await super().save_session(row)
+
+    store = Hiccup()
+    async with house([answer("", ("finish", {"answer": "Done."}))], store=store) as place:
+        await place.say("do it")
+        await place.threads.idle("100")
+        kept = await store.session("100")
+        assert kept is not None, "its answer has no place to appear in"
+        assert await place.reasons() == ["done"]

@@ -12,7 +12,7 @@ from agentic.errors import LeaseLost, StoreUnavailable
 from agentic.ports import Lease
 from agentic.stores.memory import MemoryStore
 from bot.halting import unless
-from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, take, while_held
+from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, give_back, take, while_held
 
 
 class FastClock:
@@ -143,6 +143,28 @@ async def test_a_stop_ends_the_wait_for_the_lease_of_another_process() -> None:
     async with asyncio.timeout(5):
         with pytest.raises(ThreadTaken, match="another process"):
             await taking
+
+
+async def test_who_is_cancelled_while_giving_the_lease_back_gives_it_back_first() -> None:
+    class Slow(MemoryStore):
+        asked, answers = asyncio.Event(), asyncio.Event()
+
+        async def release(self, lease: Lease) -> None:
+            self.asked.set()
+            await self.answers.wait()
+            await super().release(lease)
+
+    store = Slow(lambda: 0.0)
+    lease = await take(store, FastClock(), "t", "me")
+    giving = asyncio.create_task(give_back(store, lease))
+    async with asyncio.timeout(5):
+        await store.asked.wait()
+        giving.cancel()
+        await asyncio.sleep(0)
+        store.answers.set()
+        with pytest.raises(asyncio.CancelledError):
+            await giving
+        assert await store.acquire("t", "another") is not None
 
 
 @pytest.mark.parametrize("turns", range(5))
