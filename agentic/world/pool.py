@@ -264,11 +264,11 @@ class Sandboxes:
 
 async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
     """Hide what ``ignore`` names now; ``afresh`` looks for files that appeared or were put in another's place."""
-    version = ignore.version
+    version = await asyncio.to_thread(ignore.version)
     if version == held.masked_by and not (afresh and version):
         return
-    paths = await asyncio.to_thread(ignore.hidden) if version else ()
-    held.hidden.set(paths)
+    paths = await ignore.walk() if version else ()
+    await asyncio.to_thread(held.hidden.set, paths)
     if paths != held.sandbox.masks:
         await held.sandbox.set_masks(paths)
     held.masked_by = version
