@@ -18,16 +18,16 @@ LEAST = 8
 """A shorter value is too likely to be an ordinary word."""
 _NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
 _ASSIGNED = later(
-    r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret|token))(["']?\s*[:=]\s*["']?)
-        (?=[\w+/=.-]*\d)(?=[\w+/=.-]*[a-z])([\w+/=.-]{16,})"""
+    r"""(?ix)(password|passwd|passphrase|api[_-]?key|secret|token)(["']?\s*[:=]\s*["']?)([\w+/=.-]{16,})"""
 )
 TELLING = 4
 """So many characters of a value say something of it."""
-_LAST_WORD = later(r"(.*?)(\S*)", re.DOTALL)
 _BEGINS = later(
-    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)[^\s]*$"
+    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)"
 )
 _PATHLIKE = later(r"[./]")
+_DIGIT = later(r"\d")
+_LETTER = later(r"[a-z]", re.IGNORECASE)
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
@@ -44,6 +44,7 @@ class Discretion:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
         self._values = later("|".join(map(re.escape, longest_first))) if longest_first else None
         self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
+        self._longest = len(longest_first[0]) if longest_first else 0
 
     def text(self, text: str) -> str:
         """The text, with ``[redacted]`` in the place of each secret."""
@@ -51,9 +52,10 @@ class Discretion:
 
     def growing(self, text: str) -> str:
         """The same for a text that is still being said: a last word that may become a secret is held back."""
-        before, last = _LAST_WORD.fullmatch(text).groups()  # pyright: ignore[reportOptionalMemberAccess] - matches all
-        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in range(len(last)))
-        return self.text(before if held else text)
+        last = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
+        ends = range(max(0, len(last) - self._longest), len(last))
+        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in ends)
+        return self.text(text[: len(text) - len(last)] if held else text)
 
     def content(self, content: bytes, *, made: bool = True) -> bytes:
         """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.
@@ -84,5 +86,6 @@ class Discretion:
 
 
 def _hidden(found: re.Match[str]) -> str:
-    """Code that hands a secret on by name (``token=settings.api_token_2``) is no secret."""
-    return found[0] if _PATHLIKE.search(found[3]) else f"{found[1]}{found[2]}{REDACTED}"
+    """Code that hands a secret on by name (``token=settings.api_token_2``) is no secret, nor are mere words or numbers."""
+    secret = _DIGIT.search(found[3]) and _LETTER.search(found[3]) and not _PATHLIKE.search(found[3])
+    return f"{found[1]}{found[2]}{REDACTED}" if secret else found[0]

@@ -105,10 +105,10 @@ NO_FILES = later(
 )
 """A change verb whose product is an answer, not a file."""
 CLAUSES = later(
-    r"[.!?;:\n]+(?:\s|$)|,\s|\s(?:and then|and|then|but|und|dann|et|puis|y|luego)\s|\s-\s|(?:^|\s)\d+[.)]\s"
+    r"(?<![.!?;:])[.!?;:\n]+(?:\s|$)|,\s|\s(?:and then|and|then|but|und|dann|et|puis|y|luego)\s|\s-\s|(?:^|\s)\d+[.)]\s"
 )
 FILE = later(
-    r"(?<![\w/@])(?:[\w.-]*/)*[\w-]*\.(?:pyc?|ipynb|jsx?|tsx?|css|html?|md|rst|json|ya?ml|toml|sql|sh|csv|txt|"
+    r"(?<![\w./@-])(?:[\w.-]*/)*[\w.-]*\.(?:pyc?|ipynb|jsx?|tsx?|css|html?|md|rst|json|ya?ml|toml|sql|sh|csv|txt|"
     r"pdf|png|jpe?g|"
     r"svg|xlsx?|docx?|zip|gz|log|c|h|cpp|rs|go|java|kt|rb|php|tf|env|ini|cfg|gitignore|lock|vue|db|sqlite|patch|diff)\b"
     r"|(?<![\w/])(?:/|\./|~/)?(?:src|tests?|docs?|lib|app)/"

@@ -93,7 +93,9 @@ class Ignored:
             if number < last:
                 break
             name = base if pattern.base_only else path
-            fits = name.startswith(pattern.begins) and name.endswith(pattern.ends) and (folder or not pattern.folder_only)
+            fits = (
+                name.startswith(pattern.begins) and name.endswith(pattern.ends) and (folder or not pattern.folder_only)
+            )
             if fits and rest.accepts(name, len(pattern.begins), steps):
                 last = number
                 break
