@@ -17,9 +17,8 @@ from reflexion.redaction import REDACTED, redact_known
 LEAST = 8
 """A shorter value is too likely to be an ordinary word."""
 _NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNED = later(
-    r"""(?ix)(password|passwd|passphrase|api[_-]?key|secret|token)(["']?\s*[:=]\s*["']?)([\w+/=.-]{16,})"""
-)
+_ASSIGNS = later(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_VALUE = later(r"[\w+/=.-]{16,}")
 TELLING = 4
 """So many characters of a value say something of it."""
 _BEGINS = later(
@@ -48,7 +47,7 @@ class Discretion:
 
     def text(self, text: str) -> str:
         """The text, with ``[redacted]`` in the place of each secret."""
-        return _ASSIGNED.sub(_hidden, redact_known(self._without_values(text)))
+        return _without_assigned(redact_known(self._without_values(text)))
 
     def growing(self, text: str) -> str:
         """The same for a text that is still being said: a last word that may become a secret is held back."""
@@ -85,7 +84,23 @@ class Discretion:
         return text if self._values is None else self._values.sub(REDACTED, text)
 
 
-def _hidden(found: re.Match[str]) -> str:
-    """Code that hands a secret on by name (``token=settings.api_token_2``) is no secret, nor are mere words or numbers."""
-    secret = _DIGIT.search(found[3]) and _LETTER.search(found[3]) and not _PATHLIKE.search(found[3])
-    return f"{found[1]}{found[2]}{REDACTED}" if secret else found[0]
+def _without_assigned(text: str) -> str:
+    """The text without values that a name calls secret; each run of characters is looked at once.
+
+    Code that hands a secret on by name (``token=settings.api_token_2``) is none, nor are mere words or numbers.
+    """
+    shown: list[str] = []
+    at = read = plain = 0
+    for found in _ASSIGNS.finditer(text):
+        begin = found.end()
+        value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
+        if value is None:
+            continue
+        if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
+            plain = value.end()  # and so is what ends there too
+            continue
+        read = value.end()
+        if not _PATHLIKE.search(value[0]):
+            shown += [text[at:begin], REDACTED]
+            at = read
+    return "".join([*shown, text[at:]])

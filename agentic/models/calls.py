@@ -8,8 +8,10 @@ from typing import cast
 from pydantic import JsonValue
 
 from agentic.core.events import CallBlock
-from agentic.models.characters import dumps, loads, whole, whole_json
+from agentic.models.characters import dumps, loads, too_deep, whole, whole_json
 from agentic.ports import ToolSpec
+
+TOO_DEEP = "(nested too deeply to be read)"
 
 
 def read_call(
@@ -20,6 +22,8 @@ def read_call(
     ``cut_off`` says that the answer ended by its length limit inside this call: it is never run, not even where what
     came happens to be valid.
     """
+    if too_deep(arguments):
+        arguments = TOO_DEEP
     raw = whole(arguments) if isinstance(arguments, str) else dumps(arguments).decode()
     if cut_off:
         return CallBlock(provider_id=provider_id, tool=tool, problem="cut_off", raw=raw)
@@ -35,7 +39,7 @@ def arguments_of(value: JsonValue) -> dict[str, JsonValue] | None:
     """A JSON object, given as one, as its text, or as the text of its text; None where it is none of these."""
     for _ in range(3):
         if isinstance(value, dict):
-            return cast("dict[str, JsonValue]", whole_json(value))
+            return None if too_deep(value) else cast("dict[str, JsonValue]", whole_json(value))
         if not isinstance(value, str):
             return None
         try:

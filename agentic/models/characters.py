@@ -7,10 +7,14 @@ alone, and a tool can print one.  No encoder of bytes takes such text, and neith
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import cast
 
 import orjson
 from pydantic import JsonValue
+
+DEPTH = 100
+"""So deep lists and objects may stand in each other."""
 
 
 def whole(text: str) -> str:
@@ -44,7 +48,24 @@ def loads(data: bytes | str) -> JsonValue:
     try:
         return cast("JsonValue", orjson.loads(data))
     except orjson.JSONDecodeError:
-        return cast("JsonValue", json.loads(data, parse_constant=_no_constant))
+        try:
+            return cast("JsonValue", json.loads(data, parse_constant=_no_constant))
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+
+def too_deep(value: JsonValue) -> bool:
+    """Whether lists and objects stand in each other deeper than ``DEPTH``: nobody means that, and no store takes it."""
+    level = [value]
+    for _ in range(DEPTH):
+        level = [inner for each in level for inner in _held(each)]
+        if not level:
+            return False
+    return True
+
+
+def _held(value: JsonValue) -> Iterable[JsonValue]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _no_constant(name: str) -> JsonValue:

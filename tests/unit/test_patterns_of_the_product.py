@@ -26,7 +26,14 @@ import pytest
 import agentic
 import bot
 import reflexion
+from agentic.core.confidence import stated_in
 from agentic.core.patterns import Later
+from agentic.core.promising import announces
+from agentic.models.recovery import recover
+from agentic.tools.testruns import count_tests
+from bot.discretion import Discretion
+from reflexion.redaction import redact
+from reflexion.tokens import tokens_of
 from tests.unit.hostile_texts import Text, hostile_texts
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +65,11 @@ MADE_OF_VALUES = {
 """Functions that make a pattern of what they are given, and why they may."""
 
 
+def recover_any(text: str) -> object:
+    """Calls written into a text."""
+    return recover("{" + text, {})
+
+
 class Use(NamedTuple):
     """One pattern of the product and how it is used: by which methods, and whether from one place to the next."""
 
@@ -81,13 +93,44 @@ def test_every_pattern_of_the_product_takes_linear_time() -> None:
     assert not slow, "\n".join(slow)
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [r"[\w-]*x", r"(?i)\b([\w-]*(?:secret|token))\s*=", r"\s+$", r"(?:a+)+$", r".*\n\s*b", r"<!--.*?-->", r"x*x*x*y"],
-)
+@pytest.mark.parametrize("planted", [r"[\w-]*x", r"(?i)\b([\w-]*token)\s*=", r"(?:a+)+$", r".*\n\s*b"])
 def test_a_pattern_that_takes_longer_is_found(planted: str) -> None:
     """Otherwise the test above would find none."""
     assert superlinear(Use("planted", planted, 0, frozenset({"search"})))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        Discretion(["a" * 40]).text,
+        Discretion(["a" * 40]).growing,
+        redact,
+        announces,
+        stated_in,
+        count_tests,
+        tokens_of,
+        recover_any,
+    ],
+)
+def test_what_reads_whole_texts_of_others_takes_linear_time(use: Callable[[str], object]) -> None:
+    """Not the patterns alone: also what is done between them."""
+    units = (
+        "a",
+        "a-",
+        "a7.",
+        "\n",
+        " ",
+        "token=",
+        "token=a",
+        "-eyJaaaaaaaa",
+        "sk-",
+        "{\n",
+        "```\n",
+        "<tool_call>",
+        "7 ",
+        "a. ",
+    )
+    assert [unit for unit in units if _grows(use, Text("", unit, "!"))] == []
 
 
 def test_no_pattern_is_made_within_a_function() -> None:

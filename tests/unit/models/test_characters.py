@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
+from agentic.core.events import CallBlock
 from agentic.models.anthropic_wire import AnthropicWire
 from agentic.models.calls import read_call
 from agentic.models.characters import dumps, loads, whole, whole_json
@@ -56,3 +59,16 @@ def test_arguments_with_halves_are_read_and_can_be_stored(text: str):
     block = read_call("a", "shell", json.dumps({"command": text}), {})
     assert block.problem == ""
     block.model_dump_json()
+
+
+@pytest.mark.parametrize("depth", [150, 300, 1_000, 5_000, 100_000])
+@pytest.mark.parametrize("form", ["as text", "as an object"])
+def test_arguments_nested_too_deeply_are_a_malformed_call(depth: int, form: str) -> None:
+    """No store and no library takes them, and none has to."""
+    text = '{"path":' + "[" * depth + "]" * depth + "}"
+    nested: JsonValue = []
+    for _ in range(depth):
+        nested = [nested]
+    call = read_call("1", "read", text if form == "as text" else {"path": nested}, {})
+    assert (call.problem, call.arguments) == ("malformed", {})
+    assert CallBlock.model_validate_json(call.model_dump_json()) == call
