@@ -29,7 +29,7 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.core.execution import Call, Execution
-from agentic.errors import AgenticError, ModelError, SandboxUnavailable
+from agentic.errors import AgenticError, CallNotBegun, ModelError
 from agentic.ports import Answer, LanguageModel, Observation, Prepared, Question, Saved, Toolbox
 
 Blob = tuple[BlobRef, bytes]
@@ -103,7 +103,7 @@ def unacknowledged(execution: Execution, ref: str) -> ModelFailed | ToolFinished
     return ToolFinished(call=ref, outcome="unknown", preview="It was cancelled, but did not say that it ended.")
 
 
-def not_begun(call: str, error: SandboxUnavailable) -> ToolFinished:
+def not_begun(call: str, error: CallNotBegun) -> ToolFinished:
     """The result of a call for which there was no sandbox: it can be tried again when there is one."""
     return ToolFinished(call=call, outcome="failed", preview=f"Not begun, there is no sandbox: {error}")
 

@@ -13,6 +13,7 @@ AgenticError
 │   └── ModelUnpriced          nobody knows what it costs, so it was not asked: the settings must say
 ├── SandboxError               the place where commands run
 │   ├── SandboxUnavailable     there is none: no engine, no image, not allowed
+│   │   └── CallNotBegun       and so a call was not begun: nothing of it was sent anywhere
 │   ├── SandboxLost            it was there and is gone
 │   ├── PathRefused            outside of the workspace, a device, or hidden by .aiignore
 │   ├── EditConflict           the file is not what the writer thinks it is
@@ -80,9 +81,13 @@ class ModelQuotaUsedUp(ModelError):
 
 
 class ModelContextOverflow(ModelError):
-    """The request is longer than the model's window."""
+    """The request is longer than the model's window; ``told`` are the tokens it reads and those of the prompt, where said."""
 
     failure = "context_overflow"
+
+    def __init__(self, message: str, *, model: str = "", told: tuple[int, int] | None = None) -> None:
+        super().__init__(message, model=model)
+        self.told = told
 
 
 class ModelContentFiltered(ModelError):
@@ -117,8 +122,12 @@ class SandboxUnavailable(SandboxError):
     """There is no sandbox to run in."""
 
 
+class CallNotBegun(SandboxUnavailable):
+    """There is no sandbox to run a call in, and nothing of the call was sent to any: it had no effect."""
+
+
 class SandboxLost(SandboxError):
-    """The sandbox was there and is gone; what ran in it has an unknown outcome."""
+    """The sandbox was there and is gone; what was sent to it has an unknown outcome."""
 
 
 class PathRefused(SandboxError):

@@ -10,7 +10,9 @@ from agentic.core.lazy_dataclass import dataclass
 __all__ = ["LabelRow", "LabelSource", "Labels", "Look"]
 
 LabelSource = Literal["person", "verifier", "merge", "tests", "reason", ""]
-"""Who says how it came out, from the most to the least trusted; '' where nobody does."""
+"""Who says how it came out, from the most to the least trusted; '' where nobody does.
+
+'reason', the way it ended, is no evidence: it stands only in rows of earlier versions, and counts nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class LabelRow:
     """It was answered without tools: of no use for fitting."""
     looks: tuple[Look, ...] = field(default=())
     """Half-way and at its end."""
+
+    @property
+    def known(self) -> bool:
+        """Whether evidence says how it came out; the way it ended is none."""
+        return self.label is not None and self.source != "reason"
 
 
 class Labels(Protocol):

@@ -39,7 +39,7 @@ from agentic.core.identity import batch_id, question_id, request_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.draining import received, taken_from
 from agentic.ending import ACKNOWLEDGE_SECONDS, heard, late_to_end, settled
-from agentic.errors import SandboxUnavailable
+from agentic.errors import CallNotBegun
 from agentic.leaving import Leaving
 from agentic.ports import Clock, LanguageModel, Lease, Perception, Prepared, Refused, Sink, Store, Toolbox
 from agentic.purse import NO_CAPS, DailyCaps, Purse
@@ -316,7 +316,7 @@ class _Running:
                 self._recorder.note(result)
         elif task.exception() is not None:
             self._bug = task.exception()
-            if isinstance(self._bug, SandboxUnavailable):
+            if isinstance(self._bug, CallNotBegun):
                 self._recorder.note(effects.not_begun(ref, self._bug))
 
     async def _raise_bug(self) -> None:

@@ -267,13 +267,17 @@ class Toolbox(Protocol):
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call.
 
-        A tool's failure is an ``Observation``; ``SandboxUnavailable`` and ``SandboxLost`` are raised.
+        A tool's failure is an ``Observation``.  Raises ``CallNotBegun`` where there is no sandbox and nothing of the call
+        was sent to any; ``SandboxLost`` where one went away that had got something of it: what that did is unknown.
         Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``.
         """
         ...
 
     async def perceive(self) -> Perception:
-        """What changed in the world since the last call of this method; cheap when no sandbox exists."""
+        """What changed in the world since the last call of this method; cheap when no sandbox exists.
+
+        Never raises ``AgenticError``: what cannot be looked at now is told next time.
+        """
         ...
 
     async def settle(self) -> None:

@@ -12,12 +12,15 @@ from pydantic import JsonValue
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 from agentic.label_ports import LabelRow, Labels, LabelSource, Look
+from agentic.retention_ports import Buried, Kept, Retention
 
 __all__ = [
     "Blobs",
+    "Buried",
     "EventLog",
     "ExecutionRow",
     "Inbox",
+    "Kept",
     "LabelRow",
     "LabelSource",
     "Labels",
@@ -27,6 +30,7 @@ __all__ = [
     "Look",
     "Outbox",
     "OutboxRow",
+    "Retention",
     "Scope",
     "SessionRow",
     "Sessions",
@@ -142,7 +146,7 @@ class Blobs(Protocol):
     """Content by hash."""
 
     async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
-        """Store content once."""
+        """Store content once; what no event names goes with the next sweep (``Retention.sweep_blobs``)."""
         ...
 
     async def get_blob(self, sha: str) -> bytes | None:
@@ -280,7 +284,7 @@ class Ledger(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Labels, Protocol):
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Labels, Retention, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

@@ -21,6 +21,8 @@ from bench.figures import Figure
 SEEDS = {"usual": range(1, 25), "easy": range(1, 9), "silent": range(1, 9)}
 LABELS = (50, 200, 1_000)
 JUDGED = range(100_000, 101_000)
+WEAK = 0.3
+"""How much a label from the way a run ended counts here: the bot keeps none such, and has to bear sources as weak."""
 TARGETS = {50: 1.2, 200: 1.1, 1_000: 1.1}
 
 
@@ -109,7 +111,7 @@ def look_at(run: Run, execution: Execution, *, done: bool) -> Look:
 
 def examples_of(run: Run, end: Look) -> Iterator[Example]:
     """What is stored of a run: its end, and a look under way."""
-    trust = TRUST[run.source]
+    trust = WEAK if run.source == "reason" else TRUST[run.source]
     looks = [(end, trust, True)]
     if run.under_way is not None:
         looks.insert(0, (look_at(run, run.under_way, done=False), trust * UNDER_WAY, False))

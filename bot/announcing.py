@@ -25,8 +25,8 @@ from reflexion.ports import LessonStore
 
 LOOKED_AT = 20
 """So many of a thread's latest reflections are looked through for one, and so many of the lessons that it left."""
-LOOKS, PAUSE = 40, 0.5
-"""How often, and how many seconds apart, it is looked whether the answer has been posted."""
+LOOKS, PAUSE = 200, 0.5
+"""How often, and how many seconds apart, it is looked whether the answer has been posted: a busy machine posts late."""
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from agentic.leaving import Leaving
 from agentic.loop import Loop
 from agentic.models.router import ModelRouter
 from agentic.models.tiers import TierChoice
-from agentic.ports import Sink, Store
+from agentic.ports import SessionRow, Sink, Store
 from agentic.purse import Purse
 from agentic.stores.owners import this_process
 from agentic.world import Sandboxes
@@ -49,9 +49,11 @@ from bot.later import close, later, load
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
+from bot.preferences import AUTO
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
 from bot.refetching import Refetching
+from bot.retention import forget_logs
 from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
@@ -176,6 +178,10 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
+        async def role(row: SessionRow) -> str:
+            chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
+            return "" if chosen == AUTO else chosen
+
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
@@ -187,6 +193,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
+            role=role,
             calibrator=lambda: rest.aftermath.calibrating.calibrator(),  # noqa: PLW0108 - else it is made here
         )
         ground = Ground(
@@ -214,12 +221,14 @@ class App:
         async def forget(thread: str) -> None:
             await threads.idle(thread)
             await workshop.forget(thread)
+            await forget_logs(store, thread, this_process())
+            threads.forget(thread)
 
         bot = create_bot(
             threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
             options_from(settings, local=guild is not None),
             Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
-                      purse, lambda: rest.reflexion.trouble),
+                      purse, place.home if durable else None, lambda: rest.reflexion.trouble),
         )  # fmt: skip
         quotes.through(bot.desk)
         refetching.through(bot.desk)
@@ -323,8 +332,11 @@ class App:
     async def _evict(self) -> None:
         while True:
             await asyncio.sleep(EVICT_EVERY)
-            self.workshop.tidy()
-            await self.sandboxes.evict_idle()
+            try:
+                self.workshop.tidy()
+                await self.sandboxes.evict_idle()
+            except Exception:  # one look that failed must not be the last one
+                log.exception("idle sandboxes could not be ended; the next look is in %.0f s", EVICT_EVERY)
 
     def beside(self, name: str, work: Coroutine[None, None, None]) -> None:
         """Do something in the background, until the app closes; if it breaks, the log says so."""

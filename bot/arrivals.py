@@ -21,6 +21,7 @@ from bot.serving import ACTS
 from bot.session import Session, starts
 from bot.setting_aside import ended_after_all
 from bot.starting import Receive, left_out
+from bot.views import is_tour
 
 INTERRUPTED = (
     "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when something "
@@ -30,6 +31,10 @@ NOT_WHILE_RUNNING = "Something is running here. Stop it with 🛑 or wait for it
 ACTING = (
     "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
     "Nothing begins after it."
+)
+OF_THE_TOUR = (
+    "No model is configured, so this was only the tour. What you think of it counts for nothing: I did not work on your "
+    "task."
 )
 NO_RESULT = "There is no result here yet to have an opinion on."
 OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
@@ -171,12 +176,23 @@ class Arrivals:
         """On what runs it is guidance; on what has ended it is kept with that."""
         await ended_after_all(session)
         about, running = item.target.partition("/")[0], session.execution or session.left_open
+        if await self._is_tour(about or running or await self._opinions.newest(session.thread)):
+            await self._ground.store.discard([item.id])
+            return Receipt(False, session.activity, OF_THE_TOUR)
         if running and about in ("", running):
             if session.execution:
                 session.wake()
         elif not await self._opinions.take(item):
             return Receipt(False, session.activity, NO_RESULT)
         return Receipt(True, session.activity)
+
+    async def _is_tour(self, execution: str) -> bool:
+        """Whether it is, or was, without a model; one that has not begun is not known yet."""
+        if not execution or await self._ground.store.execution(execution) is None:
+            return False
+        async for envelope in self._ground.store.read(execution):
+            return is_tour([envelope])
+        return False
 
     async def _stop(self, item: InboxItem, session: Session) -> Receipt:
         if session.activity == "idle":

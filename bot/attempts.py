@@ -7,13 +7,11 @@ from agentic.core.evolving import fold
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Store
 from agentic.purse import costs_in
-from reflexion.decision import is_outage
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.trials import BY_ITSELF, worth_offering
 
-OFFERED = "-# 🔄 tries it again from its beginning, with what I learned from this (attempt {attempt} of {most})."
-ANEW = "-# 🔄 tries it again from its beginning (attempt {attempt} of {most})."
-"""After an outage, which taught nothing."""
+OFFERED = "-# 🔄 tries it again from its beginning (attempt {attempt} of {most})."
+"""What was learned is not known yet, nor whether anything was: that is said on the card when it is."""
 TOOK = "-# That took {attempt} attempts."
 WAS = "-# That was attempt {attempt} of {most}."
 
@@ -77,6 +75,5 @@ def tried(started: Started, trajectory: Trajectory) -> Tried:
         lines.append((TOOK if well else WAS).format(**numbers))
     by_itself = started.policy.trials == "auto" and trajectory.verifier == "fail" and trajectory.reason in BY_ITSELF
     if offered and not by_itself:
-        words = ANEW if is_outage(trajectory) else OFFERED
-        lines.append(words.format(attempt=started.attempt + 1, most=numbers["most"]))
+        lines.append(OFFERED.format(attempt=started.attempt + 1, most=numbers["most"]))
     return Tried(tuple(lines), offered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.core.events import Policy
@@ -35,5 +36,7 @@ class Backstage:
     """Draws what commands show; without it there are only words."""
     purse: Purse | None = None
     """Knows how far the caps of the day are used up."""
+    home: Path | None = None
+    """Where state lies; None where nothing is kept on a disk."""
     lessons_trouble: Callable[[], str] = lambda: ""
     """Why tasks run without lessons now; '' while all is well."""

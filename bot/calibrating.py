@@ -75,7 +75,7 @@ class Calibrating:
             await self._store.put_label(row)
         await self._colour(row.thread)
         if before is None or (before.label, before.weight) != (row.label, row.weight):
-            self._changed += row.label is not None or before is not None
+            self._changed += row.known or before is not None
         if self._fitted_on < 0 or self._changed >= min(GROWN, max(1, SHARE * self._fitted_on)):
             await self._fit()
 
@@ -93,7 +93,7 @@ class Calibrating:
             except AgenticError as error:
                 log.warning("confidence is shown as it was before: %s", error)
                 return
-            self._fitted_on, self._changed = sum(row.label is not None for row in rows), 0
+            self._fitted_on, self._changed = sum(row.known for row in rows), 0
             self._calibrator = await asyncio.to_thread(lambda: fitted(examples(rows)))
 
 

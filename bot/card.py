@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.events import Claim
+from agentic.core.completion import NOTHING_DONE
+from agentic.core.events import Claim, Finished
 from bot.differences import Difference, change_line, inline_diff
+from bot.fences import FENCE
 from bot.lesson_lines import used_lines
 from bot.progress import Progress
 from bot.render import inline, plain
-from bot.wording import ENDS, names
+from bot.wording import ending, names
 
 WITHOUT_FINISH = "This answer was given without calling finish."
 UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """What the core notes of an answer that claims nothing; for people it is said differently."""
 NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
+LAST_NOTE = "**Last note** (the model's own words, not checked)"
+NOT_CHANGED = "-# ⚠ Nothing was changed."
 DIFF_FILE = "changes.diff"
 FILES_SHOWN = 8
 CLAIMS_SHOWN = 8
@@ -32,13 +36,24 @@ def card(
     """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
     if progress is None or progress.finished is None or progress.plain:
         return text
-    parts = [text.strip() or "*(It ended without an answer.)*"]
-    if progress.finished.reason != "done":
-        parts.insert(0, ENDS[progress.finished.reason])
+    end = progress.finished
+    parts = [_words(text.strip(), end)]
+    if end.reason != "done":
+        parts.insert(0, ending(end))
     parts += _changes(differences)
-    parts += _claims(progress.finished.claims)
+    parts += _claims(tuple(claim for claim in end.claims if claim.text != NOTHING_DONE.text))
     parts += ["\n".join(lines)] if (lines := [*_small(progress), *attempts]) else []
     return "\n\n".join(parts)
+
+
+def _words(text: str, end: Finished) -> str:
+    """The answer; what the model said last of a task that is not done is quoted as the model's."""
+    if not text:
+        return "*(It ended without an answer.)*"
+    if not end.last_words:
+        return text
+    quoted = "\n".join(f"> {line}" for line in text.splitlines())
+    return f"{LAST_NOTE}\n{text if FENCE in text else quoted}"
 
 
 def undoable(progress: Progress) -> bool:
@@ -82,7 +97,8 @@ def _claim(claim: Claim) -> str:
 
 
 def _small(progress: Progress) -> list[str]:
-    lines: list[str] = []
+    end = progress.finished
+    lines = [NOT_CHANGED] if end is not None and end.unchanged and end.reason == "done" else []
     if progress.unclear:
         calls = tuple(dict.fromkeys(progress.unclear))
         shown = ", ".join(inline(call, 100) for call in calls[:UNCLEAR_SHOWN])

@@ -1,7 +1,7 @@
 """`threadwright setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
-mistake in the command line or the settings.
+mistake in the command line or the settings, or a task without a model.
 Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
 promise (1.5 s), and `--help` should not wait for a web server.
 """
@@ -188,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
     task = commands.add_parser(
         "task",
         help="do one task, as a mention in a thread of a local guild would; exit 0 done, 1 failed, 2 asks, 3 stopped, "
-        "64 mistake in the command or the settings",
+        "64 mistake in the command or the settings, or no model is configured",
     )
     task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
     task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")

@@ -33,6 +33,7 @@ from bot.reach import Reach
 from bot.reading import Options, Reader
 from bot.records import Records
 from bot.registration import Registration
+from bot.retention import Expiry, Retention
 from bot.sending import Sender
 from bot.sweeping import Sweeping
 from bot.tending import Tending
@@ -41,6 +42,7 @@ from bot.watermarks import Lanes, Watermarks
 if TYPE_CHECKING:
     from agentic.core.events import OutboxItem
     from bot.approving_lessons import ApprovingLessons
+    from bot.privacy import Privacy
     from bot.render import Rendered
 
 COGS = (
@@ -95,6 +97,12 @@ class ThreadwrightBot(commands.Bot):
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
+        workshop = backstage.workshop
+        self.retention = Retention(
+            store, options.retention_days, workshop.snapshots if workshop else None, backstage.home
+        )
+        self.expiry = Expiry(store, options.retention_days)
+        self.privacy = later(self._privacy)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
         self.late = LateCogs(self, LATE_COGS)
         self.unhurried: Callable[[], Awaitable[object]] | None = None
@@ -118,6 +126,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("lessons", self._unhurriedly(self._approve))
         self._begin("commands", self._unhurriedly(self._register))
         self._begin("sweeping", self._unhurriedly(self.sweeping.run))
+        self._begin("retention", self._unhurriedly(self.retention.run))
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
 
@@ -125,6 +134,11 @@ class ThreadwrightBot(commands.Bot):
         from bot.approving_lessons import ApprovingLessons  # with its first use: no start waits for it
 
         return ApprovingLessons(self)
+
+    def _privacy(self) -> Privacy:
+        from bot.privacy import Privacy  # with its first use: no start waits for it
+
+        return Privacy(self.store, self.backstage.lessons, self.retention)
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.rendered(item)

@@ -76,6 +76,9 @@ class StatusView:
     usd: float = 0.0
     seconds: float = 0.0
     confidence: int | None = None
+    """The one number that people are shown of the newest execution, None where none is known."""
+    fitted: bool = False
+    """It follows how enough earlier tasks came out; else it is an estimate."""
     queued: int = 0
     finished: str = ""
     """How the newest execution ended, '' while it is open."""

@@ -11,15 +11,17 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.errors import StoreError
 from bot.commandline.output import say
 from bot.settings import Settings
 from bot.soundness import troubles
-from bot.state import DATABASE, why_unusable
+from bot.state import CHECKPOINTS, DATABASE, TASKS, why_unusable
 
 if TYPE_CHECKING:
     from agentic.models.tiers import TierChoice
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "limited", "missing"]
 """missing: it cannot run like this; limited: it runs, and less is possible."""
+MB = 1_000_000
+FOLDERS = (("checkpoints", CHECKPOINTS), ("workspaces", "workspaces"), ("single tasks", TASKS))
 LEAST_FREE = 500_000_000
 LEAST_TO_START = 10_000_000
 LIBRARY_SECONDS = 60.0
@@ -58,7 +62,7 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 
 async def examine(settings: Settings) -> tuple[Component, ...]:
     """All components, probed beside each other."""
-    kept, walls, tiers, loaded, places, learned = await asyncio.gather(
+    stored, walls, tiers, loaded, places, learned = await asyncio.gather(
         asyncio.to_thread(store, settings, thoroughly=True),
         sandbox(settings),
         models(settings),
@@ -66,7 +70,8 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         discord(settings),
         lessons(settings),
     )
-    return (python(), guild(settings), *places, kept, walls, *tiers, *loaded, learned)
+    much = await asyncio.to_thread(kept, settings)
+    return (python(), guild(settings), *places, stored, *([much] if much else []), walls, *tiers, *loaded, learned)
 
 
 def show(components: Sequence[Component]) -> None:
@@ -131,10 +136,26 @@ async def models(settings: Settings) -> tuple[Component, ...]:
     from bot.modelling import prices_from
 
     choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
-    rows = list(model_components(choice))
+    rows = [*model_components(choice), *await servers(choice)]
     if choice.source == "tour" and (found := await find_ollama(env=os.environ)) is not None:
         rows.append(Component("models", "Ollama", "limited", "found, not in use", found.offer()))
     return tuple(rows)
+
+
+async def servers(choice: TierChoice) -> tuple[Component, ...]:
+    """What is wrong with the model servers whose address is set: each is asked which models it has."""
+    from agentic.models.server import look
+    from agentic.models.tiers import providers_of
+
+    named = {problem.setting for problem in choice.problems}
+    found = await asyncio.gather(
+        *(look(provider, os.environ, models) for provider, models in providers_of(choice.tiers).items())
+    )
+    return tuple(
+        Component("models", wrong.variable, "limited", wrong.said, wrong.instead)
+        for wrong in found
+        if wrong is not None and wrong.variable not in named
+    )
 
 
 def model_components(choice: TierChoice) -> Iterator[Component]:
@@ -281,3 +302,48 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
         state = "missing" if free < LEAST_TO_START else "limited"
         return Component("store", f"SQLite, {path}", state, f"{free // 1_000_000} MB are free", "make room")
     return Component("store", f"SQLite, {path}", "ok", f"durable; {free // 1_000_000_000} GB are free")
+
+
+def kept(settings: Settings) -> Component | None:
+    """How much is kept, since when, and for how long; None where nothing is yet, or it cannot be read."""
+    from agentic.stores.sqlite.copying import open_quietly
+    from agentic.stores.sqlite.faults import plainly
+    from agentic.stores.sqlite.retention import kept as counted
+
+    path = settings.home / DATABASE
+    if settings.store == "memory" or not path.is_file():
+        return None
+    try:
+        with plainly(), closing(open_quietly(path)) as connection:
+            there = counted(connection, path)
+    except StoreError:
+        return None  # the row above says what is wrong
+    sizes = [f"{name} {_megabytes(_size(settings.home / folder))}" for name, folder in FOLDERS]
+    since = f", the oldest from {there.oldest:%Y-%m-%d}" if there.oldest else ""
+    logs = "1 log" if there.executions == 1 else f"{there.executions:,} logs"
+    free = f" ({_megabytes(there.free)} of it free for what comes)" if there.free > MB else ""
+    how_long = (
+        f"logs go {settings.retention_days} days after a task ended" if settings.retention_days else "nothing expires"
+    )
+    why = (
+        f"{logs} with {there.events:,} events{since}; {there.open} open; store {_megabytes(there.bytes)}{free}, "
+        f"{', '.join(sizes)}; {how_long}"
+    )
+    return Component("kept", _megabytes(there.bytes), "ok", why, "THREADWRIGHT_RETENTION_DAYS changes how long")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / MB:,.1f} MB" if size < 10 * MB else f"{size // MB:,} MB"
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files in a folder; a file that several names share counts once."""
+    sizes: dict[tuple[int, int], int] = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(root, name))  # noqa: PTH118  # many files
+            except OSError:
+                continue
+            sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())

@@ -6,7 +6,7 @@ import discord
 
 from bot.conversation import StatusView
 from bot.render import cut, plain
-from bot.wording import briefly, duration, money
+from bot.wording import briefly, duration, estimated, money
 
 _STATES = {
     "unknown": "This is no thread of mine yet. Mention me with a task.",
@@ -47,7 +47,7 @@ _HELP = (
         "Commands: what I learned",
         "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
     ),
-    ("Commands: settings", "`settings show` `settings set` `settings reset`"),
+    ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
 """Short, in groups; a test holds that every command stands here."""
 
@@ -64,12 +64,15 @@ def status_embed(view: StatusView) -> discord.Embed:
         within = f" in {briefly(view.stopped_in)}" if view.stopped_in is not None else ""
         ended = f" · {view.finished}{within}" if view.finished else ""
         embed.add_field(name="Turn", value=f"{view.turn}{ended}")
-        embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
+        if view.finished == "tour":
+            embed.add_field(name="Time", value=duration(view.seconds))
+        else:
+            embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
         embed.set_footer(text=f"Execution {view.execution}")
     if view.model:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")
     if view.confidence is not None:
-        embed.add_field(name="Confidence", value=str(view.confidence))
+        embed.add_field(name="Confidence", value=estimated(view.confidence, fitted=view.fitted))
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
     return embed

@@ -55,6 +55,10 @@ NONE_YET = (
     "There is no checkpoint here yet to fork from: one is made before the first change to a file. Write my name and the "
     "task in the channel; that opens a thread of its own."
 )
+NONE_LEFT = (
+    "The checkpoints here were deleted with the logs of their tasks, so there is none to fork from. The files are as they "
+    "are: write here what I should do, or write my name and a task in the channel."
+)
 SHARED = (
     "Every thread works in the same folder here, so a fork would change the files of this one. `/retry` works here."
 )
@@ -126,7 +130,8 @@ class Forking:
             await self._ended(item.thread)
         kept = found(await checkpoints_of(self.store, self.snapshots, item.thread), item.target)
         if kept is None:
-            raise NotDone(NO_CHECKPOINT.format(named=inline(item.target, 40)) if item.target else NONE_YET)
+            none = NONE_LEFT if await self.store.buried(item.thread) else NONE_YET
+            raise NotDone(NO_CHECKPOINT.format(named=inline(item.target, 40)) if item.target else none)
         if not kept.there:
             raise NotDone(GONE.format(named=inline(kept.id)))
         own = kept.requester == item.author.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -27,10 +27,22 @@ async def unless(halt: asyncio.Event, work: Awaitable[Result]) -> Result:
         await ended(task)
 
 
-async def ended(task: asyncio.Future[Result]) -> None:
-    """Cancel a task of ours and wait for its end; its own outcome is read elsewhere."""
-    if not task.done():
+async def ended(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel tasks of ours and wait for their end; their own outcomes are read elsewhere.
+
+    All are told at once, and each only once: a second cancellation would cut short what it does to end in order.  Whoever
+    is cancelled while waiting here, however often, is so once they have ended.
+    """
+    for task in tasks:
         task.cancel()
-        await asyncio.wait((task,))
-    if not task.cancelled():
-        task.exception()
+    called_off: asyncio.CancelledError | None = None
+    while running := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as again:
+            called_off = again
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
+    if called_off is not None:
+        raise called_off

@@ -111,7 +111,8 @@ async def _settled(store: Store, row: ExecutionRow) -> bool:
             return False
         decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
         if decided == "again":
-            return await store.execution(execution_id(row.thread, trial_item(row.execution))) is not None
+            trial = execution_id(row.thread, trial_item(row.execution))
+            return await store.execution(trial) is not None or await store.was_buried(trial) is not None
         return decided is not None or not await _tries_by_itself(store, row.execution)
     except AgenticError as error:
         log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
@@ -120,7 +121,8 @@ async def _settled(store: Store, row: ExecutionRow) -> bool:
 
 async def _tries_by_itself(store: Store, execution: str) -> bool:
     async for envelope in store.read(execution):
-        return isinstance(envelope.event, Started) and envelope.event.policy.trials == "auto"
+        event = envelope.event
+        return isinstance(event, Started) and event.policy.trials == "auto" and not event.policy.tour
     return False
 
 
@@ -133,8 +135,8 @@ class Opinions:
 
     async def take(self, item: InboxItem) -> bool:
         """Take a vote in, beside; False where there is no result that it could be about."""
-        execution = item.target.partition("/")[0] or await self._newest(item.thread)
-        if not execution:
+        execution = item.target.partition("/")[0] or await self.newest(item.thread)
+        if not execution or await self._store.was_buried(execution) is not None:
             await self._store.discard([item.id])
             return False
         if item.id not in self._tasks:
@@ -174,7 +176,8 @@ class Opinions:
         except AgenticError as error:
             log.warning("and it cannot be told in thread %s now: %s", item.thread, error)
 
-    async def _newest(self, thread: str) -> str:
+    async def newest(self, thread: str) -> str:
+        """The last execution of a thread that has ended, '' where there is none."""
         rows = [row for row in await self._store.executions(thread) if row.finished]
         return rows[-1].execution if rows else ""
 

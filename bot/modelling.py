@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from agentic.core.events import Tier
 from agentic.models.prices import Prices
-from agentic.models.tiers import TierChoice, doubts_about, tiers_from
+from agentic.models.tiers import TierChoice, doubts_about, is_configured, tiers_from
 from bot.settings import Mistake, Settings, SettingsMistaken, variable
 
 if TYPE_CHECKING:
     from reflexion.judge import Candidate
 
+NO_MODEL = (
+    "No model is configured, so I can only give a scripted tour. Set a provider's key, such as ANTHROPIC_API_KEY or "
+    "OPENAI_API_KEY, or start Ollama and set THREADWRIGHT_TIER_2=ollama_chat/NAME for one of its models; then start "
+    "Threadwright again. The command “threadwright setup” asks for all of it."
+)
 JUDGING_TIERS = (2, 3, 1, 4)
 """A judge costs about what a turn costs, so the tier in which most turns are is looked at first."""
 
@@ -26,6 +31,11 @@ def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> T
     if fatal:
         raise SettingsMistaken(fatal)
     return chosen
+
+
+def has_model(settings: Settings, env: Mapping[str, str]) -> bool:
+    """Whether there is a model to ask; ``NO_MODEL`` says what to do where there is none."""
+    return is_configured(settings.tiers, env)
 
 
 def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[Candidate, ...]:

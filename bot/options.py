@@ -21,6 +21,7 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         default_level=settings.default_level,
         custom_emoji=settings.signs,
         speaking_bots=frozenset(settings.speaking_bots),
+        retention_days=settings.retention_days,
         command_guilds=() if local else settings.command_guilds,
         guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
         secrets=secrets_of(os.environ) | _held_by(settings),

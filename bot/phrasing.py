@@ -91,6 +91,12 @@ def phrase(step: Step, *, ended: bool) -> str:
     return f"{words} {inline(step.subject, 70)}"
 
 
+def unbegun(step: Step) -> str:
+    """What a step was to do that was denied, refused or cancelled before it began."""
+    words = phrase(step, ended=False)
+    return f"Not done: {words[:1].lower()}{words[1:]}"
+
+
 def headline(step: Step) -> str:
     """The same for the first line, where only the words are bold."""
     words, _, rest = phrase(step, ended=False).partition(" (`" if _is_recognised(step) else " `")

@@ -14,12 +14,14 @@ from typing import Literal, cast, get_args
 import orjson
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.roles import LOOKS, ROLES
 from agentic.ports import Sessions
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
 Origin = Literal["default", "guild", "channel", "thread"]
 
+AUTO = "auto"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """From the widest to the nearest."""
 
@@ -29,6 +31,7 @@ class Preference:
     """What applies in one place; each field is one thing that can be set."""
 
     verbosity: Verbosity = "normal"
+    role: str = AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,19 @@ CHOICES: Mapping[str, Choice] = {
             "detailed": "every step, with the model's words and what commands print",
         },
         "normal",
-    )
+    ),
+    "role": Choice(
+        "role",
+        "Whose work the tasks are: what I heed, which tools I have, where I begin",
+        {
+            AUTO: "what the words of each task say",
+            **{
+                name: "looks and changes nothing" if role.may == LOOKS else "does the work"
+                for name, role in ROLES.items()
+            },
+        },
+        AUTO,
+    ),
 }
 
 
@@ -74,7 +89,7 @@ class Preferences:
     async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
         """What applies in the thread, or in the channel or guild where no thread is named."""
         applies = await self.origins(thread, channel, guild)
-        return Preference(verbosity=cast(Verbosity, applies["verbosity"][0]))
+        return Preference(verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0])
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
         """Each setting's name -> its value, and where that was chosen."""

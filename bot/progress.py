@@ -12,11 +12,14 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal
 
+from agentic.core import confidence
 from agentic.core.events import (
     Asked,
+    CallBlock,
     CheckpointSaved,
     ChosenLesson,
     CommitCreated,
+    Confidence,
     Decided,
     Envelope,
     Escalated,
@@ -44,6 +47,7 @@ from agentic.core.events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
+from agentic.core.identity import call_id
 from agentic.core.lazy_dataclass import dataclass
 from bot.limits import Limits
 from bot.steps import LOOKED_THROUGH, Changed, Remark, Step, after, before, last, subject
@@ -121,8 +125,15 @@ class Progress:
     """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
+    tour: bool = False
+    """No model is configured, so it is no answer: nothing of it is counted."""
     limits: Limits = field(default_factory=Limits)
-    confidence: int | None = None
+    confidence: Confidence | None = None
+    """What the last turn ended with, as the votes that stand move it."""
+    votes: tuple[tuple[str, str], ...] = ()
+    """(person, vote) while it ran."""
+    made: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """The calls of the last answer, by id: tool and what it is about.  One that never begins is a step all the same."""
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
     """Files of the workspace it changed, in order of first change."""
     unclear: tuple[str, ...] = ()
@@ -184,8 +195,7 @@ class Progress:
             case ToolStarted() | ToolFinished() as event:
                 self._act(event)
             case TurnEnded() as event:
-                self.confidence = event.confidence.shown
-                self._remark(f"turn {event.turn} ended with confidence {event.confidence.shown}")
+                self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
@@ -199,10 +209,20 @@ class Progress:
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
             self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
             self.model = event.served_by or self.model
+            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            self.made = {
+                call_id(event.request, index): (block.tool, subject(block.arguments))
+                for index, block in enumerate(calls)
+            }
         elif isinstance(event, ModelFailed):
             self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
         elif event.purpose == "turn":
             self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
+
+    def _sure(self, event: TurnEnded) -> None:
+        if not self.tour:
+            self.confidence = event.confidence
+            self._remark(f"turn {event.turn} ended with confidence {confidence.told(event.confidence, None)}")
 
     def _act(self, event: ToolStarted | ToolFinished) -> None:
         if isinstance(event, ToolStarted):
@@ -217,7 +237,7 @@ class Progress:
                 ),
             )
             return
-        step = self.account.get(event.call)
+        step = self.account.get(event.call) or self._unbegun(event.call)
         if isinstance(step, Step):
             self.account[event.call] = replace(
                 step,
@@ -230,6 +250,15 @@ class Progress:
             self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
         for change in event.changes:
             self._change(change)
+
+    def _unbegun(self, call: str) -> Step | None:
+        """A call that got its result without having begun: it was denied, refused or cancelled."""
+        if call not in self.made:
+            return None
+        tool, about = self.made[call]
+        step = Step(call, tool, self.hide(about)[:300])
+        self._enter(call, step)
+        return step
 
     def _change(self, change: FileChange) -> None:
         first = self.touched.get(change.path)
@@ -250,7 +279,7 @@ class Progress:
             case Started():
                 self._start(event)
             case Triaged():
-                self.role, self.talk = event.role or self.role, event.talk
+                self.role, self.talk = event.role, event.talk
             case TodoChanged():
                 self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():
@@ -284,6 +313,18 @@ class Progress:
             self.crashes = self.owners = 0
         if event.sort == "stop" and self.stop_given is None:
             self.stop_given = self.latest
+        if event.sort == "feedback":
+            self._vote(event)
+
+    def _vote(self, event: InputReceived) -> None:
+        """A vote moves the confidence as it does for the rules, and that is seen."""
+        vote, before = confidence.vote_of(event), confidence.told(self.confidence, None)
+        self.votes = confidence.standing(self.votes, event.author.id, vote)
+        if self.confidence is None:
+            return
+        self.confidence = confidence.voted(self.confidence, confidence.points(self.votes))
+        sign = {"up": "👍", "down": "👎"}.get(vote, "a vote was taken back")
+        self._remark(f"{sign} by {event.author.name}: confidence {before} → {confidence.told(self.confidence, None)}")
 
     def _owned(self, event: OwnerChanged | HandedOver | Quarantined | WorkspaceFound) -> None:
         """Its process ended, in order or not; another has it, or nobody."""
@@ -301,7 +342,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
-        self.started, self.tier = self.latest, event.policy.starting_tier
+        self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld
 
@@ -333,4 +374,6 @@ def update_of(event: Event) -> UpdateKind | None:
         return None
     if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
         return "clarification_request"
+    if isinstance(event, InputReceived) and event.sort == "feedback":
+        return "turn_complete"
     return _UPDATES.get(event.kind)

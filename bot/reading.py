@@ -35,6 +35,8 @@ class Options:
     custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
     speaking_bots: frozenset[str] = frozenset()
     command_guilds: tuple[str, ...] = ()
+    retention_days: int = 30
+    """How long logs of finished tasks are kept; 0 for ever."""
     """Ids of guilds that the slash commands are registered in; none for everywhere."""
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0

@@ -85,11 +85,13 @@ class Sum:
 
 
 def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent | None:
-    """What a task that ended cost; None for one that runs, for talk and for side questions."""
+    """What a task that ended cost; None for one that runs, for talk, for side questions and for the tour."""
     first = log[0].event if log else None
     ended = next((e.event for e in reversed(log) if isinstance(e.event, Finished)), None)
     triaged = next((e.event for e in reversed(log) if isinstance(e.event, Triaged)), None)
-    if not isinstance(first, Started) or ended is None or first.side or (triaged is not None and triaged.talk):
+    if not isinstance(first, Started) or ended is None or first.side or first.policy.tour:
+        return None
+    if triaged is not None and triaged.talk:
         return None
     copied = first.forked_from[1] if first.forked_from is not None else 0
     own = [envelope for envelope in log if envelope.seq > copied]

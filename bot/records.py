@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from agentic.core.events import Envelope
 from agentic.errors import StoreError
 from agentic.ports import ExecutionRow, Store
-from bot.views import Cost, Trend, cost_of, trend
+from bot.views import Cost, Trend, cost_of, is_tour, trend
 
 KEPT = 2_000
 """Costs of so many executions stay in memory."""
@@ -44,8 +44,8 @@ class Records:
         return found
 
     async def streams(self, thread: str) -> tuple[list[list[Envelope]], list[list[Envelope]]]:
-        """Every execution's log and its outcome stream, oldest first."""
-        logs = [log for log in await self.logs(thread) if log]
+        """Every execution's log and its outcome stream, oldest first, without tours."""
+        logs = [log for log in await self.logs(thread) if log and not is_tour(log)]
         return logs, [await self._store.read_outcome(log[0].execution) for log in logs]
 
     async def costs(self, threads: Iterable[str], limit: int = 500) -> list[Cost]:
@@ -59,9 +59,7 @@ class Records:
 
     async def trends(self, thread: str) -> list[Trend]:
         """How sure each execution of the thread was, oldest first."""
-        return [
-            trend(each, await self._store.read_outcome(each[0].execution)) for each in await self.logs(thread) if each
-        ]
+        return [trend(log, outcome) for log, outcome in zip(*await self.streams(thread), strict=True)]
 
     async def _cost(self, row: ExecutionRow) -> Cost | None:
         if row.execution in self._costs:

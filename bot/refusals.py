@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentic.core.events import Level, Sort
+from agentic.core.lazy_dataclass import dataclass
 from bot.conversation import ThreadState
 from bot.rights import Act
 
@@ -25,6 +26,33 @@ UNLOADED = (
     f"word `stop` alone, stops a task. {MEND}"
 )
 NO_LESSONS = f"Nothing was changed: what decides about lessons cannot be loaded. {MEND}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is told of tasks whose logs were deleted; ``days`` is how long logs are kept, 0 for ever."""
+
+    days: int
+
+    @property
+    def _why(self) -> str:
+        return f" (logs are kept for {self.days} days)" if self.days else ""
+
+    @property
+    def expired(self) -> str:
+        """Why nothing can be done with one."""
+        return f"That task is over and its log was deleted{self._why}, so nothing was done. Write what I should do now."
+
+    def missing(self, number: int) -> str:
+        """What a list of this thread leaves out."""
+        tasks = "1 earlier task is" if number == 1 else f"{number} earlier tasks are"
+        return f"-# {tasks} left out: the log was deleted{self._why}."
+
+    @property
+    def always(self) -> str:
+        """What lists of several threads leave out, '' for nothing."""
+        return f"-# Logs are kept for {self.days} days; older tasks are left out." if self.days else ""
+
 
 LEVELS: Mapping[Level, str] = {
     "viewer": "anyone here",

@@ -38,6 +38,7 @@ from bot.rights import may, needed
 from bot.wording import money
 from bot.workshop import Workshop
 
+GONE_LOGS = "The log of that task was deleted, so it cannot be run again. Write what I should do."
 NOTHING_YET = "Nothing has ended here yet that could be run again. Write what I should do."
 NO_COPY = (
     "That task cannot be run again from its beginning, since there is no copy of the files as they were before it{why}. "
@@ -121,7 +122,7 @@ class Rewinding:
         named = item.target.partition("/")[0] or await self._newest(item)
         pasts = [past async for past in pasts_after(self.store, item.thread, named) if not past.side]
         if not pasts or pasts[0].execution != named:
-            raise NotDone(NOTHING_YET)
+            raise NotDone(GONE_LOGS if await self.store.buried(item.thread) else NOTHING_YET)
         past = pasts[0]
         own = past.requester is None or past.requester.id == item.author.id
         if item.sort != "trial" and not may(item.author.level, "steer", own=own):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from agentic.core.confidence import told
 from agentic.core.events import (
     Envelope,
     Escalated,
@@ -54,7 +55,7 @@ def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
             case ModelRequested(purpose="turn") as asked:
                 turn = asked.turn
             case TurnEnded() as ended:
-                sure = ended.confidence.shown
+                sure = told(ended.confidence, None)
                 if found:
                     found[-1] = replace(found[-1], turns_after=found[-1].turns_after + 1, confidence_after=sure)
             case ModelAnswered() as answered:
@@ -66,7 +67,7 @@ def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
                 found.append(
                     Rise(
                         each.at, change.turn or turn, change.from_tier, tier, change.trigger, change.from_model,
-                        change.to_model, sure if change.confidence is None else change.confidence, change.usd or usd,
+                        change.to_model, change.confidence if sure is None else sure, change.usd or usd,
                     )
                 )  # fmt: skip
             case Intervened(rule="advice"):

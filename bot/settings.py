@@ -80,6 +80,13 @@ class Settings(BaseSettings):
     store: Literal["sqlite", "memory"] = Field(
         default="sqlite", description="Where events are kept; 'memory' forgets everything at the end, for trying out."
     )
+    retention_days: int = Field(
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days after which the log of a finished task is deleted, with its outputs, checkpoints and messages' "
+        "ids; lessons, files and open tasks stay. With 0 nothing expires.",
+    )
     tier_1: Names = Field(
         default=(), description="Models of the ultra-fast tier (no tools), in order of preference, as LiteLLM names."
     )
@@ -194,6 +201,12 @@ class Settings(BaseSettings):
         description="Text for the system prompt of every task: house rules, preferred tools.",
     )
     max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
+    request_seconds: float = Field(
+        default=300.0,
+        ge=1,
+        le=3_600,
+        description="Seconds one request to a model may take; slow local models need more.",
+    )
     owners: Names = Field(
         default=(), description="Discord role names or ids whose members may change settings and allow the host."
     )

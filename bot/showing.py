@@ -26,6 +26,8 @@ class Shown:
     offer: str = ""
     lesson: str = ""
     """A lesson that its message asks about."""
+    deleted: str = ""
+    """The execution that it showed, whose log was deleted."""
 
 
 class Showing:
@@ -51,15 +53,17 @@ class Showing:
         session = await self._store.session(thread) if channel else None
         if channel and channel != thread and (session is None or session.channel != channel):
             return False
-        if await self._store.execution(execution_id(thread, message)) is not None:
+        task = execution_id(thread, message)
+        if await self._store.execution(task) is not None or await self._store.was_buried(task) is not None:
             return True
         pending = await self._store.pending(thread)
         return any(item.id == message and item.sort in ("task", "queue") for item in pending)
 
     async def _task(self, message: str, thread: str) -> Shown:
         task = execution_id(thread, message)
-        begun = await self._store.execution(task) is not None
-        return Shown(thread, f"{task}/result" if begun else "")
+        if await self._store.execution(task) is not None:
+            return Shown(thread, f"{task}/result")
+        return Shown(thread, deleted=task if await self._store.was_buried(task) is not None else "")
 
     async def _posted(self, message: str, thread: str) -> Shown | None:
         """A message that the outbox or the board put there."""
@@ -88,8 +92,12 @@ class Showing:
         if not own:
             return None
         at = discord.utils.snowflake_time(int(message))
-        begun = [row for row in await self._store.executions(thread) if row.started_at and row.started_at <= at]
-        return Shown(thread, f"{begun[-1].execution}/result" if begun else "")
+        there, buried = await self._store.executions(thread), await self._store.buried(thread)
+        begun = [(row.started_at, row) for row in (*buried, *there) if row.started_at and row.started_at <= at]
+        if not begun:
+            return Shown(thread)
+        _, last = max(begun, key=lambda each: each[0])
+        return Shown(thread, deleted=last.execution) if last in buried else Shown(thread, f"{last.execution}/result")
 
     async def _is_of(self, execution: str, thread: str) -> bool:
         row = await self._store.execution(execution)

@@ -27,6 +27,7 @@ from agentic.core.events import (
 from agentic.core.identity import execution_id, side_target
 from agentic.errors import AgenticError, StoreCorrupt, StoreUnavailable
 from agentic.ports import Found, Lease, Observation, Perception, Prepared, Refused, Saved, ToolSpec
+from bot import halting
 from bot.session import Session
 
 SECONDS = 90.0
@@ -104,9 +105,11 @@ async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGe
             watcher.cancel()
         try:
             await asyncio.wait(watchers)
-            await sides.end()
         finally:
-            session.siding = sides.left
+            try:
+                await sides.end()
+            finally:
+                session.siding = sides.left
 
 
 async def _stopped_itself(session: Session, execution: str) -> None:
@@ -179,21 +182,22 @@ class _Sides:
         return [item for item in found if execution_id(thread, item.id) != self._parent]
 
     async def end(self) -> None:
-        """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next."""
+        """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next.
+
+        When it returns, or is cancelled itself, none of them runs: the thread's lease is given back then.
+        """
         running = {id: task for id, task in self._begun.items() if not task.done()}
-        if running:
-            leaving = asyncio.create_task(self._leave([*running]), name="leaving side questions")
-            try:
-                await self._answered([*running.values()])
-            finally:
-                leaving.cancel()
-        if self._session.halt.is_set():
-            await self._stop([id for id, task in running.items() if not task.done()])
-        left = [task for task in running.values() if not task.done()]
-        for task in left:
-            task.cancel()
-        if left:
-            await asyncio.wait(left)
+        try:
+            if running:
+                leaving = asyncio.create_task(self._leave([*running]), name="leaving side questions")
+                try:
+                    await self._answered([*running.values()])
+                finally:
+                    leaving.cancel()
+            if self._session.halt.is_set():
+                await self._stop([id for id, task in running.items() if not task.done()])
+        finally:
+            await halting.ended(*running.values())
 
     async def _leave(self, ids: list[str]) -> None:
         """Where the process ends each is told, and is left in order; the next process answers it."""

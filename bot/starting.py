@@ -12,6 +12,7 @@ from agentic.core.events import (
     FileRef,
     Finished,
     InboxItem,
+    ModelRequested,
     OutboxItem,
     Policy,
     QuotedMessage,
@@ -78,6 +79,8 @@ class Beginning:
     """What is told of that place: date, platform, network, what is installed."""
     instructions: str = ""
     """What whoever runs the bot says to every agent."""
+    role: Callable[[SessionRow], Awaitable[str]] | None = None
+    """The role that somebody chose for the thread, '' where the words of a task say it."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """What the shown confidence is made by."""
 
@@ -89,17 +92,12 @@ class Beginning:
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place() if self.place else ""
-        choice = await self.lessons.lessons_for(
-            item.thread,
-            session.guild,
-            item.text,
-            execution=execution_id(item.thread, item.id),
-            model=chosen_for(self.policy),
-        )
+        choice = await self._lessons(item, session)
         return Started(
             thread=item.thread,
             task=item.text,
             requester=item.author,
+            role=await self.role(session) if self.role else "",
             policy=self.policy,
             tools=tuple(
                 ToolRef(
@@ -124,6 +122,20 @@ class Beginning:
             inbox=item.id,
         )
 
+    async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:
+        """The tour is told none: how it ends says nothing of them."""
+        from reflexion.retrieval import Choice  # with the first task, as what looks for them is
+
+        if self.policy.tour:
+            return Choice()
+        return await self.lessons.lessons_for(
+            item.thread,
+            session.guild,
+            item.text,
+            execution=execution_id(item.thread, item.id),
+            model=chosen_for(self.policy),
+        )
+
     async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:
         rows = [row for row in await self.store.executions(thread) if row.finished]
         results = [await self._readable(row) for row in rows[-EARLIER:]]
@@ -140,10 +152,13 @@ class Beginning:
 
     async def _result(self, row: ExecutionRow) -> EarlierResult | None:
         files: dict[str, None] = {}
+        model = ""
         async for envelope in self.store.read(row.execution):
             event = envelope.event
             if isinstance(event, ToolFinished):
                 files.update(dict.fromkeys(change.path for change in event.changes))
+            elif isinstance(event, ModelRequested) and event.purpose == "turn":
+                model = event.model
             elif isinstance(event, Finished):
                 past = await past_of(self.store, row)
                 return EarlierResult(
@@ -152,6 +167,7 @@ class Beginning:
                     reason=event.reason,
                     answer=event.answer[:ANSWER_CHARACTERS],
                     files=tuple(files)[:50],
+                    model=model,
                     since=told_later(past),
                 )
         return None
@@ -188,6 +204,7 @@ def policy_from(
         max_tokens=settings.max_tokens,
         max_usd=settings.max_usd,
         max_minutes=settings.max_minutes,
+        request_seconds=settings.request_seconds,
         attended=attended,
         tiers=tiers,
         starting_tier=start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from agentic.core.confidence import is_fitted, told
 from agentic.core.events import Envelope, ModelRequested
 from agentic.core.evolving import fold
 from agentic.core.execution import Execution
@@ -30,7 +31,7 @@ async def status_of(session: Session, store: Store, now: datetime) -> StatusView
 def _view(
     session: Session, row: ExecutionRow, log: list[Envelope], execution: Execution, queued: int, now: datetime
 ) -> StatusView:
-    models = [e.event.model for e in log if isinstance(e.event, ModelRequested)]
+    models = [e.event.model for e in log if isinstance(e.event, ModelRequested) and not execution.policy.tour]
     until = log[-1].at if row.finished else now
     began = execution.started.requester.id if execution.started else ""
     return StatusView(
@@ -49,7 +50,8 @@ def _view(
         model=models[-1] if models else "",
         usd=execution.spent.usd,
         seconds=max((until - log[0].at).total_seconds() - away(log), 0.0),
-        confidence=execution.confidence.shown if execution.confidence else None,
+        confidence=None if execution.talk or execution.policy.tour else told(execution.confidence, execution.finished),
+        fitted=is_fitted(execution.confidence),
         queued=queued,
         finished=row.finished,
     )

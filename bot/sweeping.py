@@ -1,8 +1,8 @@
-"""Copies of what stood in threads that are no more: they are deleted, also where the thread went while nobody listened.
+"""What is kept of threads that are no more: logs, files, copies, messages; also where a thread went while nobody listened.
 
-Undo and checkpoints need the copies of a workspace as long as its thread is there.  Discord tells of a deleted thread
-only who listens in that moment, so at each start some of the threads of which there are copies are asked for, those first
-that were used longest ago.
+Discord tells of a deleted thread only who listens in that moment, so at each start some threads are asked for, those after
+the last that was asked for at the start before.  The session is the last that goes: a process that dies before that looks
+again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from agentic.errors import AgenticError, StoreError
 from bot.posting import Gone, Held, Unfit
 from bot.tending import UNKNOWN_CHANNEL
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 ASKED_FOR = 100
 """So many threads are asked for at a start."""
+LOOKED = "sweeping: looked for"
+"""The fact that names the thread that was asked for last."""
 PAUSE = 1.0
 """Seconds between two of them: whoever waits for an answer goes first."""
 
@@ -26,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Sweeping:
-    """Deletes the copies of threads that are no more, for as long as ``run`` runs."""
+    """Deletes what is kept of threads that are no more, for as long as ``run`` runs."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self._bot = bot
@@ -51,18 +54,26 @@ class Sweeping:
             return
         try:
             await self._bot.backstage.forget(thread)
-        except OSError as error:
-            log.warning("the copies of thread %s could not be deleted: %s", thread, error)
+            self._bot.retention.poke()
+        except (AgenticError, OSError) as error:
+            log.warning("what is kept of thread %s could not be deleted: %s", thread, error)
 
     async def _look(self) -> None:
-        workshop = self._bot.backstage.workshop
-        if workshop is None or workshop.snapshots is None:
-            return
         await self._bot.wait_until_ready()
-        for thread in (await workshop.snapshots.threads())[:ASKED_FOR]:
-            if await self._is_gone(thread):
-                log.info("thread %s was deleted while nobody listened", thread)
-                self.gone(thread)
+        try:
+            for thread in await self._next():
+                if await self._is_gone(thread):
+                    log.info("thread %s was deleted while nobody listened", thread)
+                    self.gone(thread)
+                await self._bot.store.set_fact(LOOKED, thread)
+        except StoreError as error:
+            log.warning("which threads were deleted is looked for at the next start: %s", error)
+
+    async def _next(self) -> list[str]:
+        """The threads to be asked for now."""
+        threads = sorted(row.thread for row in await self._bot.store.sessions() if row.guild)
+        looked = await self._bot.store.fact(LOOKED) or ""
+        return sorted(threads, key=lambda thread: thread <= looked)[:ASKED_FOR]
 
     async def _is_gone(self, thread: str) -> bool:
         """Whether Discord says so; a thread that is only not to be seen now is there."""

@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import mean
 
+from agentic.core.confidence import band
 from agentic.core.events import Envelope, Policy, Started, Tier, Triaged
+from agentic.core.evolving import fold
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.roles import ROLES, known
 from agentic.ports import SessionRow
 from bot.checkpoints import Kept, moment
 from bot.conversation import StatusView, ThreadState
 from bot.render import fenced, inline, plain
-from bot.views import Cost, Trend, band, by_person, by_thread, session_trend, sparkline
-from bot.wording import duration, money
+from bot.views import Cost, Trend, by_person, by_thread, sparkline
+from bot.wording import duration, estimated, money
 from reflexion.lessons import Reflection
 
 NO_EXECUTION = "Nothing has run here yet."
+NO_NUMBER = "No number: the last task was talk, or ended without success."
 NO_SESSIONS = "I work in no thread that you can see. Mention me with a task, and I open one."
 _STATES: Mapping[ThreadState, str] = {
     "idle": "· idle", "busy": "▶ working", "asking": "💬 waits for an answer", "paused": "⏸ paused", "unknown": "·",
@@ -28,11 +32,10 @@ SCORES_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A thread in a list; ``trend`` is its confidence after each execution."""
+    """A thread in a list."""
 
     row: SessionRow
     status: StatusView
-    trend: Sequence[int] = ()
 
 
 def title_of_sessions(*, openly: bool) -> str:
@@ -58,7 +61,7 @@ def _session(each: Seen, asker: str) -> list[str]:
     if status.crashes:
         state = "⚠ quarantined; write there to try once more"
     when = [f"begun {stamp(row.created)}" if row.created else "", f"used {stamp(row.accessed)}" if row.accessed else ""]
-    sure = f"confidence {each.trend[-1]}" if each.trend else ""
+    sure = f"confidence {estimated(status.confidence, fitted=status.fitted)}" if status.confidence is not None else ""
     facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))
     ended = f" ({status.finished})" if status.finished else ""
     return [facts, *([f"-# {inline(status.task, TASK)}{ended}"] if status.task else [])]
@@ -140,12 +143,11 @@ def _summed(lines: list[str], usd: float) -> str:
 
 def confidence(trends: Sequence[Trend]) -> str:
     """How sure it is now, the turns of each of the last executions as bars, and the thread's own line."""
-    seen = [each for each in trends if each.scores or each.final is not None]
+    seen = [each for each in trends if each.scores or each.shown is not None]
     if not seen:
         return "Nothing is known yet: it is said after the first turn."
     last = seen[-1]
-    now = last.final if last.final is not None and last.reason == "done" else (last.scores[-1] if last.scores else 0)
-    lines = [f"**{now}** of 100, {band(now)}"]
+    lines = [f"**{last.shown}** of 100, {band(last.shown)}" if last.shown is not None else NO_NUMBER]
     if len(last.scores) > 1:
         change = last.scores[-1] - round(mean(last.scores[:-1][-3:]))
         lines[0] += f" · {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
@@ -154,15 +156,15 @@ def confidence(trends: Sequence[Trend]) -> str:
         numbers = " ".join(map(str, each.scores[-SCORES_SHOWN:]))
         lines.append(f"{inline(each.task, TASK)} {each.reason or 'running'}{_judged(each)}")
         lines.append(fenced(f"100 {sparkline(each.scores)} 0\n{numbers}") if each.scores else "-# no turn ended")
-    if len(whole := session_trend(seen)) > 1:
-        lines.append(f"This thread, execution by execution: `{sparkline(whole)}` now {whole[-1]}")
+    if len(whole := [each.shown for each in seen if each.shown is not None]) > 1:
+        lines.append(f"This thread, task by task: `{sparkline(whole)}`")
     return "\n".join(lines)
 
 
 def _basis(one: Trend) -> str:
     """What the number rests on."""
     if not one.labels or not one.heuristics:
-        return "-# By its tools, tests and reports; not yet held against how enough tasks came out."
+        return "-# An estimate, by its tools, tests and reports: too few tasks came out yet to hold it against."
     differs = bool(one.scores) and one.scores[-1] != one.heuristics[-1]
     before = f"; before that it would be {one.heuristics[-1]}" if differs else ""
     return f"-# Held against how {_times(one.labels, 'task')} came out{before}."
@@ -196,7 +198,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
     if todo:
         lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
     if learned:
-        lines += ["**Learned from attempts that failed**"]
+        lines += ["**Learned here**"]
         lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
     return "\n".join(lines) or "It has noted nothing here yet."
 
@@ -210,10 +212,11 @@ def role(envelopes: Sequence[Envelope]) -> str:
         return NO_EXECUTION
     named = (triaged.role if triaged else "") or started.role or "general"
     how = "" if triaged is None else f", a {triaged.complexity} {'talk' if triaged.talk else 'task'}"
-    tools = ", ".join(tool.name for tool in started.tools)
+    tools = ", ".join(tool.name for tool in known(fold(envelopes)))
     return (
         f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n"
-        "-# Choosing a role (planner, coder, reviewer …) is not there yet: write in the task what it should pay heed to."
+        f"-# `/settings set name:role` chooses one for this thread or channel: {', '.join(ROLES)}. "
+        "Else the words of the task say it."
     )
 
 
@@ -224,8 +227,8 @@ def rules(policy: Policy) -> str:
         f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
         f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes is a no. What `.aiignore` in the workspace "
         "names is neither read nor changed.\n"
-        "-# Rule files for a server, channel or thread are not there yet. Until then write rules into the task; what "
-        "stands in an AGENTS.md is read as information, and never widens a right."
+        "-# Rule files for a server, channel or thread are not there yet, and an AGENTS.md is not read by itself: write "
+        "rules into the task, or name the file there. What stands in a file never widens a right."
     )
 
 

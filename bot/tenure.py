@@ -56,7 +56,7 @@ async def while_held(store: LeaseStore, clock: Clock, lease: Lease, work: Corout
     """Do ``work`` while the lease is renewed beside it; if it is not, raises after the work has ended: ``LeaseLost``
     where another has it, ``StoreUnavailable`` where the store could not renew it.
 
-    Cancelling this cancels the work and waits for its end.
+    Cancelling this, once or more often, cancels the work once and waits for its end: until then the lease is not given back.
     """
     task = asyncio.create_task(work, name=f"execution in {lease.thread}")
     keeper = asyncio.create_task(_keep(store, clock, lease), name=f"lease of {lease.thread}")
@@ -70,8 +70,7 @@ async def while_held(store: LeaseStore, clock: Clock, lease: Lease, work: Corout
             raise StoreUnavailable(f"the lease of thread {lease.thread} could not be renewed: {failure}") from failure
         raise LeaseLost(f"the lease of thread {lease.thread} is no longer held")
     finally:
-        await ended(keeper)
-        await ended(task)
+        await ended(task, keeper)
 
 
 async def _keep(store: LeaseStore, clock: Clock, lease: Lease) -> Exception | None:

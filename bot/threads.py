@@ -157,6 +157,12 @@ class Threads:
         if session is not None:
             await session.idle()
 
+    def forget(self, thread: str) -> None:
+        """The thread is no more, and nothing of it is kept: it is no session."""
+        session = self._sessions.get(thread)
+        if session is not None and session.task is None:
+            del self._sessions[thread]
+
     async def settled(self, thread: str) -> None:
         """Wait until nothing runs in the thread, or a person is asked."""
         session = self._sessions.get(thread)
@@ -217,6 +223,5 @@ class Threads:
         if session.row.accessed is None or now - session.row.accessed > ACCESSED:
             with contextlib.suppress(StoreError):  # nothing that is said waits for this
                 kept = await self._ground.store.session(session.thread)
-                confidence = kept.confidence if kept is not None else session.row.confidence
-                session.row = replace(session.row, accessed=now, confidence=confidence)
+                session.row = replace(kept or session.row, accessed=now)
                 await self._ground.store.save_session(session.row)

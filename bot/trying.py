@@ -78,6 +78,8 @@ class Trying:
         started = envelopes[0].event
         if self._deliver is None or not isinstance(started, Started) or started.side or started.policy.trials != "auto":
             return
+        if started.policy.tour:
+            return
         outcome = await self._store.read_outcome(execution)
         decided = next((one.event for one in reversed(outcome) if isinstance(one.event, TrialDecided)), None)
         if decided is None:

@@ -24,6 +24,7 @@ from bot.restoring import NAMED, NotDone, PutBack, Restoring, Wish, listed
 from bot.rights import may, needed
 from bot.workshop import Workshop
 
+DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was put back."
 NOT_HERE = "That task is not of this thread, or has not ended; nothing was put back."
 NO_COPY = "That task cannot be undone, since there is no copy of the files as they were before it{why}."
 NOTHING = "That task changed no files, so there is nothing to undo."
@@ -102,7 +103,7 @@ class Undoing:
         """The execution that is meant, and those after it, if it may be undone by who wants it.  Raises ``NotDone``."""
         pasts = [past async for past in pasts_after(self.store, item.thread, item.target)]
         if not pasts or pasts[0].execution != item.target:
-            raise NotDone(NOT_HERE)
+            raise NotDone(DELETED if await self.store.was_buried(item.target) is not None else NOT_HERE)
         past = pasts[0]
         own = past.requester is None or past.requester.id == item.author.id
         if not may(item.author.level, "undo", own=own):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from agentic.core.confidence import MOST_SHOWN, told
 from agentic.core.events import (
     CommitCreated,
     Envelope,
@@ -45,12 +46,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How sure one execution was: the score after each turn, then what it said at its end."""
+    """How sure one execution was: the score after each turn, and the number of its card."""
 
     execution: str
     task: str
     scores: tuple[int, ...]
-    final: int | None = None
+    shown: int | None = None
+    """The one number that people are shown of it, None where none is known."""
     reason: str = ""
     """How it ended, '' while it runs."""
     evaluated: int | None = None
@@ -64,12 +66,12 @@ class Trend:
 
 
 def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
-    """What an execution cost; None for a log without a beginning.
+    """What an execution cost; None for a log without a beginning, and for the tour.
 
     What it was copied with was paid for where it was copied from.
     """
     first = envelopes[0].event if envelopes else None
-    if not isinstance(first, Started):
+    if not isinstance(first, Started) or first.policy.tour:
         return None
     execution = fold(list(envelopes))
     copied = first.forked_from[1] if first.forked_from is not None else 0
@@ -110,6 +112,7 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
     """How sure it was, turn by turn, and what became of it."""
     started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
     finished = next((e.event for e in envelopes if isinstance(e.event, Finished)), None)
+    execution = fold(envelopes)
     votes: dict[str, str] = {}
     evaluated = None
     for each in (e.event for e in outcome):
@@ -120,8 +123,8 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
     return Trend(
         execution=envelopes[0].execution if envelopes else "",
         task=started.task if started else "",
-        scores=tuple(e.event.confidence.shown for e in envelopes if isinstance(e.event, TurnEnded)),
-        final=finished.confidence if finished else None,
+        scores=tuple(min(e.event.confidence.shown, MOST_SHOWN) for e in envelopes if isinstance(e.event, TurnEnded)),
+        shown=None if execution.talk else told(execution.confidence, finished),
         reason=finished.reason if finished else "",
         evaluated=evaluated,
         votes=tuple(vote for vote in votes.values() if vote != "none"),
@@ -130,20 +133,10 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
     )
 
 
-def session_trend(outcomes: Iterable[Trend]) -> list[int]:
-    """A thread's confidence after each execution that ended.
-
-    It starts at 80, ends each execution at the mean with its final score, and votes move it by +15 and −20 within 10-100.
-    """
-    value, seen = 80, list[int]()
-    for each in outcomes:
-        if each.final is None:
-            continue
-        value = round((value + each.final) / 2)
-        for vote in each.votes:
-            value = max(10, min(100, value + (15 if vote == "up" else -20)))
-        seen.append(value)
-    return seen
+def is_tour(envelopes: Sequence[Envelope]) -> bool:
+    """Whether no model was configured: it says nothing of how sure anybody was, nor of what tasks cost."""
+    first = envelopes[0].event if envelopes else None
+    return isinstance(first, Started) and first.policy.tour
 
 
 def notes(envelopes: Iterable[Envelope]) -> list[str]:
@@ -190,12 +183,3 @@ BARS = "▁▂▃▄▅▆▇█"
 def sparkline(values: Sequence[int], width: int = 40) -> str:
     """Numbers 0-100 as a line of bars, the newest ``width`` of them."""
     return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])
-
-
-def band(score: int) -> str:
-    """The word for a score."""
-    if score > 70:
-        return "high"
-    if score >= 50:
-        return "moderate"
-    return "low" if score >= 30 else "critical"

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from agentic.core.events import Reason, Todo
+from agentic.core import confidence
+from agentic.core.events import Confidence, Finished, Reason, Todo
 from bot.fences import FENCE
 from bot.limits import Use
-from bot.phrasing import headline, phrase
+from bot.phrasing import headline, phrase, unbegun
 from bot.preferences import Verbosity
 from bot.progress import Progress, Remark, Step
 from bot.render import LIMIT, clean, cut, fenced, inline, length, plain
@@ -24,7 +25,11 @@ ENDS: dict[Reason, str] = {
     "limit": "⏳ **Out of turns**",
     "budget": "⏳ **Limit reached**",
     "cancelled": "◼ **Cancelled**",
+    "tour": "ℹ️ **Tour, no model is configured**",
 }
+UNCHANGED = "⚠ **Answered, nothing was changed**"
+"""The end of a task that asks for a change, and for which nothing was done."""
+_UNBEGUN = ("denied", "refused", "cancelled")
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
 _SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user"))
 """What is no step for a person: its result stands in the message itself, or below it."""
@@ -131,10 +136,15 @@ def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
 
 def _heading(progress: Progress, now: datetime | None) -> str:
     if progress.finished is not None:
-        return f"{ENDS[progress.finished.reason]} · {turns(progress.turn)} · {duration(progress.seconds)}"
+        return f"{ending(progress.finished)} · {turns(progress.turn)} · {duration(progress.seconds)}"
     since = f" · started <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
     turn = f" · turn {progress.turn}" if progress.turn else ""
     return f"{_now(progress, now)}{turn}{since}"
+
+
+def ending(end: Finished) -> str:
+    """How it ended, in a word or two."""
+    return UNCHANGED if end.unchanged and end.reason == "failed" else ENDS[end.reason]
 
 
 def _now(progress: Progress, now: datetime | None) -> str:
@@ -167,7 +177,8 @@ def _steps(progress: Progress) -> list[str]:
 
 
 def _step(step: Step) -> str:
-    return f"-# {_OUTCOMES.get(step.outcome, '✖')} {phrase(step, ended=True)}{_detail(step)}"
+    words = unbegun(step) if step.outcome in _UNBEGUN and step.began is None else phrase(step, ended=True)
+    return f"-# {_OUTCOMES.get(step.outcome, '✖')} {words}{_detail(step)}"
 
 
 def _account(progress: Progress) -> list[str]:
@@ -199,28 +210,46 @@ def _todo(items: tuple[Todo, ...]) -> list[str]:
 
 
 def footer(progress: Progress, *, whole: bool = True) -> str:
-    """Role, tier and model, turns, time, cost, confidence, sandbox; turns and time where nothing else says them."""
-    parts = [plain(progress.role, 30)] if progress.role else []
-    if progress.model:
+    """Role, tier and model, turns, time, cost, confidence, sandbox; turns and time where nothing else says them.
+
+    The tour has no model, and costs nothing.
+    """
+    parts = [plain(progress.role, 30)] if progress.role and not progress.tour else []
+    if progress.model and not progress.tour:
         parts.append(f"tier {progress.tier} {plain(progress.model, 60)}")
     if whole:
         parts += [turns(progress.turn), duration(progress.seconds)]
     if whole and progress.stopped_in is not None:
         parts.append(f"stopped in {briefly(progress.stopped_in)}")
-    parts.append(money(progress.usd))
-    if confidence := _confidence(progress):
-        parts.append(f"confidence {confidence}")
+    if not progress.tour:
+        parts.append(money(progress.usd))
+        if sure := sure_of(progress):
+            parts.append(f"confidence {sure}")
     if progress.sandbox:
         parts.append(plain(progress.sandbox, 30))
     return "-# " + " · ".join(parts)
 
 
-def _confidence(progress: Progress) -> int:
-    """0 where none is known: an end that is no success says nothing of how sure it was."""
+def sure_of(progress: Progress) -> str:
+    """How sure it is, '' where that is not known."""
     end = progress.finished
-    if end is not None:
-        return end.confidence if end.reason == "done" else 0
-    return (progress.confidence or 0) if progress.turn else 0
+    if end is None and not progress.turn:
+        return ""
+    return sure(confidence.told(progress.confidence, end), progress.confidence)
+
+
+def sure(number: int | None, last: Confidence | None) -> str:
+    """The number with what it rests on: an estimate until it is fitted, and what votes moved it from."""
+    if number is None:
+        return ""
+    notes = [f"{last.moved_from[0]} before votes"] if last is not None and last.moved_from is not None else []
+    notes += [] if confidence.is_fitted(last) else ["estimate"]
+    return f"{number} ({', '.join(notes)})" if notes else str(number)
+
+
+def estimated(number: int, *, fitted: bool) -> str:
+    """The number where there is no room for more."""
+    return str(number) if fitted else f"{number} (estimate)"
 
 
 def names(files: Iterable[str], shown: int = 8) -> str:

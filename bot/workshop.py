@@ -97,10 +97,12 @@ class Workshop:
             world.tidy()
 
     async def forget(self, thread: str) -> None:
-        """The thread is no more: its sandbox ends, and no copies of its workspace are kept."""
+        """The thread is no more: its sandbox ends, and neither its workspace nor copies of it are kept."""
         world = self._worlds.pop(thread, None)
         if world is not None:
             await world.close()
+        await self.sandboxes.forget(thread)
+        await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
             await self.snapshots.forget(thread)
 

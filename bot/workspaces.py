@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,11 @@ class Workspaces:
         folder = self._root / thread
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def forget(self, thread: str) -> None:
+        """Delete the folder of a thread that is no more; one that all threads share stays."""
+        if self._bound is None and thread.isalnum():
+            shutil.rmtree(self._root / thread, ignore_errors=True)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.failpoints import reach
 from agentic.ports import Clock, LanguageModel, Store
 from agentic.purse import NO_CAPS, DailyCaps, Purse
+from reflexion.amending import changed
 from reflexion.asking import question_of
 from reflexion.decision import AskWhy, Reflect, decide_reflection
 from reflexion.dictated import dictated, orders_in, orders_read, taken_over
@@ -30,19 +31,20 @@ from reflexion.evidence import error_signature, evidence_of
 from reflexion.finding import Finder
 from reflexion.judge import Judge
 from reflexion.judging import settled
-from reflexion.lessons import Insight, Reflection, Verdict, propose_lesson, reflection_id
+from reflexion.lessons import Insight, Lesson, Reflection, Verdict, propose_lesson, reflection_id
 from reflexion.lifecycle import Life, Showing
 from reflexion.outcome import OutcomeStream, owes_nothing
 from reflexion.ports import Embedder, LessonStore
 from reflexion.proving import is_further, proved, told_first
 from reflexion.recording import UNAIDED, arms_of, showing_of, similar, verdict_of
-from reflexion.reflections import earlier_attempts, said_of, task_of, told_of
+from reflexion.reflections import earlier_attempts, on_what_worked, said_of, task_of, told_of
 from reflexion.reflector import Reflector
 from reflexion.retrieval import Choice, choose
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.underway import Underway
 
 SWEEP_EVERY = timedelta(hours=1)
+TAKEN_BACK = "A person said that the task it was learned from had not gone well."
 SEEN_AT_MOST = 50
 """So many lessons are looked at that an execution left."""
 
@@ -99,7 +101,7 @@ class Reflexion:
         """
         try:
             await self._sweep(self._clock.now())
-            reflections = await self._lessons.reflections(guild, thread, self._policy.reflections_kept)
+            reflections = await self._failures(guild, thread)
             candidates = await self._finder.find(guild, thread, task)
         except LessonStoreError as error:
             self._note_trouble(error)
@@ -150,8 +152,14 @@ class Reflexion:
                 return await self._learn(execution, told)
 
     async def _learn(self, execution: str, told: Callable[[], None]) -> Evaluated:
-        """All there is to learn from it; ``told`` is called as soon as the next attempt can know it."""
+        """All there is to learn from it; ``told`` is called as soon as the next attempt can know it.
+
+        Of the tour there is nothing, and nothing of it is recorded.
+        """
         case = await self._case(execution)
+        if case.trajectory.tour:
+            await owes_nothing(self._store, execution, [each.event for each in case.outcome])
+            return evaluate(case.trajectory)
         reading = settled(each.event for each in case.outcome)[0] if self._judge_of_work is not None else None
         evaluated, kept = await self._score(case, reading)
         kept = await self._teach(case, evaluated) and kept
@@ -185,7 +193,8 @@ class Reflexion:
         decision = decide_reflection(case.trajectory, case.outcome, asks=self._asks)
         try:
             if isinstance(decision, Reflect):
-                await case.stream.add(await self._reflect(case, decision.cause, evaluated))
+                await self._take_back(case, decision)
+                await case.stream.add(await self._reflect(case, decision, evaluated))
                 await self._finder.keep_up()
             elif isinstance(decision, AskWhy):
                 await case.stream.add(question_of(case.trajectory.execution, self._clock.now()))
@@ -209,19 +218,40 @@ class Reflexion:
             raise ExecutionOpen(f"execution {execution} has not finished")
         return _Case(trajectory, outcome, stream)
 
-    async def _reflect(self, case: _Case, cause: str, evaluated: Evaluated) -> Reflected:
+    async def _failures(self, guild: str, thread: str) -> tuple[Reflection, ...]:
+        """The thread's last reflections on what failed; what worked is told as a lesson, where that is the same matter."""
+        kept = self._policy.reflections_kept
+        known = await self._lessons.reflections(guild, thread, 3 * kept)
+        return tuple(each for each in known if not each.teaches)[:kept]
+
+    async def _take_back(self, case: _Case, decision: Reflect) -> None:
+        """What was learned from how it worked is retired where a person says that it did not, unless others met it too."""
+        if decision.obstacle is not None or not any(
+            isinstance(each.event, Reflected) and each.event.worked and each.event.reflection for each in case.outcome
+        ):
+            return
+        execution = case.trajectory.execution
+        for lesson in await self._lessons.seen_in(await self._guild(case.trajectory.thread), execution, SEEN_AT_MOST):
+            if lesson.kind != "pitfall" and lesson.executions == (execution,) and lesson.status != "retired":
+                await self._amend(changed(lesson, at=self._clock.now(), what=TAKEN_BACK, status="retired"))
+
+    async def _reflect(self, case: _Case, decision: Reflect, evaluated: Evaluated) -> Reflected:
         trajectory = case.trajectory
         guild = await self._guild(trajectory.thread)
         # Asked before the model is paid: a reflection that cannot be kept is not worth its price.
-        known = await self._lessons.reflections(guild, trajectory.thread, self._policy.reflections_kept)
-        written = await self._reflector.reflect(trajectory, cause, case.stream, earlier_attempts(trajectory, known))
+        known = await self._failures(guild, trajectory.thread)
+        obstacle, worked = decision.obstacle, decision.obstacle is not None
+        earlier = () if worked else earlier_attempts(trajectory, known)
+        written = await self._reflector.reflect(trajectory, decision.cause, case.stream, earlier, worked=worked)
         if written.insight is None:
-            return Reflected(reflection="", problem=written.problem)
-        reflection = self._reflection(trajectory, guild, cause, written.insight, written.model, evaluated)
+            return Reflected(reflection="", problem=written.problem, worked=worked)
+        reflection = self._reflection(trajectory, guild, decision.cause, written.insight, written.model, evaluated)
+        if obstacle is not None:
+            reflection = on_what_worked(reflection, obstacle)
         # What failed again in spite of what it was told is no second sign that this was right.
         await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
         reach("learn.kept")
-        return Reflected(reflection=reflection.id)
+        return Reflected(reflection=reflection.id, worked=worked)
 
     async def _keep(self, reflection: Reflection, *, verified: bool) -> None:
         await self._lessons.keep_reflection(reflection)
@@ -272,11 +302,14 @@ class Reflexion:
         now = proved(told, verdict, left, verdict.at)
         if now is None:
             return
+        await self._amend(now)
+
+    async def _amend(self, lesson: Lesson) -> None:
         try:
-            await self._lessons.amend(now)
-            log.info("lesson %s is %s: %s", now.id, now.status, now.note)
+            await self._lessons.amend(lesson)
+            log.info("lesson %s is %s: %s", lesson.id, lesson.status, lesson.note)
         except LessonRefused as error:
-            log.info("lesson %s stays as it is: %s", now.id, error)
+            log.info("lesson %s stays as it is: %s", lesson.id, error)
 
     async def _showings(self, trajectory: Trajectory, verdict: Verdict) -> list[Showing]:
         arms = arms_of(trajectory)

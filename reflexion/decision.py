@@ -1,8 +1,10 @@
 """Whether an execution is worth a reflection: a pure function over its trajectory and its outcome stream.
 
-A reflection is written after a failure, a 👎 or a correction, once an execution.  It costs money, so it keeps to what
-the execution may still spend, and it never follows a stop: a person who stops wants nothing more to run.  Of a 👎 alone
-nobody could say what was wrong, so the person is asked first, once; what they say is a correction (docs/decisions/0027).
+A reflection is written after a failure, a 👎 or a correction, once an execution, and where a task that ended well got
+round an obstacle (``obstacle.py``); where a person then says that it was wrong, that is reflected on as well. It costs
+money, so it keeps to what the execution may still spend, and it never follows a stop: a person who stops wants nothing
+more to run. Of a 👎 alone nobody could say what was wrong, so the person is asked first, once; what they say is a
+correction (docs/decisions/0027).
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from agentic.core.events import Asked, Envelope, ModelRequested, Reflected
 from agentic.core.lazy_dataclass import dataclass
 from reflexion.asking import open_question
 from reflexion.evaluator import approval
+from reflexion.obstacle import Obstacle, overcome
 from reflexion.trajectory import Trajectory
 
+OVERCAME = "it got round an obstacle and ended well"
 VOTED_DOWN = "a person voted it down"
 ATTEMPTS = 2
 """Reflections that could not be used before it is given up."""
@@ -27,6 +31,8 @@ class Reflect:
     """A reflection is to be written, and for what."""
 
     cause: str
+    obstacle: Obstacle | None = None
+    """What it got round; None where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +52,26 @@ def decide_reflection(
 ) -> Reflect | AskWhy | Leave:
     """The first rule that answers wins; ``asks``: somebody can be asked."""
     events = [envelope.event for envelope in outcome]
-    reflections = [event for event in events if isinstance(event, Reflected)]
     requests = [event for event in events if isinstance(event, ModelRequested) and event.purpose == "reflection"]
-    cause, asked = failure_of(trajectory), any(isinstance(event, Asked) for event in events)
-    if asks and not asked and trajectory.finished and is_voted_down(trajectory) and not trajectory.corrections:
+    cause = failure_of(trajectory)
+    obstacle = None if cause else overcome(trajectory)
+    # What it said of a success is no answer to what a person says against it.
+    reflections = [event for event in events if isinstance(event, Reflected) and not (event.worked and cause)]
+    asked = any(isinstance(event, Asked) for event in events)
+    answered = trajectory.finished and not trajectory.tour
+    if asks and not asked and answered and is_voted_down(trajectory) and not trajectory.corrections:
         return AskWhy()
     rules = (
         (not trajectory.finished, "it has not finished"),
+        (trajectory.tour, "no model was configured"),
         (any(event.reflection for event in reflections), "it has a reflection"),
         (cause == VOTED_DOWN and bool(open_question(events)), "a person is asked what was wrong"),
         (len(reflections) >= ATTEMPTS or len(requests) >= REQUESTS, "it was tried often enough"),
-        (not cause, "nothing failed"),
+        (not cause and obstacle is None, "nothing failed"),
         (trajectory.empty, "there is nothing to learn from"),
         (trajectory.usd >= trajectory.usd_max, "the money of this execution is used up"),
     )
-    return next((Leave(reason) for holds, reason in rules if holds), Reflect(cause))
+    return next((Leave(reason) for holds, reason in rules if holds), Reflect(cause or OVERCAME, obstacle))
 
 
 def is_voted_down(trajectory: Trajectory) -> bool:
@@ -85,7 +96,7 @@ def failure_of(trajectory: Trajectory) -> str:
         return "a person said that it was wrong"
     if is_voted_down(trajectory):
         return VOTED_DOWN
-    if is_called_off(trajectory) or is_outage(trajectory):
+    if is_called_off(trajectory) or is_outage(trajectory) or trajectory.tour:
         return ""
     if trajectory.verifier == "fail":
         return "its last check failed"

@@ -34,7 +34,7 @@ REQUESTER_WEIGHT = 2
 
 
 def evaluate(trajectory: Trajectory, judged: Judged | None = None, weight: float = 0.0) -> Evaluated:
-    """Score a trajectory; one in which nothing was done or said scores 0.
+    """Score a trajectory; one in which nothing was done or said scores 0, as does the tour, whose score is never kept.
 
     ``judged`` is a judge's reading, and ``weight`` its λ, 0-1.  A reading that could not be used leaves the objective
     signals alone, and the flag ``judge`` says so.
@@ -42,8 +42,8 @@ def evaluate(trajectory: Trajectory, judged: Judged | None = None, weight: float
     verified = trajectory.verified
     unusable = judged is not None and judged.share is None
     flags = (*verified.flags, *(("judge",) if unusable else ()))
-    if trajectory.empty:
-        return Evaluated(score=0, parts={}, caps=("empty",), flags=flags)
+    if trajectory.empty or trajectory.tour:
+        return Evaluated(score=0, parts={}, caps=("tour" if trajectory.tour else "empty",), flags=flags)
     share = judged.share if judged is not None else None
     weight = min(max(weight, 0.0), 1.0) if share is not None else 0.0
     parts = _parts(trajectory, share or 0.0, weight)

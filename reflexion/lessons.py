@@ -8,7 +8,7 @@ on it is shown.  Single lessons are added and amended; nothing ever rewrites the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -23,7 +23,8 @@ from reflexion.words import stem, words_of
 
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
-    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by",
+    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by", "unheard",
+    "worked_id",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -67,6 +68,8 @@ class Reflection(Frozen):
     """The order out of what the agent read that it repeats: told to no attempt, only to people."""
     dictated: str = ""
     """The standing order of a person that it repeats."""
+    teaches: Literal["", "strategy", "fact"] = ""
+    """What a task that ended well teaches by how it got round an obstacle; '' where it failed."""
     created: datetime
 
 
@@ -178,10 +181,21 @@ def reflection_id(execution: str) -> str:
     return "r" + digest("reflection", execution, length=11)
 
 
+def worked_id(execution: str) -> str:
+    """The one reflection on what worked in an execution; a person may still say that it was wrong."""
+    return "r" + digest("worked", execution, length=11)
+
+
+def unheard(reflection: Reflection, said: Collection[str]) -> Reflection:
+    """The reflection without these words among those that it heard."""
+    return reflection.model_copy(update={"said": tuple(each for each in reflection.said if each not in said)})
+
+
 def propose_lesson(reflection: Reflection) -> Lesson:
     """The candidate a reflection gives its guild, recognised by its error, or else by the words of what went wrong.
 
-    What rests on an error is a pitfall.  Otherwise it is a fact where the reflection repeats what a person stated, which
+    What worked in a task that ended well is a strategy, or a fact where a command had to be found.  What rests on an error
+    is a pitfall.  Otherwise it is a fact where the reflection repeats what a person stated, which
     counts as that person's, and a strategy where it is about the way.  Direct messages belong to no guild: what is learned
     in one stays in it.
     """
@@ -191,7 +205,8 @@ def propose_lesson(reflection: Reflection) -> Lesson:
     insight = reflection.insight
     stated = not reflection.error_signature and told_by(insight.key_insight, reflection.said)
     kind: LessonKind = "pitfall" if reflection.error_signature else "fact" if stated else "strategy"
-    action = insight.key_insight if stated else insight.strategy_change
+    kind = reflection.teaches or kind
+    action = insight.key_insight if stated or reflection.teaches == "fact" else insight.strategy_change
     lesson = Lesson(
         id=lesson_id(scope, reflection.error_signature or matter_of(insight.what_failed)), scope=scope, kind=kind,
         trigger=insight.what_failed, action=action, error_signature=reflection.error_signature,

@@ -42,6 +42,14 @@ class LessonStore(Protocol):
         """Let a reflection hold what people said was wrong, in place of what it held; one that is not kept is left."""
         ...
 
+    async def reflections_of(self, executions: Collection[str]) -> int:
+        """How many reflections of these executions there are."""
+        ...
+
+    async def erase_reflections(self, executions: Collection[str], said: Collection[str]) -> int:
+        """Delete the reflections of these executions, and take these words out of what others heard; how many went."""
+        ...
+
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
         """Add a lesson, or merge it into the one that says the same, in one transaction; returns what stands now.
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from agentic.core.events import ChosenLesson
 from reflexion.legible import visible
-from reflexion.lessons import Insight, Reflection
+from reflexion.lessons import Insight, Reflection, worked_id
+from reflexion.obstacle import Obstacle
 from reflexion.redaction import redact
 from reflexion.tokens import cut_to, tokens_of
 from reflexion.trajectory import Trajectory
@@ -76,6 +77,18 @@ def earlier_attempts(trajectory: Trajectory, known: Sequence[Reflection]) -> tup
     task = task_of(trajectory)
     same = [one for one in reversed(known) if one.task == task and one.execution != trajectory.execution]
     return tuple(one.insight for one in same)
+
+
+def on_what_worked(reflection: Reflection, obstacle: Obstacle) -> Reflection:
+    """The reflection on a task that ended well: it is recognised by the obstacle, and rests on what was printed of it."""
+    return reflection.model_copy(
+        update={
+            "id": worked_id(reflection.execution),
+            "evidence": tuple(redact(visible(line)) for line in obstacle.evidence),
+            "error_signature": obstacle.signature,
+            "teaches": obstacle.teaches,
+        }
+    )
 
 
 def _lines_within(lines: Sequence[str], room: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Asks a model what an attempt got wrong, and takes only an answer that says something.
+"""Asks a model what an attempt got wrong, or how one that ended well got round an obstacle; takes only what says something.
 
 Each request stands in the outcome stream before it is sent and its answer after, with tokens and dollars.  A text
 that is no reflection, or that quotes what the record does not hold, is sent back once with what is wrong with it; after
@@ -41,9 +41,10 @@ class Written:
     usd: float
 
 
-def reflection_instructions() -> str:
-    """The system prompt, without the reasons that stand above it."""
-    text = files("reflexion").joinpath("prompts/reflection.md").read_text(encoding="utf-8")
+def reflection_instructions(*, worked: bool = False) -> str:
+    """The system prompt, without the reasons that stand above it; ``worked``: for a task that ended well."""
+    name = "success" if worked else "reflection"
+    text = files("reflexion").joinpath(f"prompts/{name}.md").read_text(encoding="utf-8")
     return _COMMENT.sub("", text, count=1).strip()
 
 
@@ -53,15 +54,23 @@ class Reflector:
     def __init__(self, model: LanguageModel, purse: Purse, clock: Clock, model_name: str = "") -> None:
         self._model, self._purse, self._clock = model, purse, clock
         self._name = model_name
-        self._system = reflection_instructions()
+        self._instructions = {worked: reflection_instructions(worked=worked) for worked in (False, True)}
 
     async def reflect(
-        self, trajectory: Trajectory, cause: str, stream: OutcomeStream, earlier: Sequence[Insight] = ()
+        self,
+        trajectory: Trajectory,
+        cause: str,
+        stream: OutcomeStream,
+        earlier: Sequence[Insight] = (),
+        *,
+        worked: bool = False,
     ) -> Written:
         """Ask, at most twice; a provider's failure is a problem in the result, not an error.
 
         ``earlier``: what was learned from earlier attempts at the same task, so that the same is not advised again.
+        ``worked``: it ended well, and what got round an obstacle is asked for.
         """
+        system = self._instructions[worked]
         name = self._name or trajectory.model
         if not name:
             return Written(None, "no model is configured to write it", "", Usage(), 0.0)
@@ -73,7 +82,7 @@ class Reflector:
             if attempt in stood:
                 answer = read_again(stood[attempt])
             else:
-                answer = await self._ask(name, tuple(messages), attempt, trajectory, stream)
+                answer = await self._ask(name, system, tuple(messages), attempt, trajectory, stream)
             if isinstance(answer, str):
                 return Written(None, answer, name, spent, usd)
             spent, usd = _sum(spent, answer.usage), usd + answer.usd
@@ -86,15 +95,21 @@ class Reflector:
         return Written(None, f"the model's text is no reflection: {problem}", name, spent, usd)
 
     async def _ask(
-        self, name: str, messages: tuple[Message, ...], attempt: int, trajectory: Trajectory, stream: OutcomeStream
+        self,
+        name: str,
+        system: str,
+        messages: tuple[Message, ...],
+        attempt: int,
+        trajectory: Trajectory,
+        stream: OutcomeStream,
     ) -> Answer | str:
         paid = Paid(self._model, self._purse, self._clock, trajectory, stream)
-        tokens_in = (len(self._system) + sum(len(message.text) for message in messages)) // 4
+        tokens_in = (len(system) + sum(len(message.text) for message in messages)) // 4
         price = self._model.price(name, tokens_in, MAX_TOKENS) or 0.0
         requests = await paid.announce("reflection", name, price, (attempt,))
         if not requests:
             return NO_ROOM
-        prompt = Prompt(system=self._system, tools=(), messages=messages)
+        prompt = Prompt(system=system, tools=(), messages=messages)
         return await paid.ask(requests[0], prompt, max_tokens=MAX_TOKENS, seconds=SECONDS)
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import (
+    CallBlock,
     ChosenLesson,
     Claim,
     Complexity,
@@ -38,6 +39,8 @@ from agentic.core.events import (
     WithheldLesson,
     WorkspaceRestored,
 )
+from agentic.core.execution import FINISH
+from agentic.core.identity import call_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.proving import changed_since
 from agentic.core.tiering import chosen_for
@@ -85,6 +88,8 @@ class Trajectory:
     requester: Person
     role: str
     talk: bool
+    tour: bool
+    """No model was configured: nothing is judged or learned."""
     model: str
     """The model that was asked last for a turn."""
     models: tuple[str, ...]
@@ -201,6 +206,8 @@ class _Reading:
     withdrawn: bool = False
     votes: dict[str, Vote] = field(default_factory=dict)
     provider_failed: bool = False
+    finishing: frozenset[str] = frozenset()
+    """The calls of ``finish`` in the last answer."""
     finished: Finished | None = None
 
     def __post_init__(self) -> None:
@@ -254,10 +261,15 @@ class _Reading:
         if asked is not None and in_turn:
             self.turns_used, self.turn = max(self.turns_used, asked.turn), max(self.turn, asked.turn)
             self.told = self.told or (0 if self.talk else self.seq)
+        calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+        finishing = (call_id(event.request, at) for at, block in enumerate(calls) if block.tool == FINISH)
+        self.finishing = frozenset(finishing)
         self.usd += event.usd
         self.tokens += event.usage.total
 
     def _result(self, event: ToolFinished) -> None:
+        if event.outcome == "refused" and event.call in self.finishing:
+            return  # it is asked to finish again, which is neither work nor a failure
         turn, intent = self.intents.get(event.call, (self.turn, None))
         asked, tool, wrote, said = "", "", "", event.preview
         self.changes.extend(event.changes)
@@ -317,7 +329,8 @@ class _Reading:
         checks = tuple(found.values())
         return Trajectory(
             execution=self.execution, thread=started.thread, task=started.task, requester=started.requester,
-            role=self.role, talk=self.talk, model=next(reversed(self.models), ""), models=tuple(dict.fromkeys(self.models)),
+            role=self.role, talk=self.talk, tour=started.policy.tour,
+            model=next(reversed(self.models), ""), models=tuple(dict.fromkeys(self.models)),
             chosen_for=chosen_for(started.policy) or next(iter(self.models), ""),
             tier=self.tier or started.policy.starting_tier,
             turns_used=self.turns_used, turns_max=_turns(started.policy, self.complexity) + self.added_turns,

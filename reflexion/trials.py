@@ -75,6 +75,7 @@ def _left(trajectory: Trajectory, policy: Policy) -> tuple[tuple[bool, str], ...
     return (
         (not trajectory.finished, "it has not finished"),
         (trajectory.talk, "it was talk"),
+        (trajectory.tour, "no model was configured"),
         (policy.trials == "never", "nothing is tried again here"),
         (is_called_off(trajectory), "a person ended it"),
         (trajectory.withdrawn, "a person took it back"),

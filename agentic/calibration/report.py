@@ -36,7 +36,7 @@ class Group:
 
 def report(rows: Sequence[LabelRow]) -> tuple[Group, ...]:
     """All first, then each role, each model, and each role with each model, by number of labels."""
-    known = [row for row in rows if row.label is not None and not row.talk and row.looks]
+    known = [row for row in rows if row.known and not row.talk and row.looks]
     if not known:
         return ()
     groups: dict[tuple[str, str], list[LabelRow]] = {}

@@ -9,7 +9,7 @@ from agentic.core.actions import Action, Record, Timer, Wait
 from agentic.core.amounts import COUNTED, STOP, STOPS, YES
 from agentic.core.answering import option_of
 from agentic.core.approvals import verdict
-from agentic.core.closing import close, ended_for, stopped_here
+from agentic.core.closing import close, ended_for, quoted, reported, stopped_here
 from agentic.core.events import Asked, Decided, Event, Finished, InputReceived, Intervened, Option, PolicyChanged
 from agentic.core.execution import Execution
 from agentic.core.identity import question_id
@@ -47,11 +47,11 @@ def decided(execution: Execution) -> Action | None:
 def stuck(execution: Execution, trigger: str) -> Asked:
     """What now?  There is no stronger model left."""
     said, done = execution.turn.text.strip(), tried.in_short(execution)
-    text = f"I am stuck: {trigger}, and there is no stronger model to hand over to."
+    text = f"I am stuck: {trigger}, and there is no stronger model to hand over to.{reported(execution)}"
     if done:
         text += "\nWhat I tried:\n" + "\n".join(f"- {line}" for line in done)
     if said:
-        text += "\nWhere I am:\n" + "\n".join(f"> {line}" for line in said[:800].splitlines())
+        text += f"\nWhere I am:\n{quoted(said, 800)}"
     text += "\nWrite a hint, or choose."
     options = (Option(id="again", label="Try once more"), _stop())
     return Asked(question=_id(execution), sort="question", text=text, options=options)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from agentic.core import roles
 from agentic.core.actions import Action, Cancel, Finish, Record, Wait
-from agentic.core.completion import Completion, changed_files, denied, finished_by, judged_claims, objections
+from agentic.core.completion import (
+    Completion,
+    changed_files,
+    denied,
+    finished_by,
+    judged_claims,
+    objections,
+    too_early,
+    unchanged,
+)
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
-from agentic.core.execution import Call, Execution
+from agentic.core.execution import FINISH, Call, Execution
 
 WITHOUT_FINISH = Claim(text="This answer was given without calling finish.", note="no evidence was given")
 
@@ -35,6 +45,19 @@ def stuck(execution: Execution, trigger: str) -> Finished:
     return ended_for(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
 
 
+def reported(execution: Execution) -> str:
+    """The note with which the model reported that it is stuck, quoted; '' where there is none."""
+    report = execution.judged.reported
+    if report is None or report.status != "stuck" or not report.note.strip():
+        return ""
+    return f"\n\nWhat it reported:\n{quoted(report.note, 800)}"
+
+
+def quoted(said: str, most: int) -> str:
+    """Words of the model as a quotation."""
+    return "\n".join(f"> {line}" for line in said.strip()[:most].splitlines())
+
+
 def stopped_here(execution: Execution) -> Finished:
     """The end that a person chose when it was stuck."""
     return ended_for(
@@ -46,6 +69,8 @@ def completed(execution: Execution) -> Finished | None:
     """The end that the current turn states, or None.  Evidence wins: what the log denies is sent back, then no success."""
     completion = finished_by(execution)
     turn = execution.turn
+    if execution.policy.tour:
+        return _toured(execution, completion)
     if completion is not None:
         if objections(execution) and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
             return None
@@ -62,6 +87,14 @@ def completed(execution: Execution) -> Finished | None:
     return None
 
 
+def _toured(execution: Execution, completion: Completion | None) -> Finished | None:
+    """The end of the tour, which is no answer: no claims, no confidence."""
+    if completion is None and (execution.turn.calls or not execution.turn.text):
+        return None
+    said = completion or Completion()
+    return Finished(reason="tour", answer=said.answer or execution.turn.text, files=said.files)
+
+
 def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:
     """The end with its claims as the log judges them; an answer that was given without ``finish`` has none."""
     said = completion or Completion()
@@ -69,7 +102,15 @@ def _claimed(execution: Execution, completion: Completion | None, answer: str, f
     against = denied(execution, said)
     reason: Reason = "done" if said.success and not against else "failed"
     extra = tuple(claim for claim in against if claim not in claims)
-    return _ended(execution, reason, answer, claims=(*extra, *claims), files=files)
+    return _ended(
+        execution,
+        reason,
+        answer,
+        claims=(*extra, *claims),
+        files=files,
+        last_words=reason != "done",
+        unchanged=said.success and unchanged(execution),
+    )
 
 
 def close(execution: Execution, ended: Finished, reason: str) -> Action:
@@ -106,10 +147,13 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
     elif execution.talk and block.tool in known:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
-        text = f"There is no tool {block.tool!r}. The tools are: {', '.join(sorted(known))}."
+        tools = ", ".join(sorted(tool.name for tool in roles.known(execution)))
+        text = f"There is no tool {block.tool!r}. The tools are: {tools}."
+    elif block.tool == FINISH and (early := too_early(execution, call)):
+        text = early
     else:
-        return None
-    return ToolFinished(call=call.id, outcome="refused", preview=text)
+        text = roles.refusal(execution, call)
+    return ToolFinished(call=call.id, outcome="refused", preview=text) if text else None
 
 
 def unknown(call: Call) -> ToolFinished:
@@ -143,9 +187,11 @@ def unseen(execution: Execution) -> str:
 def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:
     """An end that nothing proves, with the last words of the model."""
     answer += unseen(execution)
+    if reason == "stuck":
+        answer += reported(execution)
     said = execution.turn.text.strip()
     if said:
-        answer += "\n\nMy last words on it were:\n" + "\n".join(f"> {line}" for line in said[:1500].splitlines())
+        answer += f"\n\nLast note:\n{quoted(said, 1_500)}"
     return _ended(execution, reason, answer, files=())
 
 
@@ -156,6 +202,16 @@ def _ended(
     *,
     claims: tuple[Claim, ...] = (),
     files: tuple[str, ...] = (),
+    last_words: bool = False,
+    unchanged: bool = False,
 ) -> Finished:
     shown = execution.confidence.shown if execution.confidence else 0
-    return Finished(reason=reason, answer=answer, claims=claims, files=files, confidence=shown)
+    return Finished(
+        reason=reason,
+        answer=answer,
+        claims=claims,
+        files=files,
+        confidence=shown,
+        last_words=last_words,
+        unchanged=unchanged,
+    )

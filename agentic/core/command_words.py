@@ -79,6 +79,14 @@ def read(command: str) -> Line | None:
     return Line(tuple(steps), pipefail, detached) if steps else None
 
 
+def written(command: str) -> tuple[tuple[str, ...], ...] | None:
+    """The words of each simple command just as they stand there; None where they cannot be read."""
+    try:
+        return tuple(words for _, words in _parts(command.strip()))
+    except _Unreadable:
+        return None
+
+
 def folder(base: str, path: str) -> str:
     """The folder as seen from the workspace, which is '.'."""
     return inside(normpath(f"{HOME}/{base}/{path}" if not path.startswith("/") else path))

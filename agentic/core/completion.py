@@ -1,6 +1,8 @@
 """What counts as done, and with what evidence.
 
-Done is the ``finish`` tool or the marker at a line's start; never a substring.  Each claim is checked against the
+Done is the ``finish`` tool or the marker at a line's start; never a substring, never beside calls of which nobody has seen
+what came of them, and never what only announces the next step.  Where a change was asked for, an end without a single call
+that looks or acts is none.  Each claim is checked against the
 log (``proving``): a command that ran with the exit code it names, a file that the log saw change.  What has no evidence
 stays unproven, and what the log denies is contradicted: that is sent back once, with the facts, and then shown as such.
 """
@@ -13,15 +15,25 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.core import proving
+from agentic.core.counting import minds_only
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import Claim
-from agentic.core.execution import Call, Execution
+from agentic.core.execution import FINISH, Call, Execution
+from agentic.core.promising import MARKER, promises
+from agentic.core.retelling import call_told
 
-FINISH = "finish"
 IT_IS_DONE = "The task is done"
 """What failing tests deny."""
 NO_CLAIMS = Claim(text="This answer came without claims.", note="no evidence was given")
-_MARKER = re.compile(r"^THREADWRIGHT DONE:[ \t]*(.*)\Z", re.MULTILINE | re.DOTALL)
+NOTHING_DONE = Claim(
+    text="The change is made",
+    verdict="contradicted",
+    note="a change was asked for, nothing was changed, and no tool was used that looks or acts",
+)
+"""What an end without any work denies."""
+RESULTS_TOLD = 8
+"""Results that a refused ``finish`` names."""
+_MARKER = re.compile(rf"^{MARKER}[ \t]*(.*)\Z", re.MULTILINE | re.DOTALL)
 
 
 class _Claimed(BaseModel):
@@ -49,16 +61,75 @@ def finished_by(execution: Execution) -> Completion | None:
     for call in execution.turn.calls:
         if call.block.tool == FINISH and call.result is not None and call.result.outcome == "ok":
             return _of_call(call)
-    marked = _MARKER.search(execution.turn.text)
-    if marked and not execution.turn.calls and execution.turn.stop != "length":
-        return Completion(answer=marked.group(1).strip() or execution.turn.text)
-    return None
+    turn = execution.turn
+    marked = _MARKER.search(turn.text)
+    if marked is None or turn.stop == "length" or promises(turn.text) or beside(execution):
+        return None
+    return Completion(answer=marked.group(1).strip() or turn.text)
+
+
+def beside(execution: Execution) -> tuple[Call, ...]:
+    """Calls of the current turn that look, act or ask: what came of them was not known when it was said to be done."""
+    calls = execution.turn.calls
+    return tuple(call for call in calls if call.block.tool != FINISH and not minds_only(execution, call.block.tool))
+
+
+def too_early(execution: Execution, call: Call) -> str:
+    """Why a ``finish`` is none yet, for the model; '' where it may be one.  The other calls of its answer have results."""
+    others = beside(execution)
+    if others:
+        return (
+            "Not finished: you wrote this beside other calls, so you had not seen what came of them. They ran first:\n"
+            f"{results_told(others)}\nMend what failed. If they bear your answer out, call finish again with it, by itself."
+        )
+    said = _of_call(call)
+    if said.success and not said.claims and promises(said.answer):
+        return "Not finished: your answer says what you are about to do. Do it, or finish with what was done."
+    return ""
+
+
+def results_told(calls: tuple[Call, ...]) -> str:
+    """What came of calls, a line each."""
+    lines = [f"- {call_told(call)}" for call in calls[:RESULTS_TOLD]]
+    more = [f"- … and {len(calls) - RESULTS_TOLD} more"] if len(calls) > RESULTS_TOLD else []
+    return "\n".join([*lines, *more])
+
+
+def is_marked(execution: Execution) -> bool:
+    """The current turn says by the marker that it is done."""
+    return _MARKER.search(execution.turn.text) is not None
+
+
+def unchanged(execution: Execution) -> bool:
+    """A change was asked for, and nothing ran that may have made one."""
+    deeds, triage = execution.deeds, execution.triage
+    asked = triage is not None and triage.asks_change
+    return asked and not (deeds.acted or deeds.changes or execution.mind.offers)
+
+
+def idle(execution: Execution) -> bool:
+    """A change was asked for, and no tool was used that looks or acts.
+
+    Who has looked may have found that nothing needs a change, or that only a question was asked.
+    """
+    return unchanged(execution) and not execution.deeds.looked
+
+
+def ends_idly(execution: Execution) -> bool:
+    """The current turn says that it is done, or merely answers, and nothing was done."""
+    turn = execution.turn
+    completion = finished_by(execution)
+    if completion is None:
+        return idle(execution) and not turn.calls and bool(execution.judged.textual_answers)
+    return completion.success and idle(execution)
 
 
 def judged_claims(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
     """Each claim with the log's verdict on it; that nothing is claimed of changed files is shown, too."""
     deeds = execution.deeds
     claims = tuple(proving.judged(Claim(**claimed.model_dump()), deeds) for claimed in completion.claims)
+    if unchanged(execution):
+        claims = tuple(proving.of_nothing_changed(claim) for claim in claims)
     if not claims and completion.success and (deeds.changes or _changes_files(execution)):
         return (NO_CLAIMS,)
     return claims
@@ -82,6 +153,8 @@ def denied(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
         return ()
     claims = judged_claims(execution, completion)
     against = tuple(claim for claim in claims if claim.verdict == "contradicted")
+    if idle(execution):
+        against = (NOTHING_DONE, *against)
     failing = failing_tests(execution.deeds)
     if failing is None or any(proving.names(claim, failing[0]) and claim.verdict != "unproven" for claim in claims):
         return against
@@ -118,7 +191,12 @@ def objections(execution: Execution) -> tuple[Claim, ...]:
 
 def facts(against: tuple[Claim, ...]) -> str:
     """The objections for the model, a line each."""
-    return "\n".join(f"- {claim.text} ({claim.command or claim.file}): {claim.note}" for claim in against)
+    return "\n".join(f"- {_named(claim)}: {claim.note}" for claim in against)
+
+
+def _named(claim: Claim) -> str:
+    evidence = claim.command or claim.file
+    return f"{claim.text} ({evidence})" if evidence else claim.text
 
 
 def changed_files(deeds: Deeds) -> tuple[str, ...]:

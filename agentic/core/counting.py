@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agentic.core.deeds import Deeds, Ran
+from agentic.core.deeds import Deeds, Ran, Unrun
 from agentic.core.events import Reported, ToolFinished
 from agentic.core.execution import Call, Execution, Turn
 from agentic.core.frozen import changed
@@ -53,10 +53,31 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     if event.changes:
         offered = deeds.offered - {change.path for change in event.changes}
         deeds = changed(deeds, changes=deeds.changes + event.changes, offered=offered)
-    if call is None or call.intent is None or event.outcome not in ("ok", "failed"):
+    if call is not None and event.outcome in ("ok", "failed", "unknown"):
+        deeds = _reached(execution, deeds, call.block.tool)
+    if call is not None and event.outcome not in ("ok", "failed"):
+        return changed(deeds, unrun=deeds.unrun + _unrun(execution, call, event))
+    if call is None or call.intent is None:
         return deeds
     runs = _runs(deeds, event, call.intent.arguments)
     return changed(deeds, runs=deeds.runs + runs) if runs else deeds
+
+
+def _reached(execution: Execution, deeds: Deeds, name: str) -> Deeds:
+    """How far it got: whether anything was looked at, and whether anything may have been changed."""
+    if deeds.acted or minds_only(execution, name):
+        return deeds
+    return changed(deeds, looked=True, acted=may_change(execution, name))
+
+
+def _unrun(execution: Execution, call: Call, event: ToolFinished) -> tuple[Unrun, ...]:
+    """The commands and the file that a call was about which did not run to its end."""
+    arguments = call.intent.arguments if call.intent is not None else call.block.arguments
+    names = ("command", "fallback", *(("path",) if may_change(execution, call.block.tool) else ()))
+    cwd = arguments.get("cwd")
+    folder = cwd if isinstance(cwd, str) else "."
+    whats = (what for name in names if isinstance(what := arguments.get(name), str) and what)
+    return tuple(Unrun(what, event.outcome, call.intent is not None, folder) for what in whats)
 
 
 def _runs(deeds: Deeds, event: ToolFinished, arguments: Mapping[str, JsonValue]) -> tuple[Ran, ...]:
@@ -86,6 +107,12 @@ def may_change(execution: Execution, name: str) -> bool:
     tools = execution.started.tools if execution.started else ()
     tool = next((known for known in tools if known.name == name), None)
     return tool is not None and tool.effect != "read" and tool.permission != "read" and not tool.cognitive
+
+
+def minds_only(execution: Execution, name: str) -> bool:
+    """Whether a tool concerns only the agent's own mind: it neither looks nor acts, and asks nobody."""
+    tools = execution.started.tools if execution.started else ()
+    return any(tool.name == name and tool.cognitive and not tool.asks for tool in tools)
 
 
 def count_error(errors: tuple[tuple[str, str, int], ...], tool: str, text: str) -> tuple[tuple[str, str, int], ...]:

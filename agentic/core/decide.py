@@ -22,7 +22,7 @@ from agentic.core.interventions import intervene
 from agentic.core.tiering import model_of
 from agentic.core.triage import untriaged
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Recorded in each log, so that ``verifying`` knows which logs these rules can judge.  Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
 
@@ -145,7 +145,7 @@ def end_of_turn(execution: Execution) -> Action | None:
     turn = execution.turn
     if turn.ended or not turn.answered or execution.open_calls:
         return None
-    value = confidence.of_turn(execution, proven=completion.proven(execution))
+    value = confidence.of_turn(execution, proven=completion.proven(execution), idle=completion.ends_idly(execution))
     return Record((TurnEnded(turn=turn.number, confidence=value),))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.lazy_dataclass import dataclass
-from agentic.core.values import FileChange
+from agentic.core.values import FileChange, Outcome
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,30 @@ class Ran:
 
 
 @dataclass(frozen=True)
+class Unrun:
+    """What a call was to run or to write that was denied, refused, cancelled or cut off."""
+
+    what: str
+    """A command, or the path of a file."""
+    outcome: Outcome
+    began: bool = False
+    cwd: str = "."
+
+
+@dataclass(frozen=True)
 class Deeds:
-    """Both oldest first."""
+    """Runs and changes oldest first."""
 
     runs: tuple[Ran, ...] = ()
     changes: tuple[FileChange, ...] = ()
     offered: frozenset[str] = frozenset()
     """Files whose last change stands on an offered branch, and no more in the workspace."""
+    unrun: tuple[Unrun, ...] = ()
+    """What did not run to its end, or not at all."""
+    looked: bool = False
+    """A tool that looks, acts or asks came to something; what only the agent itself keeps does not count."""
+    acted: bool = False
+    """One of them may have changed the world."""
 
     @property
     def commands(self) -> tuple[tuple[str, int | None], ...]:

@@ -124,7 +124,17 @@ class Triaged(Frozen):
     by: Literal["rule", "model"] = "rule"
     changes_files: bool = False
     """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
+    asks_change: bool = False
+    """It plainly asks that something is changed: an answer alone cannot be what was meant, as it can of “write a poem”."""
     why: str = ""
+    role_text: str = ""
+    """What the model is told of its role; '' where it has none, and in logs from before roles were told."""
+    role_may: tuple[Permission, ...] = ()
+    """What the tools of its role may do; () for everything."""
+    role_tier: int = 0
+    """The tier that its role prefers to begin in, 0 for the usual one."""
+    not_by: tuple[str, ...] = ()
+    """Models whose work is to be looked at: another one does that, where there is one."""
 
 
 class Asked(Frozen):
@@ -199,6 +209,10 @@ class Finished(Frozen):
     files: tuple[str, ...] = ()
     """Files of the workspace to show with the answer."""
     confidence: int = 0
+    last_words: bool = False
+    """``answer`` is what the model itself said last of a task that is not done: it is quoted as that."""
+    unchanged: bool = False
+    """It says that it is done, a change was asked for, and nothing ran that may have made one."""
 
 
 # After ``Finished``: the outcome stream of the same execution.
@@ -257,6 +271,8 @@ class Reflected(Frozen):
     reflection: str
     """Id of the stored reflection; '' where the model's text could not be used, and ``problem`` says why."""
     problem: str = ""
+    worked: bool = False
+    """It is on what worked in a task that ended well, and not on a failure."""
 
 
 class TrialDecided(Frozen):

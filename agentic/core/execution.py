@@ -44,6 +44,8 @@ from agentic.core.lazy_dataclass import dataclass
 
 _NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
 _NO_DEEDS = Deeds()
+FINISH = "finish"
+"""The tool by which the agent says that it is done."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,8 @@ class Judged:
     turns_changed: int = 0
     turns_unreported: int = 0
     corrections: int = 0
+    votes: tuple[tuple[str, str], ...] = ()
+    """(person, 'up' or 'down'): the votes that stand, given while it runs."""
     empty_answers: int = 0
     textual_answers: int = 0
     truncated_answers: int = 0
@@ -330,8 +334,11 @@ class Execution:
 
     @property
     def open_calls(self) -> tuple[Call, ...]:
-        """Calls of the current turn without a result, in call order."""
-        return tuple(call for call in self.turn.calls if call.result is None)
+        """Calls of the current turn without a result, in the order in which they run: as given, ``finish`` last."""
+        left = [call for call in self.turn.calls if call.result is None]
+        if len(left) > 1:
+            left.sort(key=_is_finish)
+        return tuple(left)
 
     @property
     def calls_in_flight(self) -> tuple[Call, ...]:
@@ -344,6 +351,10 @@ class Execution:
     def request_in_flight(self) -> Request | None:
         """The model request that this owner wrote and that has no answer yet."""
         return self.request if self.request is not None and self.request.fence == self.fence else None
+
+
+def _is_finish(call: Call) -> bool:
+    return call.block.tool == FINISH
 
 
 _DEFAULT = Policy()

@@ -48,6 +48,11 @@ _ADVICE: dict[FailureClass, str] = {
     "timed_out": "The model did not answer in time. Write the task again later.",
 }
 
+_TOO_SMALL = (
+    "This model reads too little for me: its window does not hold my instructions, the tools and your message. Whoever runs "
+    "the bot can give it a larger window (16,000 tokens or more) or set another model."
+)
+
 
 def standing_timers(execution: Execution) -> tuple[Timer, ...]:
     """The cap on wall time, which does not run while a person is asked or holds it."""
@@ -128,9 +133,11 @@ def ended(execution: Execution) -> Finished:
     failed = execution.failure.last
     kind: FailureClass = failed.failure if failed else "bad_request"
     detail = f"\n\n> {failed.message}" if failed and failed.message else ""
+    unanswered = not any(message.role == "assistant" for message in execution.history)
+    advice = _TOO_SMALL if kind == "context_overflow" and unanswered else _ADVICE.get(kind, "")
     return Finished(
         reason="failed",
-        answer=f"I could not go on. {_ADVICE.get(kind, '')}{unseen(execution)}{detail}",
+        answer=f"I could not go on. {advice}{unseen(execution)}{detail}",
         files=changed_files(execution.deeds),
         confidence=execution.confidence.shown if execution.confidence else 0,
     )

@@ -13,7 +13,7 @@ from agentic.core.actions import Action, Record
 from agentic.core.events import Intervened
 from agentic.core.evolving import EVIDENCE
 from agentic.core.execution import Execution
-from agentic.core.promising import announces
+from agentic.core.promising import promises
 from agentic.core.repetition import repeating
 from agentic.core.retelling import open_steps, steps_told
 from agentic.core.telling import NOTE
@@ -72,7 +72,7 @@ def unfinished_intent(execution: Execution) -> str:
     """It says what it is about to do, and does not do it."""
     if execution.talk or execution.turn.calls or _spoke(execution, "unfinished_intent", turns=1):
         return ""
-    if not announces(execution.turn.text):
+    if not promises(execution.turn.text):
         return ""
     return f"{NOTE} You said what you are about to do, but called no tool, so nothing was done. Make the call now."
 
@@ -97,6 +97,17 @@ def evidence(execution: Execution) -> str:
         f"{NOTE} You said that the task is done, but the log does not bear it out:\n{completion.facts(against)}\n"
         "Mend it, run what is stale or hidden again by itself, and finish with what is true. If a test is meant to fail, "
         "claim its command with the exit code it has; if the task cannot be done, finish with success false."
+    )
+
+
+def premature(execution: Execution) -> str:
+    """The marker beside calls: what came of them was not known when it was written."""
+    others = completion.beside(execution)
+    if not others or not completion.is_marked(execution):
+        return ""
+    return (
+        f"{NOTE} You wrote that the task is done beside calls whose results you had not seen, so it does not count:\n"
+        f"{completion.results_told(others)}\nMend what failed; if they bear you out, call finish by itself."
     )
 
 
@@ -126,6 +137,7 @@ def snapshot(execution: Execution) -> str:
 
 INTERVENTIONS: tuple[tuple[str, Callable[[Execution], str]], ...] = (
     (EVIDENCE, evidence),
+    ("premature", premature),
     ("empty_answer", empty_answer),
     ("truncated_answer", truncated_answer),
     ("productivity", productivity),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agentic.core import climbing
+from agentic.core import climbing, confidence
 from agentic.core.amounts import COUNTED, read
 from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
@@ -42,7 +42,20 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
         execution = changed(execution, judged=judged)
     if event.sort == "escalate":
         return climbing.asked_for(execution, event)
+    if event.sort == "feedback":
+        return _voted(execution, event)
     return _told(execution, event)
+
+
+def _voted(execution: Execution, event: InputReceived) -> Execution:
+    """A vote on what runs moves how sure it counts as, at once and in the turns that follow."""
+    votes = confidence.standing(execution.judged.votes, event.author.id, confidence.vote_of(event))
+    sure = execution.confidence
+    return changed(
+        execution,
+        judged=changed(execution.judged, votes=votes),
+        confidence=confidence.voted(sure, confidence.points(votes)) if sure is not None else None,
+    )
 
 
 def _answers(execution: Execution, event: InputReceived) -> bool:

@@ -11,6 +11,8 @@ import re
 from agentic.core.patterns import later
 
 _SENTENCE_ENDS = later(r"[.!?…]\s")
+MARKER = "THREADWRIGHT DONE:"
+"""What a model writes at the beginning of a line to say that it is done."""
 _END = 240
 """A last sentence longer than this is an explanation."""
 _LEAD = (
@@ -50,6 +52,11 @@ def announces(text: str) -> bool:
     if len(last) > _END or last.endswith("?") or _TALKS.search(last):
         return False
     return bool(_ANNOUNCES.match(last))
+
+
+def promises(text: str) -> bool:
+    """The same of what stands behind the marker, where there is one: who is about to do something is not done."""
+    return announces(text.rpartition(MARKER)[2].strip())
 
 
 def _last_sentence(text: str) -> str:

@@ -7,10 +7,13 @@ comes out the same byte for byte while nothing it states has changed, so the pro
 from __future__ import annotations
 
 from agentic.core.conversation import Prompt, ToolSpec
-from agentic.core.events import ChosenLesson, Perceived, StaleFile, Started
+from agentic.core.events import ChosenLesson, Perceived, StaleFile, Started, ToolRef
 from agentic.core.execution import Execution
+from agentic.core.roles import SHELL, known, offered, only_looks
 from agentic.prompts import identity
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
+
+_UNTRIAGED = Execution()
 
 
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
@@ -18,22 +21,26 @@ def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple
     if execution.talk:
         return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=execution.history)
     return Prompt(
-        system=system_text(execution.started),
-        tools=tools,
+        system=system_text(execution.started, execution),
+        tools=offered(execution, tools),
         messages=execution.history,
         tail=tail_text(execution, perceived),
     )
 
 
-def system_text(started: Started | None) -> str:
-    """Identity, ways of working, environment, tools, role, what the operator says, lessons: the same all through it."""
+def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
+    """Identity, ways of working, environment, tools, role, what the operator says, lessons: the same all through it.
+
+    ``execution`` says what its role is; it has none before triage.
+    """
     if started is None:
         return identity.TEXT
     parts = [identity.TEXT, _environment(started)]
-    if started.tools:
-        parts.append(_tools(started))
-    if started.role:
-        parts.append(f"Your role: {started.role}.")
+    tools = known(execution) if execution.started is not None else started.tools
+    if tools:
+        parts.append(_tools(tools, shell=not only_looks(execution)))
+    if execution.triage is not None and execution.triage.role_text:
+        parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
     if started.instructions:
         parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
     lessons = [lesson for lesson in started.lessons if lesson.kind != "reflection"]
@@ -75,14 +82,15 @@ def _environment(started: Started) -> str:
     return "\n".join((*lines, *(f"- {line}" for line in started.environment)))
 
 
-def _tools(started: Started) -> str:
-    """The tools by what they may do, and what good calls of some of them look like."""
+def _tools(tools: tuple[ToolRef, ...], *, shell: bool) -> str:
+    """The tools by what they may do, and what good calls of some of them look like; ``shell``: it may run anything."""
     lines = ["Your tools, by what they may do:"]
     for permission, meaning in PERMISSIONS.items():
-        names = [tool.name for tool in started.tools if tool.permission == permission]
+        names = [tool.name for tool in tools if tool.permission == permission]
         if names:
             lines.append(f"- {permission} ({meaning}): {', '.join(names)}")
-    examples = [f"- {tool.name} {EXAMPLES[tool.name]}" for tool in started.tools if tool.name in EXAMPLES]
+    shown = (tool.name for tool in tools if tool.name in EXAMPLES and (shell or tool.name != SHELL))
+    examples = [f"- {name} {EXAMPLES[name]}" for name in shown]
     return "\n".join((*lines, "Good calls look like this:", *examples) if examples else lines)
 
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable
 
 from agentic.core.command_words import HOME, Line, Step, folder, read
-from agentic.core.deeds import Deeds, Ran
+from agentic.core.deeds import Deeds, Ran, Unrun
 from agentic.core.dry_runs import is_lenient, runs_nothing
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
-from agentic.core.values import Claim, FileChange
+from agentic.core.values import Claim, FileChange, Outcome
 
 _RUNNERS = later(
     r"(?:pytest|tox|nox|nose2|jest|vitest|mocha|ctest|bats|rspec|phpunit|python -m (?:unittest|tox|nox|doctest)|"
@@ -48,6 +48,25 @@ _TESTS = later(
     r"pytest\.ini|tox\.ini|(?:jest|vitest|playwright)\.config\.\w+)$"
 )
 _DELETES = later(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
+_ADMITS = later(
+    r"\b(?:denied|refused|declined|rejected|cancell?ed|not (?:allowed|approved|permitted|run|done)|never ran|"
+    r"(?:did|was|were|could|has|have) ?n[o']t|abgelehnt|verweigert|nicht)\b",
+    re.IGNORECASE,
+)
+"""A claim that says itself that it did not happen."""
+_CHANGED = later(
+    r"\b(?:created|wrote|written|added|changed|updated|fixed|implemented|edited|modified|renamed|replaced|removed|deleted|"
+    r"saved|generated|inserted|erstellt|angelegt|geschrieben|geändert|hinzugefügt|créée?|écrite?|modifiée?|creado|escrito)\b",
+    re.IGNORECASE,
+)
+"""A claim that says that something was changed."""
+_NOT = later(r"\b(?:not|never|no|nothing|nicht|kein\w*|pas|nunca)\b|n't\b", re.IGNORECASE)
+_UNRUN: dict[Outcome, str] = {
+    "denied": "denied, did not run",
+    "refused": "refused, did not run",
+    "cancelled": "cancelled, did not run",
+    "unknown": "it was cut off, and nobody knows what came of it",
+}
 NAMED = 3
 """So many files are named in a note."""
 
@@ -58,6 +77,14 @@ def judged(claim: Claim, deeds: Deeds) -> Claim:
         return _of_file(claim, deeds) if claim.file else _noted(claim, "no evidence was given")
     said = _of_command(claim, deeds)
     return _of_file(said, deeds) if claim.file and said.verdict == "proven" else said
+
+
+def of_nothing_changed(claim: Claim) -> Claim:
+    """A claim where nothing ran that may have changed a file: that one was changed is contradicted."""
+    says_so = claim.verdict == "unproven" and claim.file and _CHANGED.search(claim.text)
+    if not says_so or _NOT.search(claim.text):
+        return claim
+    return _noted(claim, "nothing ran that could have changed this file", verdict="contradicted")
 
 
 def is_test_run(ran: Ran) -> bool:
@@ -123,7 +150,8 @@ class _Found:
 def _of_command(claim: Claim, deeds: Deeds) -> Claim:
     found = [each for ran in deeds.runs if (each := _match(claim.command, ran)) is not None]
     if not found:
-        return _noted(claim, "this command is not in the log")
+        unrun = next((one for one in reversed(deeds.unrun) if _match(claim.command, Ran(one.what, cwd=one.cwd))), None)
+        return _noted(claim, "this command is not in the log") if unrun is None else _of_unrun(claim, unrun)
     last = found[-1]
     said = _by_result(claim, last)
     if said.verdict != "proven":
@@ -136,6 +164,14 @@ def _of_command(claim: Claim, deeds: Deeds) -> Claim:
     notes = [said.note, f"{skipped} skipped" if skipped else ""]
     notes.append(f"the tests themselves were changed: {listed(touched)}" if touched else "")
     return _noted(said, "; ".join(note for note in notes if note), verdict="proven")
+
+
+def _of_unrun(claim: Claim, unrun: Unrun) -> Claim:
+    """What was denied, refused or cancelled did not run, whoever says that it did."""
+    ended = unrun.outcome == "cancelled" and unrun.began
+    note = "cancelled before it ended" if ended else _UNRUN[unrun.outcome]
+    open_ = unrun.outcome == "unknown" or _ADMITS.search(claim.text)
+    return _noted(claim, note, verdict=False if open_ else "contradicted")
 
 
 def _by_result(claim: Claim, found: _Found) -> Claim:
@@ -231,6 +267,9 @@ def _of_file(claim: Claim, deeds: Deeds) -> Claim:
     changes = [change for change in deeds.changes if change.path == path or path == "."]
     if not changes:
         below = [change for change in deeds.changes if change.path.startswith(f"{path}/")]
+        unrun = next((one for one in reversed(deeds.unrun) if folder("", one.what) == path), None)
+        if unrun is not None and not below:
+            return _of_unrun(claim, unrun)
         proven = any(change.kind != "deleted" for change in below)
         return _noted(claim, claim.note if proven else "the log saw no change of this file", proven)
     first, last = changes[0], changes[-1]

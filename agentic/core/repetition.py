@@ -2,8 +2,9 @@
 
 A step is a call of a tool that acts or looks, with its result.  Real progress (a file with a content it never had, a test
 that newly passes, a to-do done, a new fact noted) begins the count anew.  Waiting for what goes on by itself is no step;
-nor is what the infrastructure broke.  Four things are noticed: the same step over and over; a ring of two to four steps; a
-check that fails alike whatever is changed; and turns that tell nothing new, however their arguments vary.
+nor is what the infrastructure broke.  Words without a call, in a task, are a step too.  Four things are noticed: the same
+step over and over; a ring of two to four steps; a check that fails alike whatever is changed; and turns that tell nothing
+new, however their arguments vary.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from agentic.core.events import ToolFinished
 from agentic.core.execution import Call, Execution
 from agentic.core.frozen import changed
 from agentic.core.judging import Check, Repeats, Result
-from agentic.core.sameness import Step, mark, says_the_same, step_of
+from agentic.core.sameness import PROSE, Step, mark, prose_of, says_the_same, step_of
 
 Errors = tuple[tuple[str, str, int], ...]
 LONGEST_RING = 4
@@ -73,10 +74,17 @@ def progressed(execution: Execution) -> Execution:
 
 def turn_ended(execution: Execution) -> Repeats:
     """A turn more: whether it told anything new, and whether any tool was used that looks or acts."""
-    repeats = execution.judged.repeats
+    repeats = _with_prose(execution)
     stale = 0 if repeats.news else repeats.stale_turns + repeats.stepped
     idle = 0 if repeats.acted else repeats.idle_turns + 1
     return changed(repeats, stale_turns=stale, idle_turns=idle, news=False, stepped=False, acted=False)
+
+
+def _with_prose(execution: Execution) -> Repeats:
+    """The same words, turn after turn, are as much of a circle as the same call."""
+    repeats, turn = execution.judged.repeats, execution.turn
+    said = prose_of(turn.text) if not (turn.calls or execution.talk) else ""
+    return changed(repeats, steps=(*repeats.steps, (said, 0))[-_STEPS:]) if said else repeats
 
 
 def stuck(execution: Execution) -> str:
@@ -94,6 +102,8 @@ def repeating(execution: Execution) -> str:
 def _told(execution: Execution, same: int, rounds: int, stale: int) -> str:
     repeats = execution.judged.repeats
     run = _run(repeats.steps)
+    if run >= same and repeats.steps[-1][0].startswith(f"{PROSE} "):
+        return f"the same words came {run} times, without a call"
     if run >= same:
         return f"the same call came to the same result {run} times"
     for size in range(2, LONGEST_RING + 1):

@@ -20,7 +20,7 @@ from agentic.core.frozen import changed
 from agentic.core.identity import call_id
 from agentic.core.judging import Consulted
 from agentic.core.measuring import answered, characters, requested
-from agentic.core.promising import announces
+from agentic.core.promising import promises
 from agentic.core.telling import pending_message
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
@@ -92,7 +92,7 @@ def _text(event: ModelAnswered) -> str:
 def _is_textual(execution: Execution, event: ModelAnswered, text: str) -> bool:
     """Text that may be an answer; what only announces a call is none, until that has gone on for long."""
     patient = execution.judged.repeats.idle_turns < execution.policy.productivity_turns
-    return bool(text) and event.stop != "length" and not (patient and announces(text))
+    return bool(text) and event.stop != "length" and not (patient and promises(text))
 
 
 def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -> Execution:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
 from agentic.core.conversation import ToolCall
-from agentic.core.execution import Execution
+from agentic.core.execution import Call, Execution
 
 _TELLING = ("command", "path", "pattern", "code", "job", "ref", "url", "query", "name")
 """Arguments that say best what a call was about."""
@@ -24,6 +28,13 @@ def steps_told(execution: Execution) -> list[str]:
     return told
 
 
+def call_told(call: Call) -> str:
+    """A call of the current turn that has its result, and what that was."""
+    assert call.result is not None
+    code = "" if call.result.exit_code is None else f", exit {call.result.exit_code}"
+    return f"{_about(call.block.tool, call.block.arguments)}: {call.result.outcome}{code}"
+
+
 def open_steps(execution: Execution) -> list[str]:
     """What the to-do list still holds, what is being done first."""
     items = sorted(execution.mind.todo, key=lambda item: item.state != "doing")
@@ -31,9 +42,12 @@ def open_steps(execution: Execution) -> list[str]:
 
 
 def _told(call: ToolCall, *, failed: bool) -> str:
-    about = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")
-    words = f"{call.tool} {_short(about)}".rstrip()
-    return f"{words} {'FAILED' if failed else 'OK'}"
+    return f"{_about(call.tool, call.arguments)} {'FAILED' if failed else 'OK'}"
+
+
+def _about(tool: str, arguments: Mapping[str, JsonValue]) -> str:
+    about = next((str(arguments[name]) for name in _TELLING if name in arguments), "")
+    return f"{tool} {_short(about)}".rstrip()
 
 
 def _short(text: str) -> str:

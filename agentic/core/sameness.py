@@ -70,7 +70,9 @@ _TROUBLE = re.compile(
     r"|connection reset|rate.?limit|etimedout|eai_again|connection timed out|try again later|overloaded",
     re.IGNORECASE,
 )
+_SELF_REPORT = re.compile(r"^(?:confidence|status):[^\n]{0,80}$", re.IGNORECASE | re.MULTILINE)
 NOTHING = "(nothing)"
+PROSE = "said"
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,12 @@ def exact(text: str) -> str:
 def coarse(text: str) -> str:
     """What results that are the same have in common."""
     return text.translate(_COARSE)
+
+
+def prose_of(text: str) -> str:
+    """A name for words without a call: the same where they begin alike, for what is cut off ends where it happens to."""
+    beginning = _SELF_REPORT.sub("", text[: 2 * _CLIP]).strip()[:_CLIP]
+    return f"{PROSE} {digest(exact(beginning), length=16)}" if beginning else ""
 
 
 def clipped(text: str, each: int = _CLIP) -> str:

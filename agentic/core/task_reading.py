@@ -34,6 +34,9 @@ _SMALL = later(
 _QUICK = frozenset(
     ("run", "list", "show", "count", "print", "ping", "calculate", "zeig", "zeige", "liste", "montre", "muestra")
 )
+_ASKING = frozenset(
+    ("what", "what's", "who", "who's", "when", "where", "which", "how", "was", "wer", "wann", "combien")
+)
 COMPLEX_STEPS = 5
 LISTED = 3
 
@@ -48,6 +51,8 @@ class Reading:
     changes_files: bool
     role: str
     why: str
+    asks_change: bool = False
+    """It plainly asks that something is changed."""
 
 
 def read(text: str, *, attached: bool = False, earlier: bool = False, changed_before: bool = False) -> Reading:
@@ -57,6 +62,8 @@ def read(text: str, *, attached: bool = False, earlier: bool = False, changed_be
     if not (attached or code or named):
         if _is_talk(plain) and not (earlier and _assents(plain)):
             return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="small talk")
+        if len(plain) < SHORT and words.SUM.match(plain):
+            return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="a sum")
         if not _acts(plain) and len(plain) < SHORT and words.ABOUT_YOU.search(plain):
             return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="about the bot")
     changes = _changes(plain, changed_before=changed_before)
@@ -64,10 +71,11 @@ def read(text: str, *, attached: bool = False, earlier: bool = False, changed_be
     return Reading(
         talk=False,
         sure=bool(clue),
-        complexity=_complexity(plain, changes=changes),
+        complexity=_complexity(plain, changes=changes) if clue or changes else _of_a_guess(plain),
         changes_files=changes,
         role=role_of(plain, changes=changes),
         why=clue or "the words alone do not say what it is",
+        asks_change=changes and _asks_change(plain, attached=attached),
     )
 
 
@@ -121,6 +129,16 @@ def _changes(plain: str, *, changed_before: bool) -> bool:
     return bool(words.TROUBLE.search(plain))
 
 
+def _asks_change(plain: str, *, attached: bool) -> bool:
+    """Whether the change is of something: a file, a place for one, work that is there.  A poem is its own answer."""
+    verbs = {_first(clause) for clause in _openings(plain)} & words.CHANGES
+    if not verbs:
+        return False
+    if attached or words.FILE.search(plain) or words.PLACE.search(plain):
+        return True
+    return bool(verbs & words.ALTERS and words.WORK.search(plain))
+
+
 def _goes_on(plain: str) -> bool:
     return bool(words.GOES_ON.match(plain) or any(words.GOES_ON.match(clause) for clause in _openings(plain)[:1]))
 
@@ -139,6 +157,12 @@ def _clue(plain: str, *, changes: bool) -> str:
         return "it says what is wanted"
     asks = "?" in plain or any(words.QUESTION.match(clause) for clause in openings)
     return "it asks about the work" if asks and words.WORK.search(plain) else ""
+
+
+def _of_a_guess(plain: str) -> Complexity:
+    """A short question that nothing ties to the work has a short answer."""
+    asks = "?" in plain or any(_first(clause) in _ASKING for clause in _openings(plain))
+    return "simple" if asks and len(plain) < SHORT else _complexity(plain, changes=False)
 
 
 def _complexity(plain: str, *, changes: bool) -> Complexity:

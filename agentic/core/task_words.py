@@ -32,6 +32,16 @@ CHANGES = _words(
     implementa instala repara haz mueve
     """
 )
+ALTERS = _words(
+    """
+    fix repair rename delete remove update upgrade bump change edit modify replace implement install add refactor patch
+    apply commit revert undo move adjust resolve append insert drop
+    behebe behebt beheben repariere lösche entferne aktualisiere ändere ersetze ergänze installiere benenne verschiebe
+    corrige corriger ajoute ajouter supprime supprimer modifie renomme remplace installe déplace
+    arregla añade agrega elimina borra modifica cambia renombra reemplaza instala mueve
+    """
+)
+"""Of these, what alters something that is there."""
 LOOKS = _words(
     """
     run list show check look find search count explain describe tell review analyse analyze compare summarise summarize
@@ -113,6 +123,11 @@ FILE = later(
     r"svg|xlsx?|docx?|zip|gz|log|c|h|cpp|rs|go|java|kt|rb|php|tf|env|ini|cfg|gitignore|lock|vue|db|sqlite|patch|diff)\b"
     r"|(?<![\w/])(?:/|\./|~/)?(?:src|tests?|docs?|lib|app)/"
 )
+PLACE = later(
+    r"\b(?:files?|folders?|director(?:y|ies)|branch(?:es)?|readme|dockerfile|makefile|unit tests?|tests? for|"
+    r"dateien?|ordner|fichiers?|dossier|archivos?|carpetas?)\b"
+)
+"""Where a product is no mere answer."""
 PROGRAM = later(
     r"^(?:`[^`\n]+`|(?:ls|pwd|git|df|du|cat|grep|pytest|python3?|pip|npm|npx|node|docker|kubectl|curl|uname|ps|"
     r"whoami|cargo|wc|"
@@ -166,3 +181,10 @@ ABOUT_YOU = later(
     r"que (?:peux|sais)[- ]tu|"
     r"comment (?:vas|allez|ça va)|es[- ]tu|quién eres|qué eres|qué puedes hacer|cómo (?:estás|te llamas)|qué tal|eres)"
 )
+SUM = later(
+    r"^(?:(?:what(?:'s| is)|how much is|calculate|compute|was ist|wie viel ist|combien font|cuánto es) )?"
+    r"[-+(]*+\d[\d.,]{0,20}+(?:%(?! ?[\d(]))?+\)*+(?: ?+"
+    r"(?:[-+*/x×÷^%()]|times|plus|minus|divided by|multiplied by|of|mod|mal|geteilt durch|fois|por) ?+"
+    r"[-+(]*+\d[\d.,]{0,20}+(?:%(?! ?[\d(]))?+\)*+){1,20}+ ?[=?.! ]{0,5}\Z"
+)
+"""A sum and nothing else."""

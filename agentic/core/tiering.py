@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Policy, Triaged
+from agentic.core.events import TOUR, Policy, Triaged
 from agentic.core.execution import Execution
 
 _READ_FOR_EACH_WRITTEN = 20
@@ -17,11 +17,22 @@ def starting_tier(policy: Policy) -> int:
 
 
 def tier_for(execution: Execution, triaged: Triaged) -> int:
-    """The tier once it is known what the task is: a complex one may begin a tier higher, where the policy says so."""
-    begun = execution.turn.number > 0 or triaged.talk or triaged.complexity != "complex"
-    if begun or not execution.policy.complex_starts_higher or execution.tier != starting_tier(execution.policy):
+    """The tier once it is known what the task is: its role may prefer a higher one, and a complex task may begin a tier
+    higher, where the policy says so.
+    """
+    start = starting_tier(execution.policy)
+    if execution.turn.number > 0 or triaged.talk or execution.tier != start:
         return execution.tier
-    return next_tier(execution) or execution.tier
+    preferred = _preferred(execution.policy, triaged)
+    if triaged.complexity != "complex" or not execution.policy.complex_starts_higher:
+        return preferred
+    return max(preferred, next_tier(execution) or start)
+
+
+def _preferred(policy: Policy, triaged: Triaged) -> int:
+    """The highest configured tier up to the one that the role prefers, never below the usual one."""
+    start = starting_tier(policy)
+    return max((tier.number for tier in policy.tiers if start <= tier.number <= triaged.role_tier), default=start)
 
 
 def next_tier(execution: Execution) -> int | None:
@@ -31,7 +42,8 @@ def next_tier(execution: Execution) -> int | None:
 
 def tier_below(execution: Execution) -> int | None:
     """The next lower configured tier, never below the one it began with; None where there is none."""
-    lowest = starting_tier(execution.policy)
+    policy, triaged = execution.policy, execution.triage
+    lowest = starting_tier(policy) if triaged is None else _preferred(policy, triaged)
     return max((t.number for t in execution.policy.tiers if lowest <= t.number < execution.tier), default=None)
 
 
@@ -41,9 +53,14 @@ def models_of(policy: Policy, tier: int) -> tuple[str, ...]:
 
 
 def model_of(execution: Execution) -> str:
-    """The model to ask: of the present tier, the next one after each failure in a row."""
-    models = models_of(execution.policy, execution.tier)
-    return models[execution.failure.count % len(models)] if models else "scripted/tour"
+    """The model to ask: of the present tier, the next one after each failure in a row.
+
+    Whoever reviews is not asked to look at their own work, where the tier has another model.
+    """
+    every = models_of(execution.policy, execution.tier)
+    wrote = execution.triage.not_by if execution.triage is not None else ()
+    models = tuple(model for model in every if model not in wrote) or every
+    return models[execution.failure.count % len(models)] if models else TOUR
 
 
 def first_of(policy: Policy, tier: int) -> str:

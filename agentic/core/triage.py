@@ -16,8 +16,8 @@ from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened, Started, Triaged
 from agentic.core.execution import Execution
 from agentic.core.patterns import later
+from agentic.core.roles import ROLES, in_role, only_looks
 from agentic.core.task_reading import Reading, read
-from agentic.core.task_roles import ROLES
 from agentic.core.telling import NOTE
 from agentic.core.values import Complexity
 from agentic.prompts import triage as asking
@@ -63,13 +63,15 @@ def untriaged(execution: Execution) -> Action | None:
         return None
     if triaged is None:
         return _first_reading(execution, started)
-    if not triaged.talk or execution.side:
+    if execution.side:
         return None
+    if not triaged.talk:
+        return _lifted(execution, started, triaged)
     if execution.told.unseen:
-        return Record((_as_task(triaged, "it went on"),))
+        return Record((_as_task(started, triaged, "it went on"),))
     if _wants_to_act(execution):
         note = f"{NOTE} This is a task after all: from here on you have your tools. Begin with the work."
-        return Record((_as_task(triaged, "the model has to act"), Intervened(rule=ACTS, text=note)))
+        return Record((_as_task(started, triaged, "the model has to act"), Intervened(rule=ACTS, text=note)))
     return None
 
 
@@ -99,6 +101,7 @@ def answered(text: str) -> Triaged | None:
             talk=talk,
             complexity="simple" if talk else said.complexity,
             changes_files=said.changes_files and not talk,
+            asks_change=said.changes_files and not talk,
             role=said.role if said.role in ROLES and not talk else "",
             by="model",
             why="the rules were unsure, and a cheap model read it",
@@ -117,7 +120,7 @@ def _first_reading(execution: Execution, started: Started) -> Action:
     if not said.talk:
         said = said.model_copy(update={"role": started.role or said.role or reading.role})
         said = said.model_copy(update={"complexity": _given(started, said.complexity)})
-    return Record((said,))
+    return Record((in_role(started, said),))
 
 
 def _read(started: Started) -> Reading:
@@ -130,13 +133,28 @@ def _by_rule(started: Started, reading: Reading) -> Triaged:
     if started.side:
         return Triaged(talk=True, role=started.role, complexity="simple", why="a side question")
     complexity = reading.complexity if reading.talk else _given(started, reading.complexity)
-    return Triaged(
+    triaged = Triaged(
         talk=reading.talk,
         role=started.role or reading.role,
         complexity=complexity,
         changes_files=reading.changes_files,
+        asks_change=reading.asks_change,
         why=reading.why,
     )
+    return in_role(started, triaged)
+
+
+def _lifted(execution: Execution, started: Started, triaged: Triaged) -> Action | None:
+    """A role that only looks gives way where a person asks for changes meanwhile, unless a person chose it."""
+    if not execution.told.unseen or not only_looks(execution) or started.role:
+        return None
+    words = execution.mind.guided[-1].partition("\n")[2] if execution.mind.guided else ""
+    if not read(words).changes_files:
+        return None
+    lifted = triaged.model_copy(
+        update={"role": "", "role_text": "", "role_may": (), "changes_files": True, "by": "rule"}
+    )
+    return Record((lifted.model_copy(update={"why": "a person asks for changes"}),))
 
 
 def _given(started: Started, complexity: Complexity) -> Complexity:
@@ -150,8 +168,9 @@ def _model(execution: Execution) -> str:
     return models[0] if models and execution.policy.triage_by_model else ""
 
 
-def _as_task(triaged: Triaged, why: str) -> Triaged:
-    return triaged.model_copy(update={"talk": False, "complexity": "medium", "by": "rule", "why": why})
+def _as_task(started: Started, triaged: Triaged, why: str) -> Triaged:
+    update = {"talk": False, "complexity": "medium", "by": "rule", "why": why}
+    return in_role(started, triaged.model_copy(update=update))
 
 
 def _wants_to_act(execution: Execution) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence",
+    "TOUR", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence",
     "ConfidenceParts", "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen",
     "Level", "Moment", "Option", "Outcome", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage",
     "Reason", "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo",
@@ -23,7 +23,8 @@ Purpose = Literal["turn", "triage", "advice", "watcher", "judge", "reflection", 
 Expected = Literal["", "met", "missed", "unclear"]
 StopReason = Literal["end", "tool_use", "length", "filtered", "other"]
 Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown", "refused"]
-Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled"]
+Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cancelled", "tour"]
+"""tour: no model is configured, and what stands in for one has shown what there is to see; no task was worked on."""
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
     "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject", "redo", "rewind",
@@ -34,6 +35,8 @@ FailureClass = Literal[
     "content_filtered", "bad_request", "cancelled", "lost", "library_broken", "unpriced",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
+TOUR = "scripted/tour"
+"""The name that stands in the tiers where no model is configured."""
 Moment = Literal["first_change", "turns", "question", "end", "restore", "leaving"]
 """Why a checkpoint is taken: before the first change, so many turns after the last, before a person is asked, at the end,
 before people had files put back, where its process ends in order."""
@@ -168,6 +171,11 @@ class Policy(Frozen):
     hold_back: float = 0.1
     """The share of showings of a lesson that are left out at random, so that what it does is measured."""
 
+    @property
+    def tour(self) -> bool:
+        """No model is configured: whatever is said is said by the scripted tour, and nothing is to be counted of it."""
+        return bool(self.tiers) and all(model == TOUR for tier in self.tiers for model in tier.models)
+
 
 class EarlierResult(Frozen):
     """What an earlier execution of the same thread answered and changed."""
@@ -177,6 +185,8 @@ class EarlierResult(Frozen):
     reason: Reason
     answer: str
     files: tuple[str, ...] = ()
+    model: str = ""
+    """The one that was asked last for a turn; '' from before that was kept."""
     since: tuple[str, ...] = ()
     """What people did about it afterwards: undid it, merged or deleted its branch."""
 
@@ -305,6 +315,9 @@ class Confidence(Frozen):
     heuristic: int
     parts: ConfidenceParts
     calibrator: str = "none"
+    """What ``shown`` was fitted by; 'none' where it is the heuristic, and so an estimate."""
+    moved_from: tuple[int, int] | None = None
+    """(shown, heuristic) before the votes that people gave while it ran; None where none moved it."""
 
 
 class Claim(Frozen):

@@ -40,6 +40,25 @@ QUOTA: Final = later(
     r"|billing[_ ](?:hard[_ ]limit|error|not[_ ]active)|account is not active|payment required|spend(?:ing)?[_ ]limit",
     re.IGNORECASE,
 )
+NOT_PULLED: Final = later(r"model ['\"]?[^\s'\"]{1,200}['\"]? not found|try pulling it", re.IGNORECASE)
+TOO_LARGE: Final = later(r"requires more system memory|not enough (?:memory|vram)|out of memory", re.IGNORECASE)
+_TOKENS: Final = r"[\d,]{1,12}"
+WINDOWS: Final = (
+    # as OpenAI says it, and older vLLM
+    later(
+        rf"maximum context length (?:is|of) (?P<window>{_TOKENS})[^(]{{0,200}}\((?:about )?(?P<prompt>{_TOKENS})[^,)]{{0,60}}"
+        r"in (?:the )?(?:messages|prompt|input|your prompt)",
+        re.IGNORECASE,
+    ),
+    # as newer vLLM says it
+    later(
+        rf"maximum context length (?:is|of) (?P<window>{_TOKENS})[^\n]{{0,200}}?(?P<prompt>{_TOKENS}) input tokens",
+        re.IGNORECASE,
+    ),
+    # as Anthropic says it
+    later(rf"exceed context limit: (?P<prompt>{_TOKENS}) \+ {_TOKENS} > (?P<window>{_TOKENS})", re.IGNORECASE),
+)
+"""Refusals that say why a request does not fit: what it reads, and what the prompt alone has."""
 RETRY_IN: Final = later(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
 SECRET: Final = later(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
 SAID_LIMIT: Final = 400
@@ -78,7 +97,9 @@ def error_for(refusal: Refusal, model: str, *, key_variable: str = "") -> ModelE
     if status == 429:
         return ModelRateLimited(f"The provider of {model} asks to wait ({told}).", model=model, retry_after=wait)
     if status == 413 or (status in (400, 422, 500) and OVERFLOW.search(said)):
-        return ModelContextOverflow(f"The request is longer than {model} can read ({told}).", model=model)
+        return ModelContextOverflow(
+            f"The request is longer than {model} can read ({told}).", model=model, told=told_window(refusal.text)
+        )
     if FILTERED.search(said) and status < 500:
         return ModelContentFiltered(f"The provider of {model} refused the content ({told}).", model=model)
     if status in (408, 504):
@@ -90,6 +111,31 @@ def error_for(refusal: Refusal, model: str, *, key_variable: str = "") -> ModelE
             f"{model} is not known to its provider ({told}). Check the name in THREADWRIGHT_TIER_1 to _4.", model=model
         )
     return ModelBadRequest(f"{model} did not take the request ({told}).", model=model)
+
+
+def of_ollama(refusal: Refusal, model: str) -> ModelError:
+    """An Ollama's refusal: a model that is not pulled, one that takes no tools, a server that cannot run it."""
+    name = model.partition("/")[2]
+    if refusal.status == 404 or NOT_PULLED.search(refusal.text):
+        return ModelBadRequest(
+            f"Ollama does not have {name}. Get it with `ollama pull {name}`, or set another model.", model=model
+        )
+    if TOO_LARGE.search(refusal.text):
+        return ModelBadRequest(
+            f"Ollama cannot load {name} ({_shown(refusal)}). Set a smaller model, or free memory.", model=model
+        )
+    if refusal.status >= 500:
+        return ModelUnavailable(f"Ollama could not run {name} ({_shown(refusal)}).", model=model)
+    return error_for(refusal, model)
+
+
+def told_window(message: str) -> tuple[int, int] | None:
+    """How many tokens the model reads, and how many the prompt has, where a refusal for length names both."""
+    for pattern in WINDOWS:
+        found = pattern.search(message)
+        if found is not None:
+            return int(found["window"].replace(",", "")), int(found["prompt"].replace(",", ""))
+    return None
 
 
 def timed_out(model: str, seconds: float) -> ModelTimedOut:

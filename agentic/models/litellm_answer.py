@@ -33,6 +33,10 @@ STOPS: Final[dict[str, StopReason]] = {
     "content_filtered": "filtered",
 }
 OWN_WORDS: Final = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w+Exception - |\w+: )+")
+IN_STREAM: Final = re.compile(r"unexpected response from Ollama: \{'error': ['\"]([^\n]{1,500}?)['\"]\}")
+"""An error in the middle of a stream, as the library quotes it."""
+CHAIN: Final = 6
+"""So far back the library's own error is looked for behind the one it raised."""
 NO_PROVIDER: Final = "LLM Provider NOT provided"
 
 
@@ -134,6 +138,8 @@ def error_from(error: Exception, model: str, key_variable: str) -> ModelError:
     headers = getattr(error, "litellm_response_headers", None)
     if kind in ("Timeout", "APITimeoutError"):
         return failures.error_for(Refusal(408, "the connection timed out"), model)
+    if kind == "APIConnectionError" and (said := _of_ollama(error)) is not None:
+        return failures.of_ollama(said, model)
     if kind == "APIConnectionError" or not isinstance(status, int):
         return failures.unreachable(model, OWN_WORDS.sub("", text))
     if status < 400:
@@ -145,6 +151,34 @@ def error_from(error: Exception, model: str, key_variable: str) -> ModelError:
     }.get(kind, "")
     told = {str(k).lower(): str(v) for k, v in dict(headers).items()} if headers is not None else {}
     return failures.error_for(Refusal(status, message, code, told), model, key_variable=key_variable)
+
+
+def _of_ollama(error: Exception) -> Refusal | None:
+    """What an Ollama answered, which the library passes on as a lost connection; None where nothing answered."""
+    known: BaseException | None = error
+    for _ in range(CHAIN):
+        if known is None or type(known).__name__ == "OllamaError":
+            break
+        known = known.__cause__ or known.__context__
+    if known is None or type(known).__name__ != "OllamaError":
+        return None
+    told = str(known)
+    broke_off = IN_STREAM.search(told)
+    if broke_off is not None:
+        return Refusal(500, broke_off[1])
+    status = getattr(known, "status_code", None)
+    said = _error_in(told)
+    return Refusal(status, said) if isinstance(status, int) and said else None
+
+
+def _error_in(text: str) -> str:
+    """Ollama's own words: ``{"error": "…"}``; '' where they are not there."""
+    try:
+        body: JsonValue = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return ""
+    said = body.get("error") if isinstance(body, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 def _said(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from agentic.core.events import Block, TextBlock
 from agentic.core.lazy_dataclass import dataclass
-from agentic.errors import ModelBadRequest, ModelError, ModelKeyRefused
+from agentic.errors import ModelBadRequest, ModelError, ModelKeyRefused, ModelUnavailable
 from agentic.models import failures
 from agentic.models.calls import by_name
 from agentic.models.failures import NoAnswer
@@ -29,7 +29,10 @@ NO_TOOLS: Final = re.compile(
     r"|enable-auto-tool-choice|no endpoints found that support tool use|function calling is not (?:enabled|supported)",
     re.IGNORECASE | re.DOTALL,
 )
-NO_SHAPE: Final = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
+NO_SHAPE: Final = re.compile(
+    r"response_format|json_schema|structured output|\bgrammar\b|guided|invalid schema|\banyOf\b|failed to parse schema",
+    re.IGNORECASE,
+)
 CLAUDE: Final = "claude"
 """Anthropic's models want to be told where to cut their cache, also where another provider serves them."""
 CHAT_ROUTE: Final = {"ollama": "ollama_chat"}
@@ -72,6 +75,8 @@ class LiteLLMRoute:
         self._idle = idle_seconds
         self._library = library or LiteLLM()
         self._learned: set[str] = set()
+        self._unionless: set[str] = set()
+        """Models whose server takes the shape, and no alternatives in it."""
         self._shapeless: set[str] = set()
         self._schema_wire = SchemaWire()
         self.wire = OpenAIWire()
@@ -88,13 +93,14 @@ class LiteLLMRoute:
         """Ask once; a model that turns out not to take tools, or the shape of schema mode, is asked again without."""
         asking = Asking(model, prompt, self.speaks_schema(model, prompt), max_tokens, timeout, on_text)
         async with Patience(model, timeout, self._idle) as patience:
-            try:
-                return await self._ask(asking, patience)
-            except ModelBadRequest as error:
-                again = self._learn(asking, error)
-                if again is None:
-                    raise
-            return await self._ask(again, patience)
+            while True:
+                try:
+                    return await self._ask(asking, patience)
+                except (ModelBadRequest, ModelUnavailable) as error:
+                    again = self._learn(asking, error)
+                    if again is None:
+                        raise
+                    asking = again
 
     def speaks_schema(self, model: str, prompt: Prompt) -> bool:
         """Whether the model is asked in schema mode: by setting, by experience, or as a small local one unknown to call."""
@@ -168,7 +174,9 @@ class LiteLLMRoute:
             known = self._prices.context_window(asking.model)
             keywords["num_ctx"] = min(known or OLLAMA_WINDOW, OLLAMA_WINDOW)
         if asking.schema and asking.model not in self._shapeless:
-            keywords["response_format"] = response_format(asking.prompt.tools)
+            keywords["response_format"] = response_format(
+                asking.prompt.tools, union=asking.model not in self._unionless
+            )
         elif asking.prompt.tools and not asking.schema:
             keywords["tools"] = list(self.wire.tools(asking.prompt.tools))
         return keywords
@@ -203,13 +211,16 @@ class LiteLLMRoute:
         provider = provider_of(model)
         return provider.keys[0] if provider and provider.keys else ""
 
-    def _learn(self, asking: Asking, error: ModelBadRequest) -> Asking | None:
-        """How to ask again after a refusal that says what the model cannot do; None where nothing is to be learned."""
+    def _learn(self, asking: Asking, error: ModelError) -> Asking | None:
+        """How to ask again after a refusal that says what the model cannot do; None where nothing is to be learned.
+
+        Each answer takes something away for good (tools, alternatives in the shape, the shape), so that this ends.
+        """
         if not asking.schema and asking.prompt.tools and NO_TOOLS.search(error.message):
             self._learned.add(asking.model)
             return replace(asking, schema=True)
         if asking.schema and asking.model not in self._shapeless and NO_SHAPE.search(error.message):
-            self._shapeless.add(asking.model)
+            (self._shapeless if asking.model in self._unionless else self._unionless).add(asking.model)
             return asking
         return None
 

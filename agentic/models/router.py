@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agentic.errors import ModelUnpriced
+from agentic.core.measuring import USUAL, characters
+from agentic.errors import ModelContextOverflow, ModelUnpriced
 from agentic.failpoints import reach
 from agentic.models.prices import Prices, no_price
 from agentic.models.providers import is_anthropic
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from agentic.models.litellm_route import LiteLLMRoute
 
 SCRIPTED = "scripted/"
+LEAST_ANSWER = 512
+"""Tokens: with less room than this an answer is no use, and the history has to become shorter."""
+SPARE = 1.2
+"""Tokens are estimated, so that a prompt counts as this much longer than it seems."""
 
 
 class ModelRouter:
@@ -42,6 +47,8 @@ class ModelRouter:
         self._scripted = scripted or TourModel()
         self._anthropic: AnthropicDirect | None = None
         self._litellm: LiteLLMRoute | None = None
+        self._told: dict[str, int] = {}
+        """Windows that a refusal named, of models of which nothing was known."""
         self.prices = prices or Prices()
 
     async def answer(
@@ -53,17 +60,43 @@ class ModelRouter:
         timeout: float,
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Ask the adapter of the model's provider, for no more than the model can write.  What has no price is not asked."""
+        """Ask the adapter of the model's provider, for no more than the model can write and has room for.
+
+        A refusal that names the window is answered at once, with an answer that fits.  What has no price is not asked.
+        """
         if not self.prices.priced(model):
             raise ModelUnpriced(no_price(model), model=model)
         adapter = self._adapter(model)
+        max_tokens = self._fitting(model, prompt, max_tokens)
+        reach("model.request.before")
+        try:
+            answer = await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
+        except ModelContextOverflow as error:
+            fits = self._learned(model, error, max_tokens)
+            if fits is None:
+                raise
+            answer = await adapter.answer(model, prompt, max_tokens=fits, timeout=timeout, on_text=on_text)
+        reach("model.request.after")
+        return answer
+
+    def _fitting(self, model: str, prompt: Prompt, max_tokens: int) -> int:
+        """Tokens of answer for which the model has room; the prompt is measured only where room may be short."""
         known = self.prices.facts(model)
         if known is not None and known.longest_answer:
             max_tokens = min(max_tokens, known.longest_answer)
-        reach("model.request.before")
-        answer = await adapter.answer(model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text)
-        reach("model.request.after")
-        return answer
+        window = self._told.get(model) or self.prices.context_window(model)
+        if window is None or window >= 4 * max_tokens:
+            return max_tokens
+        return min(max_tokens, max(window - _tokens(prompt), min(LEAST_ANSWER, window // 4)))
+
+    def _learned(self, model: str, error: ModelContextOverflow, asked: int) -> int | None:
+        """Tokens of answer that fit beside the prompt, by what the refusal says; None where that is no use."""
+        if error.told is None:
+            return None
+        window, prompt = error.told
+        self._told[model] = window
+        fits = window - prompt
+        return fits if LEAST_ANSWER <= fits < asked else None
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """US dollars at full price; None where there is no price."""
@@ -111,3 +144,9 @@ class ModelRouter:
                 self._env, self.prices, schema_models=self._schema_models, idle_seconds=self._idle
             )
         return self._litellm
+
+
+def _tokens(prompt: Prompt) -> int:
+    """About how many tokens a prompt has, rather too many than too few."""
+    tools = sum(len(tool.description) + len(str(tool.parameters)) for tool in prompt.tools)
+    return int((len(prompt.system) + len(prompt.tail) + tools + characters(prompt.messages)) * USUAL * SPARE)

@@ -70,14 +70,15 @@ def system_text(prompt: Prompt) -> str:
     return "\n\n".join(part for part in (prompt.system, tools, RULES) if part)
 
 
-def response_format(tools: tuple[ToolSpec, ...]) -> Row:
-    """The shape as a JSON schema; arguments stay open, because few constrained decoders take unions."""
+def response_format(tools: tuple[ToolSpec, ...], *, union: bool = True) -> Row:
+    """The shape as a JSON schema: each action is one tool with its own arguments.
+
+    Without ``union`` arguments are any object, for servers whose constrained decoder takes no alternatives.
+    """
     names: list[JsonValue] = [tool.name for tool in tools]
-    action: Row = {
-        "type": "object",
-        "properties": {"tool": {"type": "string", "enum": names}, "arguments": {"type": "object"}},
-        "required": ["tool", "arguments"],
-    }
+    action: Row = {"anyOf": [_action([tool.name], _plain(tool.parameters)) for tool in tools]}
+    if not union:
+        action = _action(names, {"type": "object"})
     shape: Row = {
         "type": "object",
         "properties": {
@@ -90,6 +91,32 @@ def response_format(tools: tuple[ToolSpec, ...]) -> Row:
         "required": ["reasoning", "confidence", "status", *(["actions"] if names else []), "answer"],
     }
     return {"type": "json_schema", "json_schema": {"name": "step", "schema": shape, "strict": False}}
+
+
+def _action(names: list[JsonValue], arguments: Row) -> Row:
+    return {
+        "type": "object",
+        "properties": {"tool": {"type": "string", "enum": names}, "arguments": arguments},
+        "required": ["tool", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _plain(schema: Row) -> Row:
+    """A tool's schema without descriptions, which stand in the system text: a decoder reads none, and some choke."""
+    plain: Row = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            plain[key] = {name: _plain(one) if isinstance(one, dict) else one for name, one in value.items()}
+        elif key != "description":
+            plain[key] = _plain_value(value)
+    return plain
+
+
+def _plain_value(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return _plain(value)
+    return [_plain_value(one) for one in value] if isinstance(value, list) else value
 
 
 def read_step(text: str) -> Step | None:

@@ -14,6 +14,7 @@ from agentic.core.events import Tier
 from agentic.core.lazy_dataclass import dataclass
 from agentic.models.prices import Prices, to_set
 from agentic.models.providers import PROVIDERS, Provider, provider_of
+from agentic.models.server import flaw
 from agentic.models.tour import NAME as TOUR
 
 SETTING: Final = "THREADWRIGHT_TIER_"
@@ -111,14 +112,22 @@ def tiers_from(
     set_by_hand = [_names(value) for value in values]
     if any(set_by_hand):
         tiers = tuple(Tier(number=n, models=models) for n, models in zip(NUMBERS, set_by_hand, strict=False) if models)
-        problems = tuple(_problems(tiers, env, prices or Prices()))
+        problems = (*_addresses(tiers, env), *_problems(tiers, env, prices or Prices()))
         return TierChoice(tiers, "settings", "named in the settings", problems)
     ready = [provider for provider in PROVIDERS if provider.name in DEFAULTS and _can_be_asked(provider, env)]
     if ready:
         told = ", then ".join(provider.title for provider in ready)
-        return TierChoice(_defaults(ready), "defaults", f"the defaults of {told}", tuple(_own_endpoints(env)))
+        tiers = _defaults(ready)
+        problems = (*_addresses(tiers, env), *_own_endpoints(env))
+        return TierChoice(tiers, "defaults", f"the defaults of {told}", problems)
     tour = tuple(Tier(number=number, models=(TOUR,)) for number in NUMBERS)
     return TierChoice(tour, "tour", "a scripted tour, because no model is configured", tuple(_own_endpoints(env)))
+
+
+def is_configured(values: Sequence[str | Sequence[str] | None], env: Mapping[str, str]) -> bool:
+    """Whether there is a model to ask, and not the tour alone."""
+    named = {model for value in values for model in _names(value)}
+    return bool(named - {TOUR}) if named else tiers_from((), env).source != "tour"
 
 
 def _names(value: str | Sequence[str] | None) -> Names:
@@ -144,6 +153,23 @@ def _own_endpoints(env: Mapping[str, str]) -> Iterator[Problem]:
         if provider.keys and provider.name != "anthropic" and provider.address(env) and not provider.key(env):
             said = f"{provider.addresses[0]} is set, but not which models stand behind it"
             yield Problem(f"{SETTING}2", said, f"Write {provider.name}/NAME with the name of one of its models")
+
+
+def providers_of(tiers: Sequence[Tier]) -> dict[Provider, tuple[str, ...]]:
+    """The providers that are asked, each with its models."""
+    models = dict.fromkeys(model for tier in tiers for model in tier.models)
+    asked: dict[Provider, tuple[str, ...]] = {}
+    for model in models:
+        if (provider := provider_of(model)) is not None:
+            asked[provider] = (*asked.get(provider, ()), model)
+    return asked
+
+
+def _addresses(tiers: Sequence[Tier], env: Mapping[str, str]) -> Iterator[Problem]:
+    """Addresses, of providers that are to be asked, which cannot be one."""
+    for wrong in dict.fromkeys(flaw(provider, env) for provider in providers_of(tiers)):
+        if wrong is not None:
+            yield Problem(wrong.variable, wrong.said, wrong.instead, fatal=True)
 
 
 def _problems(tiers: tuple[Tier, ...], env: Mapping[str, str], prices: Prices) -> Iterator[Problem]:

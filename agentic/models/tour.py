@@ -13,13 +13,13 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from agentic.core.events import Block, CallBlock, TextBlock, Usage
+from agentic.core.events import TOUR, Block, CallBlock, TextBlock, Usage
 from agentic.core.identity import digest
 from agentic.core.lazy_dataclass import dataclass
 from agentic.models.calls import by_name, properties
 from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolSpec
 
-NAME: Final = "scripted/tour"
+NAME: Final = TOUR
 COMMAND: Final = "uname -a && pwd && ls"
 HOW: Final = (
     "To work with a real model, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or name models in "
@@ -190,11 +190,6 @@ def _final(told: str, done: list[ToolAnswer]) -> str:
 
 
 def _completion(final: str, done: list[ToolAnswer], file: str) -> dict[str, JsonValue]:
+    """It claims nothing: it is no answer."""
     wrote = any(answer.tool == "write" and not answer.failed for answer in done)
-    ran = any(answer.tool == "shell" and not answer.failed for answer in done)
-    claims: list[JsonValue] = []
-    if ran:
-        claims.append({"text": "A command ran in the sandbox.", "command": COMMAND, "exit_code": 0})
-    if wrote:
-        claims.append({"text": "A file was written.", "file": file})
-    return {"answer": final, "claims": claims, "files": [file] if wrote else [], "success": True}
+    return {"answer": final, "files": [file] if wrote else []}

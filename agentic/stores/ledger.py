@@ -93,6 +93,21 @@ class MemoryLedger:
         """Keys of reservations that stand."""
         return sorted(key for key, entry in self._entries.items() if not entry.settled and key.startswith(prefix))
 
+    def forget(self, prefixes: tuple[str, ...]) -> None:
+        """Settled entries under keys that begin so; what they came to stays in the sums."""
+        self._entries = {
+            key: each for key, each in self._entries.items() if not (each.settled and key.startswith(prefixes))
+        }
+
+    def erase(self, scope: str, before: str) -> None:
+        """The sums of a scope (``*``: of all) for earlier days, unless something is set aside in them."""
+        held = {name for entry in self._entries.values() if not entry.settled for name in entry.scopes}
+        for sums in (self._taken, self._raised):
+            for name in [name for name in sums if name not in held]:
+                whose, _, day = name.rpartition(" ")
+                if scope in ("*", whose) and day < before:
+                    del sums[name]
+
     def _add(self, entry: _Entry, amount: int) -> None:
         for scope in entry.scopes:
             self._taken[scope] = self._taken.get(scope, 0) + amount

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
-from agentic.ports import ExecutionRow, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
 from agentic.stores.ledger import MemoryLedger
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class MemoryStore(Store):
         self._facts: dict[str, str] = {}
         self._labels: dict[str, LabelRow] = {}
         self._ledger = MemoryLedger()
+        self._buried: dict[str, Buried] = {}
+        self._items = 0
+        """Outbox items there ever were."""
+        self._ages: list[tuple[datetime, int]] = []
+        """When there were how many."""
 
     # --- log ---
 
@@ -63,6 +72,8 @@ class MemoryStore(Store):
         for ref, content in blobs:
             check_blob(ref, content)
         self._check_lease(execution, lease)
+        if execution in self._buried:
+            raise LogInvalid(f"the log of execution {execution} was deleted")
         head = len(self._logs.get(execution, ()))
         if head != expected_seq:
             raise SequenceConflict(execution, expected_seq, head)
@@ -256,7 +267,7 @@ class MemoryStore(Store):
     async def labelled(self) -> int:
         """Executions with a label."""
         self._check_open()
-        return sum(row.label is not None and not row.talk for row in self._labels.values())
+        return sum(row.known and not row.talk for row in self._labels.values())
 
     # --- ledger ---
 
@@ -295,6 +306,130 @@ class MemoryStore(Store):
         self._check_open()
         return self._ledger.unsettled(prefix)
 
+    # --- retention ---
+
+    async def expire(self, before: datetime, most: int = 20) -> int:
+        """Bury what is finished and old; how many executions that were."""
+        self._check_open()
+        held = {row.thread for row in self._rows.values() if not row.finished}
+        held |= {item.thread for item in self._inbox.values()}
+        held |= {row.item.thread for row in self._outbox.values() if not row.done}
+        old = [row for row in self._rows.values() if row.thread not in held and self._last(row.execution) < before]
+        return await self.bury([row.execution for row in old[:most]])
+
+    async def bury(self, executions: Sequence[str]) -> int:
+        """Bury these, unless they are open; here they are gone at once."""
+        self._check_open()
+        done = [row for name in executions if (row := self._rows.get(name)) is not None and row.finished]
+        for row in done:
+            self._buried[row.execution] = Buried(row.execution, row.thread, row.started_at)
+            self._drop(row.execution)
+        return len(done)
+
+    async def forget_thread(self, thread: str, facts: Sequence[str] = ()) -> bool:
+        """Let go of a thread that is no more, unless something in it is open."""
+        self._check_open()
+        rows = [row for row in self._rows.values() if row.thread == thread]
+        if any(not row.finished for row in rows):
+            return False
+        for row in rows:
+            self._drop(row.execution)
+        for name in [one.execution for one in self._buried.values() if one.thread == thread]:
+            del self._buried[name]
+        self._acknowledge([item.id for item in self._inbox.values() if item.thread == thread])
+        self._drop_items(
+            row for row in self._outbox.values() if row.item.thread == thread and row.item.sort != "lesson"
+        )
+        self._sessions.pop(thread, None)
+        for fact in facts:
+            self._facts.pop(fact, None)
+        return True
+
+    async def burials(self) -> list[str]:
+        """Nothing waits to be cleared here."""
+        return []
+
+    async def clear(self, thread: str) -> bool:
+        """Nothing is left of what is buried here."""
+        self._check_open()
+        return False
+
+    async def buried(self, thread: str) -> list[Buried]:
+        """Executions of a thread whose logs were deleted, oldest first."""
+        return [one for one in self._buried.values() if one.thread == thread]
+
+    async def was_buried(self, execution: str) -> Buried | None:
+        """One whose log was deleted."""
+        return self._buried.get(execution)
+
+    async def expire_outbox(self, now: datetime, before: datetime) -> bool:
+        """Delete what was delivered long ago."""
+        self._check_open()
+        if not self._ages or now - self._ages[-1][0] >= timedelta(hours=1):
+            self._ages.append((now, self._items))
+        mark = max((items for at, items in self._ages if at < before), default=0)
+        self._drop_items(
+            row
+            for row in self._outbox.values()
+            if row.done and row.order <= mark and row.item.sort != "lesson" and row.item.execution not in self._rows
+        )
+        return False
+
+    async def sweep_blobs(self) -> bool:
+        """Delete contents that no log names, all at once."""
+        self._check_open()
+        logs = (envelope for stream in (*self._logs.values(), *self._outcomes.values()) for envelope in stream)
+        named = {sha for envelope in logs for sha in _HASH.findall(envelope.model_dump_json())}
+        self._blobs = {sha: content for sha, content in self._blobs.items() if sha in named}
+        return False
+
+    async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
+        """Put other events in the places of a finished execution's."""
+        self._check_open()
+        row, first = self._rows.get(execution), log[0].event
+        there = (self._logs.get(execution, []), self._outcomes.get(execution, []))
+        if row is None or not row.finished or [_places(each) for each in there] != [_places(log), _places(outcome)]:
+            return False
+        self._logs[execution] = [*log]
+        if outcome:
+            self._outcomes[execution] = [*outcome]
+        self._rows[execution] = replace(row, task=first.task if isinstance(first, Started) else row.task)
+        return True
+
+    async def erase_spending(self, scope: str, before: str) -> None:
+        """Forget earlier days of the ledger."""
+        self._check_open()
+        self._ledger.erase(scope, before)
+
+    async def mentioning(self, words: str) -> list[str]:
+        """Executions in which these characters stand."""
+        self._check_open()
+        streams = {name: (*self._logs[name], *self._outcomes.get(name, ())) for name in self._rows}
+        return [name for name, stream in streams.items() if any(words in e.event.model_dump_json() for e in stream)]
+
+    async def kept(self) -> Kept:
+        """How much there is."""
+        began = [row.started_at for row in self._rows.values() if row.started_at is not None]
+        opened = sum(not row.finished for row in self._rows.values())
+        events = sum(len(log) for log in self._logs.values())
+        return Kept(len(self._rows), opened, events, min(began, default=None), len(self._outbox))
+
+    def _last(self, execution: str) -> datetime:
+        return max(stream[-1].at for stream in (self._logs[execution], self._outcomes.get(execution)) if stream)
+
+    def _drop(self, execution: str) -> None:
+        for kept in (self._rows, self._logs, self._outcomes):
+            kept.pop(execution, None)
+        self._drop_items(row for row in self._outbox.values() if row.item.key.startswith(f"{execution}."))
+        self._ledger.forget((f"{execution}.", f"{execution}/"))
+        for fact in ("learned", "imported"):
+            self._facts.pop(f"{fact}: {execution}", None)
+
+    def _drop_items(self, rows: Iterable[OutboxRow]) -> None:
+        gone = {row.item.key for row in rows}
+        self._outbox = {key: row for key, row in self._outbox.items() if key not in gone}
+        self._messages = {message: key for message, key in self._messages.items() if key not in gone}
+
     async def close(self) -> None:
         """Refuse what comes after."""
         self._closed = True
@@ -328,7 +463,9 @@ class MemoryStore(Store):
 
     def _add_outbox(self, items: Sequence[OutboxItem]) -> None:
         for item in items:
-            self._outbox.setdefault(item.key, OutboxRow(item, len(self._outbox) + 1))
+            if item.key not in self._outbox:
+                self._items += 1
+                self._outbox[item.key] = OutboxRow(item, self._items)
 
     def _acknowledge(self, ids: Sequence[str]) -> None:
         for item in ids:
@@ -337,3 +474,7 @@ class MemoryStore(Store):
     def _waiting(self) -> list[InboxItem]:
         self._check_open()
         return sorted(self._inbox.values(), key=lambda item: item.at)
+
+
+def _places(stream: Sequence[Envelope]) -> list[tuple[int, datetime, int]]:
+    return [(envelope.seq, envelope.at, envelope.fence) for envelope in stream]

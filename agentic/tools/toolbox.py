@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from agentic.core.events import FileChange, StaleFile, ToolStarted
-from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
+from agentic.errors import CallNotBegun, EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.failpoints import reach
 from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
@@ -115,7 +115,7 @@ class StandardToolbox(Toolbox):
             real = (await self._open()).real
             call = Call(intent.call, 0.0, _unheard, self._open)
             seen = await known.recall(intent.arguments, call, lambda key: real.remembered(intent.diary, key))
-        except SandboxError:
+        except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
         return _shown(seen) if isinstance(seen, Observation) else seen
 
@@ -124,10 +124,23 @@ class StandardToolbox(Toolbox):
         known = self._tools.get(tool)
         if known is None:
             return refused(self._unknown(tool))
+        handed: list[int] = []
+        """How often the world had handed out a sandbox when this call asked for it first."""
+
+        async def world() -> AgentWorld:
+            opened = await self._open()
+            handed.append(opened.real.handed)
+            return opened
+
         try:
             reach("tool.effect.before")
-            seen = await _observe(known, prepared, Call(call, prepared.timeout, on_output, self._open))
+            seen = await _observe(known, prepared, Call(call, prepared.timeout, on_output, world))
             reach("tool.effect.after")
+        except SandboxUnavailable as none:
+            if self._world is None or not handed or handed[0] == self._world.real.handed:
+                raise CallNotBegun(str(none)) from none
+            self._lost = f"no other can be had: {none}"
+            raise SandboxLost(self._lost) from none
         except SandboxLost as lost:
             self._lost = str(lost)
             raise
@@ -162,7 +175,7 @@ class StandardToolbox(Toolbox):
             self._made = True
         except SandboxLost as lost:
             self._lost = str(lost)
-        except (SandboxError, PathRefused, TimeoutError):
+        except (SandboxError, TimeoutError):
             return
 
     async def checkpoint(self) -> Saved:
@@ -179,7 +192,10 @@ class StandardToolbox(Toolbox):
         return await self._inspect(manifest, since)
 
     async def perceive(self) -> Perception:
-        """What changed in the world since the last call of this method; nothing while no world was opened."""
+        """What changed in the world since the last call of this method; nothing while no world was opened.
+
+        What cannot be looked at now is told next time: a look is never what an execution breaks off over.
+        """
         world = self._world
         if world is None:
             return Perception()
@@ -188,6 +204,8 @@ class StandardToolbox(Toolbox):
         except SandboxLost as lost:
             self._lost = str(lost)
             seen = Perception()
+        except SandboxError:
+            seen = Perception()  # it is told at the next look; a call that is held up by the same says so itself
         lost, self._lost = self._lost, ""
         environment = LOST.format(reason=visible(lost)) if lost else seen.environment
         stale = tuple(StaleFile(path=visible(file.path), diff=visible(file.diff)) for file in seen.stale)

@@ -7,8 +7,8 @@ every open request ends with ``SandboxLost``: what it did is then unknown, and t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
+import logging
 import struct
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -20,6 +20,8 @@ from agentic.errors import EditConflict, OutputGone, PathRefused, SandboxError, 
 
 LENGTHS = struct.Struct("!II")
 MAX_FRAME = 128 * 1024 * 1024
+
+log = logging.getLogger(__name__)
 
 Header = dict[str, JsonValue]
 
@@ -40,7 +42,10 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> str:
-        """End the sandbox for sure and release everything; returns why it had ended, where that is known."""
+        """End the sandbox for sure and release everything; returns why it had ended, where that is known.
+
+        Raises where it cannot be ended from here; then its supervisor ends it without our heartbeat.
+        """
         ...
 
 
@@ -161,11 +166,12 @@ class Channel:
                 entry.future.set_exception(SandboxLost(reason))
 
     async def close(self) -> None:
-        """Stop reading."""
+        """Stop reading; never raises for what reading ended with."""
         self.fail("it was closed")
         self._reader.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reader
+        await asyncio.wait((self._reader,))
+        if not self._reader.cancelled() and (trouble := self._reader.exception()) is not None:
+            log.error("what came from a sandbox could not be read", exc_info=trouble)
 
     async def _read_frames(self) -> None:
         try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import hashlib
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -43,6 +43,8 @@ CALL_SECONDS = 60
 OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
 MAKE_IMAGE = "Make it: `docker build -t {image} deploy/sandbox`, or `deploy/sandbox/make-image` without a registry."
 
+log = logging.getLogger(__name__)
+
 
 class Docker:
     """Sandboxes as containers of a local engine; ``base_url`` as in DOCKER_HOST, of the form unix://PATH."""
@@ -55,6 +57,8 @@ class Docker:
         self._image = image
         self._pool: ThreadPoolExecutor | None = None
         self._client: docker.DockerClient | None = None
+        self._left: dict[str, Container] = {}
+        """The container of a thread that could not be removed; without us nothing in it goes on."""
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -66,27 +70,43 @@ class Docker:
     ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
+        if thread in self._left:
+            await self._removed(thread, self._left.pop(thread))
         written = _lent(diary, self.owner)
         container = await self._call(self._create, client, thread, workspace, home, limits, written)
-
-        async def remove() -> str:
-            return await self._call(_remove, container)
-
         try:
-            transport = await AttachTransport.open(self._url.removeprefix("unix://"), container.id or "", remove)
+            transport = await AttachTransport.open(
+                self._url.removeprefix("unix://"), container.id or "", lambda: self._removed(thread, container)
+            )
         except SandboxUnavailable:
-            await remove()
+            with contextlib.suppress(SandboxUnavailable):  # why it cannot be had is told, not what follows from that
+                await self._removed(thread, container)
             raise
         try:
             await self._call(container.start)
         except SandboxUnavailable:
-            await transport.close()
+            with contextlib.suppress(SandboxUnavailable):
+                await transport.close()
             raise
         sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
-        if written is not None:
-            os.chown(written, os.geteuid(), os.getegid())  # the supervisor has it open; nothing else can open it now
+        try:
+            if written is not None:
+                os.chown(
+                    written, os.geteuid(), os.getegid()
+                )  # the supervisor has it open; nothing else can open it now
+        except OSError as error:
+            await sandbox.close()
+            raise SandboxUnavailable(f"its diary cannot be kept from it: {error}") from error
         return sandbox
+
+    async def _removed(self, thread: str, container: Container) -> str:
+        """Remove it; one that cannot be now is removed before the thread gets another, so that no two work there."""
+        try:
+            return await self._call(_remove, container)
+        except SandboxUnavailable:
+            self._left[thread] = container
+            raise
 
     async def check(self) -> str:
         """'' if the engine answers and has the image, else what to do."""
@@ -106,7 +126,7 @@ class Docker:
         """Let go of the engine; a later call takes it up again."""
         client, self._client = self._client, None
         if client is not None:
-            await self._call(client.close)
+            client.close()
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=False)
@@ -119,7 +139,6 @@ class Docker:
                 f"DOCKER_HOST is {self._url}: the workspace is a folder of this machine, so the engine must be a local "
                 f"one (unix://…). {OTHER_WAYS}"
             )
-        _require_listener(self._url.removeprefix("unix://"))
         client = docker.DockerClient(base_url=self._url, timeout=CALL_SECONDS, max_pool_size=CALLS)
         client.ping()
         return client
@@ -177,11 +196,11 @@ class Docker:
         }
 
     def _reap(self, client: docker.DockerClient) -> int:
-        found = client.containers.list(all=True, filters={"label": f"{STATE_LABEL}={_mark(self._state)}"})
+        found = client.containers.list(
+            all=True, filters={"label": f"{STATE_LABEL}={_mark(self._state)}"}, ignore_removed=True
+        )
         dead = [container for container in found if not _lives(container.labels.get(OWNER_LABEL, ""))]
-        for container in dead:
-            _remove(container)
-        return len(dead)
+        return sum(_is_reaped(container) for container in dead)
 
     # --- the way there ----------------------------------------------------------------------------------------
 
@@ -193,7 +212,12 @@ class Docker:
     async def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(CALLS, thread_name_prefix="docker")
-        work = functools.partial(function, *args, **kwargs)
+
+        def work() -> R:
+            if self._url.startswith("unix://"):
+                _require_listener(self._url.removeprefix("unix://"))
+            return function(*args, **kwargs)
+
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         except docker.errors.ImageNotFound as error:
@@ -245,6 +269,16 @@ def _remove(container: Container) -> str:
     with contextlib.suppress(docker.errors.NotFound):
         container.remove(force=True, v=True)
     return how
+
+
+def _is_reaped(container: Container) -> bool:
+    """Whether it could be removed; one that cannot be keeps no other."""
+    try:
+        _remove(container)
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        log.warning("a container that an earlier process left behind could not be removed: %s", error)
+        return False
+    return True
 
 
 def _mark(state: Path) -> str:

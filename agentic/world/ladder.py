@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, get_args
 
-from agentic.errors import SandboxError, SandboxUnavailable
+from agentic.errors import SandboxError
 from agentic.world.bubblewrap import Bubblewrap
 from agentic.world.host import Host
 from agentic.world.masks import adopt
@@ -67,8 +67,8 @@ async def probe(rung: Rung, state: Path, limits: Limits) -> str:
         adopt(folder, *rung.owner)
     try:
         sandbox = await rung.start("probe", workspace, home, limits)
-    except SandboxUnavailable as unavailable:
-        return str(unavailable)
+    except SandboxError as error:
+        return str(error)
     try:
         result = await sandbox.exec(["true"], timeout=10.0)
     except SandboxError as error:

@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import logging
+import shutil
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from agentic.core.lazy_dataclass import dataclass
-from agentic.errors import SandboxLost, SandboxUnavailable
+from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import diaries
 from agentic.world.ignore import IgnoreFile
 from agentic.world.masks import Hidden, adopt
 from agentic.world.place import Limits
 from agentic.world.sandbox import Sandbox
+
+WORDS_SECONDS = 10.0
+"""So long it may take to hear why a sandbox was lost; then the loss is told without."""
+
+log = logging.getLogger(__name__)
 
 
 class Rung(Protocol):
@@ -98,11 +105,12 @@ class Sandboxes:
         self._locks: dict[str, asyncio.Lock] = {}
         self._choice: Choice | None = None
         self._choosing = asyncio.Lock()
-        self._room = asyncio.Condition()
-        self._waiting: list[str] = []
+        self._waiting: dict[str, asyncio.Event] = {}
+        """Who waits for room, in order; each is rung whenever there may be some, or the order has changed."""
         self._making = 0
-        self._late: dict[str, asyncio.Task[None]] = {}
-        """Sandboxes whose start was called off: each is ended as soon as it stands, before the thread gets another."""
+        self._ending: dict[str, asyncio.Task[None]] = {}
+        """Sandboxes that are being ended, also those whose start was called off; only then its thread gets another.
+        The tasks are the pool's own: each is completed, whether or not whoever asked for the end still waits."""
 
     async def choice(self) -> Choice:
         """The rung in use; probes until there is one, and reaps what an earlier process left."""
@@ -110,7 +118,7 @@ class Sandboxes:
             if self._choice is None or self._choice.rung is None:
                 self._choice = await self._choose()
                 if self._choice.rung is not None:
-                    await self._choice.rung.reap()
+                    await _reap(self._choice.rung)
             return self._choice
 
     def existing(self, thread: str) -> Sandbox | None:
@@ -126,7 +134,7 @@ class Sandboxes:
 
     def position(self, thread: str) -> int:
         """The thread's place in the queue for a sandbox, 0 when it does not wait."""
-        return self._waiting.index(thread) + 1 if thread in self._waiting else 0
+        return list(self._waiting).index(thread) + 1 if thread in self._waiting else 0
 
     async def for_thread(self, thread: str, workspace: Path) -> Sandbox:
         """The thread's sandbox, made if it has none; waits its turn while ``count`` others are busy."""
@@ -148,63 +156,97 @@ class Sandboxes:
                 await _mask(held, ignore, afresh=afresh)
             yield held.sandbox
         except SandboxLost as lost:
-            words = await held.sandbox.close()
+            words = await _last_words(held.sandbox)
             raise SandboxLost(f"{lost} ({words})" if words else str(lost)) from lost
         finally:
             held.users -= 1
             held.used_at = time.monotonic()
-            await self._notify()
+            self._ring()
 
     async def end(self, thread: str, reason: str = "it was ended") -> None:
-        """End the thread's sandbox; its workspace and home stay."""
-        held = self._held.pop(thread, None)
-        if held is not None:
-            await held.sandbox.close(reason)
-            held.hidden.lift()
-            await self._notify()
+        """End the thread's sandbox; its workspace and home stay.  It ends also where whoever asked no longer waits."""
+        self._begin_end(thread, reason)
+        await self._ended((thread,))
+
+    async def forget(self, thread: str) -> None:
+        """The thread is no more: its sandbox ends, and its home is deleted."""
+        await self.end(thread, "its thread was deleted")
+        home, ledger = self._places(thread)
+        ledger.unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+
+    def _places(self, thread: str) -> tuple[Path, Path]:
+        """The home of a thread's sandbox, and the note of what is hidden in it."""
+        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
+        return self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
 
     async def evict_idle(self) -> int:
         """End the sandboxes that nobody used for the idle time; returns how many."""
         now = time.monotonic()
         idle = [t for t, h in self._held.items() if not h.users and now - h.used_at > self._idle]
         for thread in idle:
-            await self.end(thread, "it was ended because nobody used it for a while")
+            self._begin_end(thread, "it was ended because nobody used it for a while")
+        await self._ended(idle)
         return len(idle)
 
     async def close(self) -> None:
         """End all sandboxes and let go of the rung."""
-        await asyncio.gather(*(self.end(thread) for thread in list(self._held)), *self._late.values())
-        if self._choice is not None and self._choice.rung is not None:
-            await self._choice.rung.close()
+        for thread in list(self._held):
+            self._begin_end(thread, "it was ended")
+        try:
+            await self._ended(list(self._ending))
+        finally:
+            if self._choice is not None and self._choice.rung is not None:
+                await self._choice.rung.close()
+
+    def _begin_end(self, thread: str, reason: str) -> None:
+        held = self._held.pop(thread, None)
+        if held is not None:
+            self._own_end(thread, _end(held, reason))
+
+    def _own_end(self, thread: str, ending: Coroutine[None, None, None]) -> None:
+        task = self._ending[thread] = asyncio.create_task(ending, name="sandbox-end")
+        task.add_done_callback(lambda done: self._noted_end(thread, done))
+
+    def _noted_end(self, thread: str, task: asyncio.Task[None]) -> None:
+        del self._ending[thread]
+        self._ring()
+        if not task.cancelled() and (trouble := task.exception()) is not None:
+            log.error("a sandbox of thread %s did not end in order", thread, exc_info=trouble)
+
+    async def _ended(self, threads: Iterable[str]) -> None:
+        """Wait for the ends that are under way in these threads; what goes wrong there is told by the log."""
+        ending = [self._ending[thread] for thread in threads if thread in self._ending]
+        if ending:
+            await asyncio.wait(ending)
 
     async def _hold(self, thread: str, workspace: Path) -> _Held:
         async with self._locks.setdefault(thread, asyncio.Lock()):
             held = self._held.get(thread)
             if held is not None and held.sandbox.lost is None:
                 return held
-            if held is not None:
-                await self.end(thread)
+            await self.end(thread)
             choice = await self.choice()
             if choice.rung is None:
                 raise SandboxUnavailable(choice.why)
-            if thread in self._late:
-                await asyncio.wait((self._late[thread],))
             await self._wait_for_room(thread)
             try:
                 return await self._make(choice.rung, thread, workspace)
             finally:
                 self._making -= 1
-                await self._notify()
+                self._ring()
 
     async def _make(self, rung: Rung, thread: str, workspace: Path) -> _Held:
-        mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
-        home, ledger = self.state / "homes" / mark, self.state / "hidden" / f"{mark}.json"
-        ledger.parent.mkdir(parents=True, exist_ok=True)
+        home, ledger = self._places(thread)
         uid, gid = rung.owner
-        hidden = Hidden(workspace, ledger)
-        hidden.lift()  # what a process that crashed left hidden gets its owner back before all gets ours
-        for folder in (workspace, home):
-            await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
+        try:
+            ledger.parent.mkdir(parents=True, exist_ok=True)
+            hidden = Hidden(workspace, ledger)
+            hidden.lift()  # what a process that crashed left hidden gets its owner back before all gets ours
+            for folder in (workspace, home):
+                await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
+        except OSError as error:
+            raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
         sandbox = await self._started(thread, self._start(rung, thread, workspace, home))
         held = self._held[thread] = _Held(sandbox, hidden)
         return held
@@ -213,8 +255,12 @@ class Sandboxes:
         path = diaries.path_of(self.state, thread)
         with diaries.opened(path) as diary:
             sandbox = await rung.start(thread, workspace, home, self._limits, diary)
-        if not sandbox.diary:
-            diaries.end(path)  # before anything is done in it: what it does will be missing there
+        try:
+            if not sandbox.diary:
+                diaries.end(path)  # before anything is done in it: what it does will be missing there
+        except SandboxError:
+            await sandbox.close()
+            raise
         return sandbox
 
     async def _started(self, thread: str, starting: Coroutine[None, None, Sandbox]) -> Sandbox:
@@ -223,52 +269,81 @@ class Sandboxes:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._late[thread] = asyncio.create_task(self._end_late(thread, task), name="sandbox-late-end")
+            self._own_end(thread, _end_late(task))
             raise
 
-    async def _end_late(self, thread: str, starting: asyncio.Task[Sandbox]) -> None:
-        (late,) = await asyncio.gather(starting, return_exceptions=True)
-        try:
-            if isinstance(late, Sandbox):
-                await late.close()
-        finally:
-            del self._late[thread]
-            await self._notify()
-
     async def _wait_for_room(self, thread: str) -> None:
-        self._waiting.append(thread)
+        bell = self._waiting[thread] = asyncio.Event()
         try:
-            async with self._room:
-                while self._waiting[0] != thread or len(self._held) + self._making + len(self._late) >= self._count:
-                    spare = self._spare() if self._waiting[0] == thread else None
-                    if spare is None:
-                        await self._room.wait()
-                        continue
-                    self._room.release()
-                    try:
-                        await self.end(spare, "it gave way to another thread's while nobody used it")
-                    finally:
-                        await self._room.acquire()
-                self._making += 1
+            while next(iter(self._waiting)) != thread or not self._has_room():
+                spare = self._spare() if next(iter(self._waiting)) == thread else None
+                if spare is None:
+                    bell.clear()
+                    await bell.wait()
+                else:
+                    await self.end(spare, "it gave way to another thread's while nobody used it")
+            self._making += 1
         finally:
-            self._waiting.remove(thread)
+            del self._waiting[thread]
+            self._ring()
+
+    def _has_room(self) -> bool:
+        return len(self._held) + self._making + len(self._ending) < self._count
 
     def _spare(self) -> str | None:
         free = [(held.used_at, thread) for thread, held in self._held.items() if not held.users]
         return min(free)[1] if free else None
 
-    async def _notify(self) -> None:
-        async with self._room:
-            self._room.notify_all()
+    def _ring(self) -> None:
+        """Whoever waits looks again; nothing is awaited here, so that no cancellation can come between."""
+        for bell in self._waiting.values():
+            bell.set()
+
+
+async def _end(held: _Held, reason: str) -> None:
+    try:
+        await held.sandbox.close(reason)
+    finally:
+        held.hidden.lift()
+
+
+async def _end_late(starting: asyncio.Task[Sandbox]) -> None:
+    """A start that was called off: what comes of it is ended as soon as it stands."""
+    (late,) = await asyncio.gather(starting, return_exceptions=True)
+    if isinstance(late, Sandbox):
+        await late.close()
+
+
+async def _last_words(sandbox: Sandbox) -> str:
+    """Why a sandbox was lost, '' where that is not known soon; its end goes on meanwhile."""
+    try:
+        async with asyncio.timeout(WORDS_SECONDS):
+            return await sandbox.close()
+    except TimeoutError:
+        return ""
+
+
+async def _reap(rung: Rung) -> None:
+    """What an earlier process left ends without its owner anyway; that it cannot be tidied up keeps nobody waiting."""
+    try:
+        await rung.reap()
+    except SandboxError as error:
+        log.warning("what an earlier process left in %s could not be tidied up: %s", rung.name, error)
 
 
 async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
-    """Hide what ``ignore`` names now; ``afresh`` looks for files that appeared or were put in another's place."""
-    version = await asyncio.to_thread(ignore.version)
-    if version == held.masked_by and not (afresh and version):
-        return
-    paths = await ignore.walk() if version else ()
-    await asyncio.to_thread(held.hidden.set, paths)
+    """Hide what ``ignore`` names now; ``afresh`` looks for files that appeared or were put in another's place.
+
+    Raises ``SandboxError`` where that cannot be done: then nothing may run.
+    """
+    try:
+        version = await asyncio.to_thread(ignore.version)
+        if version == held.masked_by and not (afresh and version):
+            return
+        paths = await ignore.walk() if version else ()
+        await asyncio.to_thread(held.hidden.set, paths)
+    except OSError as error:
+        raise SandboxError(f"it was not begun: what .aiignore hides could not be hidden: {error}") from error
     if paths != held.sandbox.masks:
         await held.sandbox.set_masks(paths)
     held.masked_by = version

@@ -14,14 +14,14 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
-from agentic.errors import EditConflict, PathRefused, SandboxLost
+from agentic.errors import EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.ports import Perception
 from agentic.world.answers import decoding
 from agentic.world.beside import Beside
 from agentic.world.diaries import Remembered
 from agentic.world.editing import applied
 from agentic.world.ignore import IgnoreFile
-from agentic.world.model import WorldModel
+from agentic.world.model import SNAPSHOT_BYTES, WorldModel
 from agentic.world.names import safe_name
 from agentic.world.pool import Sandboxes
 from agentic.world.results import (
@@ -64,6 +64,8 @@ class RealWorld:
         self._number, self._loss = 0, ""
         self._agents: list[weakref.ref[WorldModel]] = []
         self._used: Sandbox | None = None
+        self.handed = 0
+        """How often a sandbox was handed to a call; what is asked of it from then on may have had its effect."""
         self._beside = Beside()
 
     async def visible(self, paths: Sequence[str]) -> frozenset[str]:
@@ -288,12 +290,20 @@ class RealWorld:
     async def perceive(self, model: WorldModel) -> Perception:
         """What ``model``'s agent has to be told now: its stale files with short diffs, and recent changes by others."""
         changes = await self.changes(model.cursor)
-        texts: dict[str, str] = {}
-        for path in model.wants_text(changes):
-            stat = await self.stat(path)
-            if stat is not None and stat.kind == "file" and stat.size <= 64 * 1024:
-                texts[path] = (await self.get_file(path, 64 * 1024)).decode("utf-8", "replace")
+        texts = {path: await self._text_now(path) for path in model.wants_text(changes)}
         return model.perceive(changes, texts, time.monotonic())
+
+    async def _text_now(self, path: str) -> str:
+        """A short file's text; '' where it is none, or is becoming something else: then its change is told without."""
+        try:
+            stat = await self.stat(path)
+            if stat is None or stat.kind != "file" or stat.size > SNAPSHOT_BYTES:
+                return ""
+            return (await self.get_file(path, SNAPSHOT_BYTES)).decode("utf-8", "replace")
+        except (SandboxUnavailable, SandboxLost):
+            raise
+        except SandboxError:
+            return ""
 
     def new_model(self, agent: str = "") -> WorldModel:
         """An empty world model over this world, for a further agent; it is told of changes from now on."""
@@ -337,6 +347,7 @@ class RealWorld:
             if self._used is not sandbox:
                 self._loss = self._loss if self._used is None else self._used.lost or "it was replaced"
                 self._used, self._beside = sandbox, Beside()
+            self.handed += 1
             try:
                 yield sandbox
             except SandboxLost:

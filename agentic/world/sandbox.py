@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agentic.errors import SandboxError, SandboxLost
+from agentic.errors import SandboxError
 from agentic.world.answers import changes_of, exec_result, python_result
 from agentic.world.channel import Channel, Reply, Transport
 from agentic.world.files import ANSWER_SECONDS, FileOperations
@@ -21,6 +22,10 @@ from agentic.world.results import BackgroundState, Changes, ExecResult, PythonRe
 
 PROTOCOL = 1
 KILL_SECONDS = 5.0
+HEARTBEAT_ENDS = 1.5
+"""After so many times its heartbeat's limit a supervisor that hears nothing has ended everything; it looks six times in it."""
+
+log = logging.getLogger(__name__)
 
 
 class Sandbox(FileOperations):
@@ -196,7 +201,11 @@ class Sandbox(FileOperations):
     # --- the end ----------------------------------------------------------------------------------------------
 
     async def close(self, reason: str = "it was closed") -> str:
-        """End every process and the sandbox itself; safe to call twice.  Returns what is known of how it ended."""
+        """End every process and the sandbox itself; safe to call twice.  Returns what is known of how it ended.
+
+        Never raises for what fails meanwhile: it is called where something is told already (a loss, a stop), and nothing
+        may take the place of that.  When it returns no process is left.
+        """
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(reason), name="sandbox-close")
         return await asyncio.shield(self._closing)
@@ -208,7 +217,12 @@ class Sandbox(FileOperations):
             with contextlib.suppress(asyncio.CancelledError):
                 await self._beat
         await self._channel.close()
-        return await self._transport.close()
+        try:
+            return await self._transport.close()
+        except Exception as trouble:  # whatever it is: see ``close``
+            log.warning("a sandbox could not be ended from outside: %s", trouble, exc_info=trouble)
+            await asyncio.sleep(self.limits.heartbeat * HEARTBEAT_ENDS)
+            return f"it could not be removed: {trouble}"
 
     # --- small parts ------------------------------------------------------------------------------------------
 
@@ -235,9 +249,9 @@ class Sandbox(FileOperations):
         try:
             await self.kill(number)
             await asyncio.wait((task,), timeout=KILL_SECONDS)
-        except SandboxLost as lost:
+        except SandboxError as error:
             # the kill could not be confirmed: end the whole sandbox, which the kernel does confirm
-            self._channel.fail(str(lost))
+            self._channel.fail(str(error))
             await self.close()
         finally:
             task.cancel()

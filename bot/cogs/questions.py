@@ -93,7 +93,10 @@ class Questions(commands.Cog):
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""
         row = await self.bot.store.outbox_row(press.key)
-        if row is None or not await self._belongs(interaction, press, row):
+        if row is None:
+            about = press.undo or press.redo or press.again or press.key.partition(".")[0]
+            return await self.bot.expiry.of_execution(about, str(interaction.channel_id)) or NOT_OF_HERE, False
+        if not await self._belongs(interaction, press, row):
             return NOT_OF_HERE, False
         clicked = self._clicked(interaction, press, row.item, await self.bot.reader.presser(interaction))
         outcome = await self._meant(interaction, clicked, row.item)

@@ -26,6 +26,7 @@ from bot.intake import Place, not_kept
 from bot.opinions import standing_vote
 from bot.reading import scene_about, scene_of, when
 from bot.receipts import noted
+from bot.rights import at_least
 from bot.showing import Showing, Shown
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ class Reactions(commands.Cog):
             return
         at, message, emoji = when(), str(payload.message_id), payload.emoji
         found = self._meaning(payload.emoji)
+        if shown.deleted and found is not None and found[0] in JUDGEMENTS:
+            await self._too_late(shown, speaker, message, added=added)
+            return
         mark = f"{'+' if added else '-'}{emoji.id or '.'.join(f'{ord(char):x}' for char in emoji.name)}"
         reacted = Reacted(
             id=f"r{message}.{speaker.id}.{int(at.timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
@@ -122,6 +126,13 @@ class Reactions(commands.Cog):
             scene = replace(scene, bot_writes=await self._may_write(payload.channel_id, guild.me))
         outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
         await self._carry_out(outcome, reacted, Place(str(payload.guild_id or ""), shown.thread))
+
+    async def _too_late(self, shown: Shown, speaker: Speaker, message: str, *, added: bool) -> None:
+        """A judgement of a task whose log was deleted; who may only look hears nothing, as of any other."""
+        words = await self.bot.expiry.of_execution(shown.deleted, shown.thread)
+        if added and words and at_least(speaker.level, "executor"):
+            reply_to = "" if message == shown.thread else message
+            await self.bot.intake.tell(words, f"deleted.{message}.{speaker.id}", Place("", shown.thread, reply_to))
 
     async def _carry_out(self, outcome: Outcome, reacted: Reacted, place: Place) -> None:
         over = isinstance(outcome, InboxItem) and await self._is_over(outcome)

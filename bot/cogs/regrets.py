@@ -84,7 +84,10 @@ class Regrets(commands.Cog):
         """The question, and who answers it.  Raises ``Refused``."""
         row, message, user = await self.bot.store.outbox_row(key), interaction.message, self.bot.user
         own = message is not None and user is not None and message.author.id == user.id
-        if row is None or not own or (row.item.sort, row.item.thread) != ("regret", str(interaction.channel_id)):
+        if row is None:
+            about = key.partition(".")[0]
+            raise Refused(await self.bot.expiry.of_execution(about, str(interaction.channel_id)) or NOT_OF_HERE)
+        if not own or (row.item.sort, row.item.thread) != ("regret", str(interaction.channel_id)):
             raise Refused(NOT_OF_HERE)
         session = await self.bot.store.session(row.item.thread)
         if session is None or session.guild != str(interaction.guild_id or ""):

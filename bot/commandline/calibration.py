@@ -93,7 +93,7 @@ def _table(groups: Sequence[Group]) -> list[str]:
 def _shown_by(rows: Sequence[LabelRow]) -> str:
     """What new executions will show."""
     calibrator = fitted(examples(rows[-NEWEST:]))
-    known = sum(row.label is not None and not row.talk for row in rows)
+    known = sum(row.known and not row.talk for row in rows)
     if calibrator is not None:
         kind = {"base_rate": "the base rate of role and model", "isotonic": "a logistic fit, put right by steps"}
         how = kind.get(calibrator.kind, "a logistic fit")

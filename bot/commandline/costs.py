@@ -65,7 +65,7 @@ def price_by(prices: Prices) -> PriceOf:
 
 
 async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
-    labels = {row.execution: row.label for row in await store.labels()}
+    labels = {row.execution: row.label for row in await store.labels() if row.known}
     guilds = {row.thread: row.guild for row in await store.sessions()}
     since = datetime.now(UTC) - timedelta(days=order.days) if order.days is not None else None
     found: list[_Found] = []

@@ -31,6 +31,7 @@ from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.rows import COLUMNS
 from agentic.world.snapshots.entries import Damaged, packs_in
 from bot.commandline.output import NO_FOLDER, fail, not_written, note
+from bot.commandline.replay import deleted
 from bot.settings import Settings
 from bot.state import CHECKPOINTS, databases
 
@@ -81,6 +82,8 @@ def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) ->
             with plainly(), closing(open_quietly(database)) as connection:
                 names = [wanted.execution] if wanted.execution else moving.names(connection, wanted.thread)
                 found = [each for name in names if (each := moving.stored(connection, name)) is not None]
+                if not found and wanted.execution and moving.was_deleted(connection, wanted.execution):
+                    return fail(deleted(wanted.execution))
                 if found:
                     return _to_file(_Export(connection, database.parent, found, wanted.files, build), file)
     except StoreError as error:

@@ -41,10 +41,20 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
                 if request:
                     return await _request(store, execution, database, request)
                 return await _replay(store, execution, database, deciding_again)
+            if await store.was_buried(execution) is not None:
+                return fail(deleted(execution))
         finally:
             await store.close()
     known = "`threadwright replay` lists the newest ones, and `/status` in a thread shows its id."
     return fail(f"There is no execution {execution!r} below {settings.home}. {known}")
+
+
+def deleted(execution: str) -> str:
+    """What is said of an execution whose log was deleted."""
+    return (
+        f"The log of {execution} was deleted: logs of finished tasks are kept for THREADWRIGHT_RETENTION_DAYS days. A "
+        "backup from before may hold it."
+    )
 
 
 async def newest(settings: Settings, *, deciding_again: bool = False, request: str = "") -> int:

@@ -54,9 +54,13 @@ async def _run(settings: Settings) -> int:
                     import apsw
 
                     from bot.guild import LocalGuild, UnusableFolder
+                    from bot.modelling import NO_MODEL, has_model
 
                 try:
-                    opened = await LocalGuild.start(port=settings.guild_port, state=settings.home / "guild")
+                    notice = "" if has_model(settings, os.environ) else NO_MODEL
+                    opened = await LocalGuild.start(
+                        port=settings.guild_port, state=settings.home / "guild", notice=notice
+                    )
                 except (UnusableFolder, apsw.Error) as error:
                     return fail(_not_usable(settings, error))
                 except OSError as error:
@@ -126,7 +130,8 @@ async def _show_components(app: App) -> None:
     choice = await app.workshop.choice()
     address = app.guild.url if app.guild is not None else ""
     kept = await asyncio.to_thread(doctor.store, app.settings)
-    offered = [row for row in await doctor.models(app.settings) if row.adapter == "Ollama"]
+    asked = await doctor.models(app.settings)
+    offered = [row for row in asked if row.adapter == "Ollama" or row.adapter.endswith(("_BASE_URL", "_API_BASE"))]
     components = (
         doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *doctor.model_components(app.models), *doctor.library_components(app.library), *offered,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentic.core import confidence
 from agentic.core.events import (
     Asked,
     CallBlock,
@@ -72,7 +73,7 @@ def told(event: Event) -> str:
 def _judged(event: Event) -> str:
     match event:
         case TurnEnded() as event:
-            return f"turn {event.turn} ended, confidence {event.confidence.shown}"
+            return f"turn {event.turn} ended, confidence {confidence.told(event.confidence, None)}"
         case Asked() as event:
             return f"asked the person ({event.sort}): {_short(event.text)}".rstrip()
         case Decided() as event:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from bot.guild import LocalGuild
 
 DONE, FAILED, ASKING, STOPPED = 0, 1, 2, 3
+UNCONFIGURED = 64
+"""As for every mistake in the settings: nothing was begun."""
 MESSAGE_CHARACTERS = 1_900
 """What fits into a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
 BEGIN_SECONDS = 60.0
@@ -54,7 +56,12 @@ class TaskOrder:
 
 
 async def task(settings: Settings, order: TaskOrder) -> int:
-    """Do it; the exit code says how it ended."""
+    """Do it; the exit code says how it ended.  Without a model nothing is begun: a tour is nothing that a script can use."""
+    from bot.modelling import NO_MODEL, has_model
+
+    if not has_model(settings, os.environ):
+        note(f"Nothing was begun. {NO_MODEL}")
+        return UNCONFIGURED
     from bot.app import App, Place
     from bot.guild import LocalGuild
 

@@ -164,6 +164,7 @@ def _ends(steps: Sequence[_Step]) -> Iterator[str]:
         "budget": used_up.reached(before) is not None,
         "limit": before.turn.number >= before.turn_limit,
         "done": before.turn.answered and before.question is None,
+        "tour": before.policy.tour and before.turn.answered,
     }
     if not borne_out.get(event.reason, True):
         yield f"it ended as {event.reason}, and nothing in the log says why"

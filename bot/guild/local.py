@@ -46,11 +46,16 @@ class LocalGuild(Acting):
         port: int = 0,
         state: Path | None = None,
         limits: Literal["wide", "discord"] = "wide",
+        notice: str = "",
     ) -> Self:
-        """Listens on loopback; with a `state` folder the conversation outlives the process."""
+        """Listens on loopback; with a `state` folder the conversation outlives the process.
+
+        `notice` stands on the page, above whatever is written there.
+        """
         from bot.guild.server import Server  # brings in the web server, which is slow to import
 
         home = found(state)
+        home.state.notice = notice
         try:
             allowed = DISCORD if limits == "discord" else WIDE
             server = await Server.start(home, allowed, host, port)

@@ -73,6 +73,8 @@ class GuildState:
         self.grants = Grants()
         self.keeper = keeper
         self.name = "Local guild"
+        self.notice = ""
+        """What everybody at the page is to know before they write; of this process, so it is not kept."""
         self.members: dict[int, Member] = {}
         self.roles: dict[int, Role] = {
             identity.everyone_id: Role(identity.everyone_id, "@everyone", int(MEMBER_DEFAULT)),

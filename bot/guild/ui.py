@@ -118,6 +118,7 @@ class Page:
             "me": payloads.user(state.member(self._me)),
             "bot": payloads.user(state.member(self._api.me)),
             "online": self._gateway.online,
+            "notice": state.notice,
             "guild": {"id": str(state.identity.guild_id), "name": state.name},
             "channels": [payloads.channel(state, c) for c in channels if not c.is_thread and not c.is_direct],
             "directs": [payloads.channel(state, c) for c in channels if c.is_direct],

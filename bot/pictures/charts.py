@@ -7,7 +7,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from agentic.core.events import Envelope, Escalated, FeedbackGiven, Finished, ModelAnswered, Started, TurnEnded
+from agentic.core.confidence import MOST_SHOWN
+from agentic.core.events import (
+    Envelope,
+    Escalated,
+    FeedbackGiven,
+    Finished,
+    ModelAnswered,
+    ModelRequested,
+    Started,
+    TurnEnded,
+)
 
 EXECUTIONS = 5
 """The newest ones stand in a picture."""
@@ -132,8 +142,16 @@ class _Reading:
                 self.at += 1
                 sure = ended.confidence
                 self.points.append(
-                    Point(x=self.at, shown=sure.shown, heuristic=sure.heuristic, tier=self.tier, usd=self.spent)
+                    Point(
+                        x=self.at,
+                        shown=min(sure.shown, MOST_SHOWN),
+                        heuristic=sure.heuristic,
+                        tier=self.tier,
+                        usd=self.spent,
+                    )
                 )
+            case ModelRequested(purpose="turn") as asked:
+                self.tier = asked.tier
             case Escalated() as escalated:
                 self.tier = escalated.to_tier
                 self.marks.append(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from agentic.stores.sqlite.connection import Connection, Value
 from reflexion.amending import added, amended, lived_through, long_unused, revised, settled, told_again
 from reflexion.contradictions import reconciled
-from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict, unheard
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
 from reflexion.stores import searching
@@ -35,6 +35,25 @@ def find(db: Connection, id: str) -> Lesson | None:
     """A lesson, whoever it belongs to: for work inside the store alone."""
     found = read(Lesson, db.execute("SELECT body FROM lesson WHERE id = ?", (id,)))
     return found[0] if found else None
+
+
+def reflections_of(db: Connection, executions: Collection[str]) -> int:
+    """Reflections of these executions."""
+    of = "SELECT count(*) FROM reflection WHERE body ->> '$.execution' IN (SELECT value FROM json_each(?))"
+    return int(str(db.execute(of, (json.dumps([*executions]),)).get))
+
+
+def erase_reflections(db: Connection, executions: Collection[str], said: Collection[str]) -> int:
+    """Delete them, and take words out of what others heard."""
+    number = reflections_of(db, executions)
+    of = "DELETE FROM reflection WHERE body ->> '$.execution' IN (SELECT value FROM json_each(?))"
+    db.execute(of, (json.dumps([*executions]),))
+    heard = "SELECT body FROM reflection WHERE EXISTS (SELECT 1 FROM json_each(body, '$.said') WHERE value IN {words})"
+    words = "(SELECT value FROM json_each(?))"
+    for each in read(Reflection, list(db.execute(heard.format(words=words), (json.dumps([*said]),)))):
+        db.execute("UPDATE reflection SET body = ? WHERE id = ?", (unheard(each, said).model_dump_json(), each.id))
+    searching.forget_words(db)
+    return number
 
 
 def propose(db: Connection, lesson: Lesson, *, verified: bool) -> Lesson:

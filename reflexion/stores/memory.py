@@ -19,7 +19,7 @@ from reflexion.amending import (
 from reflexion.contradictions import reconciled
 from reflexion.embedding import likenesses, revision_of
 from reflexion.judging import Reading, labelled
-from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
+from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict, unheard
 from reflexion.lifecycle import Showing
 from reflexion.merging import placed
 from reflexion.words import stem, words_of
@@ -49,6 +49,17 @@ class MemoryLessonStore:
         """The last ones of a thread, newest first."""
         held = [each for each in self._reflections.values() if (each.guild, each.thread) == (guild, thread)]
         return tuple(reversed(held))[:limit]
+
+    async def reflections_of(self, executions: Collection[str]) -> int:
+        """How many reflections of these executions there are."""
+        return sum(each.execution in executions for each in self._reflections.values())
+
+    async def erase_reflections(self, executions: Collection[str], said: Collection[str]) -> int:
+        """Delete the reflections of these executions, and take these words out of what others heard."""
+        number = await self.reflections_of(executions)
+        left = [each for each in self._reflections.values() if each.execution not in executions]
+        self._reflections = {each.id: unheard(each, said) for each in left}
+        return number
 
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
         """Add a lesson, or merge it into the one that says the same."""

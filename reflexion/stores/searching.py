@@ -103,6 +103,11 @@ def index(db: Connection, number: int, lesson: Lesson) -> None:
     db.execute("DELETE FROM lesson_vector WHERE number = ? AND revision != ?", (number, revision_of(lesson)))
 
 
+def forget_words(db: Connection) -> None:
+    """Let the index hold no word that only a deleted or changed text held: else some stay until it is merged one day."""
+    db.execute("INSERT INTO lesson_words (lesson_words) VALUES ('optimize')")
+
+
 def matching(db: Connection, guild: str, thread: str, words: Sequence[str], limit: int) -> Iterator[tuple[Value, ...]]:
     """The bodies of lessons that may be shown and hold one of the words, best match first."""
     asked = asked_of(db, Scope(kind="thread", guild=guild, thread=thread), words)

@@ -63,6 +63,14 @@ class SQLiteLessonStore:
         select = "SELECT body FROM reflection WHERE guild = ? AND thread = ? ORDER BY number DESC LIMIT ?"
         return await self._do(lambda db: read(Reflection, db.execute(select, (guild, thread, limit))))
 
+    async def reflections_of(self, executions: Collection[str]) -> int:
+        """How many reflections of these executions there are."""
+        return await self._do(lambda db: keeping.reflections_of(db, executions))
+
+    async def erase_reflections(self, executions: Collection[str], said: Collection[str]) -> int:
+        """Delete the reflections of these executions, and take these words out of what others heard."""
+        return await self._write(lambda db: keeping.erase_reflections(db, executions, said))
+
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
         """Add a lesson, or merge it into the one that says the same, in one transaction."""
         return await self._write(lambda db: keeping.propose(db, lesson, verified=verified))
@@ -206,7 +214,8 @@ def _opened(path: Path) -> Connection:
     connection = connect(str(path))
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchone()  # each alone: what follows a row is run when that is read
         migrate(connection)
         searching.prepare(connection)
     except BaseException:

@@ -50,7 +50,7 @@ async def test_with_a_token_it_works_as_on_discord(guild: LocalGuild, tmp_path: 
             lambda g: [m for t in g.threads() for m in g.messages(t.id) if "scripted tour" in m.content] or None
         )
         await app.threads.idle(str(message.id))
-        assert (await app.threads.status(str(message.id))).finished == "done"
+        assert (await app.threads.status(str(message.id))).finished == "tour"
 
 
 def test_the_build_that_logs_are_stamped_with_is_the_version() -> None:

@@ -94,3 +94,27 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 assert content.splitlines()[-1].startswith("| 49 |")
                 await picture(page, "first-task.png", tmp_path)
             assert await running.end() == 0
+
+
+async def test_the_page_says_that_no_model_is_configured_until_there_is_one(tmp_path: Path) -> None:
+    async with asyncio.timeout(120), ScriptedEndpoint.start([]) as endpoint:
+        home = tmp_path / "home"
+        async with started("run", env=environment(home, {}, THREADWRIGHT_SANDBOX="bubblewrap"), cwd=tmp_path) as first:
+            url = (await first.until_said(ADDRESS))[1]
+            async with browsing(url) as page:
+                notice = page.get_by_text("No model is configured")
+                await expect(notice).to_be_visible()
+                await expect(notice).to_contain_text("ANTHROPIC_API_KEY")
+                await expect(notice).to_contain_text("start Threadwright again")
+                await picture(page, "no-model.png", tmp_path)
+                assert await first.end() == 0
+                await expect(page.get_by_text("The connection is lost")).to_be_visible()
+                env = environment(
+                    home, endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
+                    THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_GUILD_PORT=url.rstrip("/").rpartition(":")[2],
+                )  # fmt: skip
+                async with started("run", env=env, cwd=tmp_path) as second:
+                    await expect(page.get_by_text("Connected", exact=True)).to_be_visible()
+                    await expect(page.get_by_label("Message", exact=True)).to_be_visible()
+                    await expect(notice).to_be_hidden()
+                    assert await second.end() == 0

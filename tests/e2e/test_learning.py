@@ -48,11 +48,11 @@ async def lessons_of(home: Path, act: str) -> str:
 
 async def test_a_failed_task_tried_again_is_told_what_was_learned_and_another_thread_is_too(tmp_path: Path) -> None:
     orders = Orders()
-    async with asyncio.timeout(150), ScriptedEndpoint.start(orders.model) as endpoint:
+    async with asyncio.timeout(300), ScriptedEndpoint.start(orders.model) as endpoint:
         async with living(tmp_path, endpoint, THREADWRIGHT_LESSONS_HELD_BACK="0") as bot:
             thread = await bot.person.mention(TASK, orders.files(5, 7, 11, 13, 17))
             failed = await bot.person.sees(thread, FAILED)
-            await bot.person.sees(thread, rf"(?s){FAILED}.*learned: ")
+            await bot.person.sees(thread, rf"(?s){FAILED}.*learned: ", seconds=150)
             seen = len(await bot.person.reads(thread))
             await bot.person.react(failed.id, "🔄")
             done = await bot.person.sees(thread, DONE, after=seen)

@@ -43,6 +43,18 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     assert running.troubles == []
 
 
+async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
+    talk = [Reply(text="Sure! hello.txt: hello"), Reply(text="hello.txt is there now."), Reply(text="none")]
+    async with asyncio.timeout(60), ScriptedEndpoint.start(talk) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "Create hello.txt", env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 1, running.output
+    said = "".join(running.said)
+    assert "⚠ Answered, nothing was changed" in said
+    assert "✅" not in said
+    assert "confidence 20 (estimate)" in said
+
+
 async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
     async with asyncio.timeout(60), ScriptedEndpoint.start([ask]) as endpoint:
@@ -165,3 +177,14 @@ async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_n
         async with started("run", env=env, cwd=tmp_path) as third:
             await third.until_said("Open http")
             assert await third.end() == 0
+
+
+async def test_without_a_model_nothing_is_begun_and_it_says_what_to_do(tmp_path: Path) -> None:
+    async with asyncio.timeout(60):
+        env = environment(tmp_path / "home", {})
+        async with started("task", "do it", "--dir", str(tmp_path), env=env, cwd=tmp_path) as running:
+            assert await running.ended() == 64, running.output
+    assert running.said == [], "a script reads no tour"
+    assert "No model is configured" in "".join(running.troubles)
+    assert "ANTHROPIC_API_KEY" in "".join(running.troubles)
+    assert list(tmp_path.iterdir()) == []

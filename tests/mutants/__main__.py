@@ -41,6 +41,7 @@ from agentic.core import (
     repetition,
     requesting,
     retelling,
+    roles,
     sameness,
     shortening,
     summarising,
@@ -61,7 +62,7 @@ CAPS = (amounts, budgeting, used_up)
 COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
 REPEATING = (interventions, promising, repetition, retelling, sameness)
 PROVING = (closing, command_words, completion, proving)
-TRIAGING = (task_reading, task_roles, triage)
+TRIAGING = (roles, task_reading, task_roles, triage)
 NOT_COUNTED = (
     "--deselect",
     "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",

@@ -48,6 +48,12 @@ def insert(connection: Connection, contents: Sequence[Content]) -> None:
         connection.execute("INSERT INTO blobs (sha, content) VALUES (?, ?) ON CONFLICT DO NOTHING", content)
 
 
+def in_files(connection: Connection) -> frozenset[str]:
+    """The hashes of contents that stand in files."""
+    rows = connection.execute("SELECT sha FROM blobs WHERE content IS NULL")
+    return frozenset(cast(bytes, row[0]).hex() for row in rows)
+
+
 def get(connection: Connection, folder: Path, sha: str) -> bytes | None:
     """The content, checked against its hash; None where it was never kept."""
     try:
@@ -80,6 +86,7 @@ def _read_file(path: Path) -> bytes:
 
 def _write_file(path: Path, content: bytes) -> None:
     if path.exists() and path.stat().st_size == len(content):
+        os.utime(path)  # it is needed again: nobody takes it for a leftover
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent)

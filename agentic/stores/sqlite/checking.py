@@ -17,7 +17,7 @@ from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.copying import open_quietly
 from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.rows import COLUMNS, to_envelope
-from agentic.stores.sqlite.schema import check
+from agentic.stores.sqlite.schema import check, there
 
 SHOWN = 20
 """Problems beyond these are not listed."""
@@ -83,7 +83,9 @@ def _pages(connection: Connection, pragma: str) -> Iterator[Damage]:
 
 
 def _logs(connection: Connection) -> Iterator[Damage]:
-    for number, name in list(connection.execute("SELECT id, name FROM executions ORDER BY id")):
+    for number, name in list(
+        connection.execute(f"SELECT id, name FROM executions WHERE {there(connection)} ORDER BY id")
+    ):
         for table in ("events", "outcomes"):
             rows = connection.execute(f"SELECT {COLUMNS} FROM {table} WHERE execution = ? ORDER BY seq", (number,))
             try:

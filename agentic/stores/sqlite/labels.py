@@ -38,9 +38,12 @@ def rows(connection: Connection, thread: str | None, newest: int) -> list[LabelR
     return [_row(values) for values in reversed(found)]
 
 
+_KNOWN = "SELECT count(*) FROM labels WHERE label IS NOT NULL AND source != 'reason' AND NOT talk"
+
+
 def count(connection: Connection) -> int:
     """Executions with a label."""
-    return cast(int, connection.execute("SELECT count(*) FROM labels WHERE label IS NOT NULL AND NOT talk").get)
+    return cast(int, connection.execute(_KNOWN).get)
 
 
 def damaged(connection: Connection) -> Iterator[tuple[str, str]]:

@@ -18,21 +18,21 @@ _TOGETHER = 16
 """Events inserted with one statement."""
 
 _LEASE = "SELECT fence, owner FROM leases WHERE thread = ?"
-_THREAD = "SELECT thread FROM executions WHERE name = ?"
+_THREAD = "SELECT thread, gone FROM executions WHERE name = ?"
 _PLACE = """
     SELECT (SELECT fence FROM leases WHERE thread = ?2), (SELECT owner FROM leases WHERE thread = ?2), id,
         (SELECT max(seq) FROM events WHERE execution = executions.id)
-    FROM executions WHERE name = ?1 AND thread = ?2
+    FROM executions WHERE name = ?1 AND thread = ?2 AND gone = 0
 """
 
-_OF_EXECUTION = "WHERE execution = (SELECT id FROM executions WHERE name = ?)"
+_OF_EXECUTION = "WHERE execution = (SELECT id FROM executions WHERE name = ? AND gone = 0)"
 _EVENTS = f"SELECT {COLUMNS} FROM events {_OF_EXECUTION}"  # names of ours
 _OUTCOMES = f"SELECT {COLUMNS} FROM outcomes {_OF_EXECUTION}"  # names of ours
 
 _EXECUTION = """
     SELECT name, thread, task, finished, started_at,
         (SELECT max(seq) FROM events WHERE execution = executions.id)
-    FROM executions
+    FROM executions WHERE gone = 0
 """
 
 
@@ -82,9 +82,11 @@ class Append:
 
     def _check_new(self, connection: Connection) -> tuple[Value, ...]:
         """The place of an execution that has no log yet, or whose thread is another."""
-        thread = connection.execute(_THREAD, (self.execution,)).get
+        thread, gone = connection.execute(_THREAD, (self.execution,)).fetchone() or (None, 0)
         if thread is not None and thread != self.lease.thread:
             raise LeaseLost(f"execution {self.execution} belongs to thread {thread}, not to {self.lease.thread}")
+        if gone:
+            raise LogInvalid(f"the log of execution {self.execution} was deleted")
         held = connection.execute(_LEASE, (self.lease.thread,)).fetchone() or (None, None)
         return (*held, None, None)
 
@@ -125,7 +127,7 @@ def prepare(
 
 def append_outcome(connection: Connection, execution: str, events: Sequence[Envelope]) -> None:
     """Number the events on from the stream's end and add them."""
-    number = connection.execute("SELECT id FROM executions WHERE name = ?", (execution,)).get
+    number = connection.execute("SELECT id FROM executions WHERE name = ? AND gone = 0", (execution,)).get
     if number is None:
         raise LogInvalid(f"there is no execution {execution} to add an outcome to")
     head = cast(
@@ -157,14 +159,14 @@ def read_outcome(connection: Connection, execution: str) -> list[Envelope]:
 def executions(connection: Connection, thread: str | None, open_only: bool) -> list[ExecutionRow]:
     """Executions in the order they were begun."""
     where = [*(["thread = :thread"] if thread is not None else []), *(["finished = ''"] if open_only else [])]
-    condition = f"WHERE {' AND '.join(where)}" if where else ""
+    condition = "".join(f" AND {each}" for each in where)
     bindings = {"thread": thread} if thread is not None else {}
-    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} {condition} ORDER BY id", bindings))]
+    return [_row(row) for row in list(connection.execute(f"{_EXECUTION}{condition} ORDER BY id", bindings))]
 
 
 def execution(connection: Connection, name: str) -> ExecutionRow | None:
     """One execution."""
-    row = connection.execute(f"{_EXECUTION} WHERE name = ?", (name,)).fetchone()
+    row = connection.execute(f"{_EXECUTION} AND name = ?", (name,)).fetchone()
     return None if row is None else _row(row)
 
 

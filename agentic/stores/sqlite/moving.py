@@ -17,6 +17,7 @@ from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.opening import open_writer
 from agentic.stores.sqlite.presence import mark_closed, mark_open
 from agentic.stores.sqlite.rows import COLUMNS, EventRow, to_envelope
+from agentic.stores.sqlite.schema import BURIED, CLEARED, FORGOTTEN, there
 
 IMPORTED = "imported"
 """What stands in the place of its end for an execution that was open where it came from: nobody takes it up here."""
@@ -63,17 +64,26 @@ class Stored:
 
 def names(connection: Connection, thread: str) -> list[str]:
     """The executions of a thread, oldest first."""
-    rows = connection.execute("SELECT name FROM executions WHERE thread = ? ORDER BY id", (thread,))
+    rows = connection.execute(
+        f"SELECT name FROM executions WHERE thread = ? AND {there(connection)} ORDER BY id", (thread,)
+    )
     return [cast(str, row[0]) for row in rows]
 
 
 def stored(connection: Connection, name: str) -> Stored | None:
     """One execution, None where there is none of that name."""
-    found = connection.execute(f"SELECT id, {', '.join(EXECUTION)} FROM executions WHERE name = ?", (name,)).fetchone()
+    select = f"SELECT id, {', '.join(EXECUTION)} FROM executions WHERE name = ? AND {there(connection)}"
+    found = connection.execute(select, (name,)).fetchone()
     if found is None:
         return None
     events, outcomes = (_rows(connection, table, found[0]) for table in ("events", "outcomes"))
     return Stored(found[1:], events, outcomes)
+
+
+def was_deleted(connection: Connection, name: str) -> bool:
+    """Whether there was an execution of this name whose log is gone."""
+    gone = f"SELECT 1 FROM executions WHERE name = ? AND NOT ({there(connection)})"
+    return connection.execute(gone, (name,)).get is not None
 
 
 def session(connection: Connection, thread: str) -> Row | None:
@@ -110,6 +120,11 @@ def bring_in(connection: Connection, coming: Stored) -> bool:
     if known is not None:
         return _complete(connection, known, coming)
     name, thread, task, started_at, finished = coming.execution
+    if connection.execute("SELECT gone FROM executions WHERE name = ?", (name,)).get in (BURIED, FORGOTTEN):
+        raise OtherContent(
+            f"the log of execution {name} is being deleted here: start the bot once, then import it again"
+        )
+    connection.execute("DELETE FROM executions WHERE name = ? AND gone = ?", (name, CLEARED))
     connection.execute(
         "INSERT INTO executions (name, thread, task, started_at, finished) VALUES (?, ?, ?, ?, ?)",
         (name, thread, task, started_at, finished or IMPORTED),
@@ -123,7 +138,8 @@ def bring_in(connection: Connection, coming: Stored) -> bool:
         " ON CONFLICT (thread) DO UPDATE SET fence = max(fence, ?2)",
         (thread, max((row[2] for row in coming.events), default=0)),
     )
-    connection.execute("INSERT OR REPLACE INTO facts (key, value) VALUES (?, ?)", (f"imported: {name}", "1"))
+    # When it came is kept: its age counts from then.
+    connection.execute("INSERT OR REPLACE INTO facts (key, value) VALUES (?, unixepoch())", (f"imported: {name}",))
     return True
 
 

@@ -36,6 +36,7 @@ def open_writer(path: Path, busy_milliseconds: int = BUSY_MILLISECONDS) -> Conne
     connection.set_busy_timeout(busy_milliseconds)
     prepare(connection, path)
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # what was deleted is not to be found in the file
     connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
     _lay_out_wal(connection)
     return connection

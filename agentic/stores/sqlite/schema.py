@@ -20,6 +20,9 @@ APPLICATION_ID = 0x54687264
 PAGE_BYTES = 2048
 """Small pages waste less on rows of some kB, and a commit writes less."""
 
+BURIED, CLEARED, FORGOTTEN = 1, 2, 3
+"""Values of ``executions.gone``, which is 0 for what is there (``retention.py``)."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE executions (
@@ -138,6 +141,25 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX labels_by_thread ON labels (thread);
     """,
+    """
+    ALTER TABLE executions ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX executions_gone ON executions (thread) WHERE gone IN (1, 3);
+    CREATE INDEX outbox_by_thread ON outbox (thread, position);
+    CREATE INDEX receipts_by_item ON receipts (item);
+    CREATE TABLE outbox_ages (
+        at INTEGER PRIMARY KEY,
+        position INTEGER NOT NULL
+    );
+    CREATE TABLE sweep (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        events INTEGER NOT NULL,
+        outcomes INTEGER NOT NULL,
+        blobs INTEGER NOT NULL
+    );
+    CREATE TABLE marked (
+        sha BLOB PRIMARY KEY
+    ) WITHOUT ROWID;
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 
@@ -163,6 +185,12 @@ def prepare(connection: Connection, path: Path, migrations: tuple[str, ...] = MI
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def there(connection: Connection) -> str:
+    """The condition for executions whose log is there, also in a file from before logs expired."""
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(executions)")]
+    return "gone = 0" if "gone" in columns else "TRUE"
 
 
 def check(connection: Connection, path: Path, newest: int = len(MIGRATIONS)) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
 from agentic.core.upcasting import READING, Reading
-from agentic.errors import StoreUnavailable
+from agentic.errors import LogInvalid, StoreUnavailable
 from agentic.failpoints import reach
-from agentic.ports import ExecutionRow, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
 from agentic.stores.checks import blob_ref, check_append, check_blob
 from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
 from agentic.stores.sqlite import blobs as contents
-from agentic.stores.sqlite import inbox, labels, leases, ledger, log, outbox, sessions
+from agentic.stores.sqlite import inbox, labels, leases, ledger, log, outbox, retention, sessions
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.faults import plainly
 from agentic.stores.sqlite.group import Counters
@@ -33,11 +36,12 @@ class SQLiteStore(Store):
     """Keeps all in one file; several processes may open it, and each thread still has one owner."""
 
     def __init__(
-        self, writer: Writer, reader: Connection, folder: Path, seconds: Callable[[], float], reading: Reading = READING
+        self, writer: Writer, reader: Connection, path: Path, seconds: Callable[[], float], reading: Reading = READING
     ) -> None:
         self._writer = writer
         self._reader = reader
-        self._folder = folder
+        self._path = path
+        self._folder = path.parent / "blobs"
         self._seconds = seconds
         self._reading = reading
         self._process = this_process()
@@ -63,7 +67,7 @@ class SQLiteStore(Store):
             reader = open_reader(path)
             mark_open(path)
             writer = Writer(connection, busy_milliseconds, lambda: mark_closed(path))
-        return cls(writer, reader, path.parent / "blobs", seconds, reading)
+        return cls(writer, reader, path, seconds, reading)
 
     @property
     def counters(self) -> Counters:
@@ -108,6 +112,8 @@ class SQLiteStore(Store):
                 return
             await asyncio.sleep(0)
             page = self._page(execution, page[-1].seq)
+            if not page and await self.was_buried(execution) is not None:
+                raise LogInvalid(f"the log of execution {execution} was deleted while it was read")
 
     async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
         """Add to the outcome stream; it numbers the events itself, from 1."""
@@ -295,6 +301,69 @@ class SQLiteStore(Store):
     async def unsettled_usd(self, prefix: str) -> list[str]:
         """Keys of reservations that stand."""
         return self._read(lambda connection: ledger.unsettled(connection, prefix))
+
+    # --- retention ---
+
+    async def expire(self, before: datetime, most: int = 20) -> int:
+        """Bury what is finished and old; how many executions that were."""
+        return await self._writer.commit(lambda connection: retention.expire(connection, before, most))
+
+    async def bury(self, executions: Sequence[str]) -> int:
+        """Bury these, unless they are open."""
+        return await self._writer.commit(lambda connection: retention.bury(connection, executions))
+
+    async def forget_thread(self, thread: str, facts: Sequence[str] = ()) -> bool:
+        """Let go of a thread that is no more, unless something in it is open."""
+        return await self._writer.commit(lambda connection: retention.forget_thread(connection, thread, facts))
+
+    async def burials(self) -> list[str]:
+        """Threads in which something is to be cleared."""
+        return self._read(retention.burials)
+
+    async def clear(self, thread: str) -> bool:
+        """Delete a piece of what is buried; False when nothing is left."""
+        return await self._writer.commit(lambda connection: retention.clear(connection, thread))
+
+    async def buried(self, thread: str) -> list[Buried]:
+        """Executions of a thread whose logs were deleted, oldest first."""
+        return self._read(lambda connection: retention.buried(connection, thread))
+
+    async def was_buried(self, execution: str) -> Buried | None:
+        """One whose log was deleted."""
+        return self._read(lambda connection: retention.was_buried(connection, execution))
+
+    async def expire_outbox(self, now: datetime, before: datetime) -> bool:
+        """Delete a piece of what was delivered long ago; True while more may be left."""
+        return await self._writer.commit(lambda connection: retention.expire_outbox(connection, now, before))
+
+    async def sweep_blobs(self) -> bool:
+        """Do a piece of deleting contents that no log names; True while more is to be done."""
+        come = await self._writer.commit(retention.sweep_blobs)
+        if come == "done":
+            named = self._read(contents.in_files)
+            await asyncio.to_thread(retention.delete_files, self._folder, named, time.time())
+        return come != "idle"
+
+    async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
+        """Put other events in the places of a finished execution's."""
+        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, log, outcome))
+
+    async def erase_spending(self, scope: str, before: str) -> None:
+        """Forget earlier days of the ledger."""
+        await self._writer.commit(lambda connection: retention.erase_spending(connection, scope, before))
+
+    async def mentioning(self, words: str) -> list[str]:
+        """Executions in which these characters stand; read beside the event loop, over a connection of its own."""
+
+        def read() -> list[str]:
+            with plainly(), closing(open_reader(self._path)) as connection:
+                return retention.mentioning(connection, words)
+
+        return await asyncio.to_thread(read)
+
+    async def kept(self) -> Kept:
+        """How much there is."""
+        return self._read(lambda connection: retention.kept(connection, self._path))
 
     # --- inside ---
 

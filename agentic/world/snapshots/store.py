@@ -15,7 +15,8 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -33,6 +34,7 @@ __all__ = ["Saved", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 
 T = TypeVar("T")
 SMALL_PACK = 1 << 20
+YOUNG_SECONDS = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,13 @@ class Snapshots:
         """Delete all snapshots of a thread."""
         await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
 
+    async def keep_only(self, thread: str, manifests: Collection[str]) -> None:
+        """Delete the snapshots of a thread but these, the newest, and those of this hour.  Raises ``OSError``.
+
+        One that was just saved may stand in no log yet, and what has not changed since is not saved anew.
+        """
+        await asyncio.to_thread(self._keep_only, thread, frozenset(manifests))
+
     async def threads(self) -> tuple[str, ...]:
         """The threads of which there are snapshots, those first that were saved longest ago."""
         return await asyncio.to_thread(self._threads)
@@ -150,6 +159,16 @@ class Snapshots:
             for path in kept:
                 _link(path, self._folder(thread) / "manifests" / path.name)
             _sync_folder(self._folder(thread) / "manifests")
+
+    def _keep_only(self, thread: str, names: frozenset[str]) -> None:
+        if not self._folder(thread).is_dir():
+            return
+        with self._locked(thread):
+            young = time.time() - YOUNG_SECONDS
+            for path in self._manifests(thread)[:-1]:
+                if path.name not in names and path.stat().st_mtime < young:
+                    path.unlink(missing_ok=True)
+            self._clean(thread, self._manifests(thread))
 
     def _publish(self, thread: str, name: str, listing: bytes) -> str:
         folder = self._folder(thread) / "manifests"

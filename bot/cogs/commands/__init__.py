@@ -6,6 +6,7 @@ looking     sessions, cost, confidence, escalation, logs, memory, role, rules
 workspace   list, get, clean
 lessons     list, show, approve, edit, retire, export
 settings    show, set, reset
+privacy     what is stored of whoever asks, and erasing it
 guiding     help
 failures    what is said when one fails, in one place
 proposing   what is proposed while somebody types;  answering  how answers are sent
@@ -24,6 +25,7 @@ from bot.cogs.commands.failures import OURS, Used, example_of, in_plain_words
 from bot.cogs.commands.guiding import Guiding
 from bot.cogs.commands.lessons import Lessons
 from bot.cogs.commands.looking import Looking
+from bot.cogs.commands.privacy import Privacy
 from bot.cogs.commands.returning import Returning
 from bot.cogs.commands.running import Running
 from bot.cogs.commands.settings import Settings
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OURS", "in_plain_words", "setup"]
 
-COGS = (Running, Returning, Looking, Workspace, Lessons, Settings, Guiding)
+COGS = (Running, Returning, Looking, Workspace, Lessons, Settings, Privacy, Guiding)
 
 
 class Failures(commands.Cog):

@@ -51,14 +51,7 @@ class Looking(commands.Cog):
         stand = await self._stand(ctx)
         rows = await self.bot.reach.threads(stand, page * SESSIONS + 1)
         shown = rows[(page - 1) * SESSIONS : page * SESSIONS]
-        told = [
-            tellings.Seen(
-                row,
-                await self.bot.conversation.status(row.thread),
-                views.session_trend(await self.bot.records.trends(row.thread)),
-            )
-            for row in shown
-        ]
+        told = [tellings.Seen(row, await self.bot.conversation.status(row.thread)) for row in shown]
         more = page + 1 if len(rows) > page * SESSIONS else 0
         text = tellings.sessions(told, asker=stand.speaker.id, page=page, more=more)
         await answer_at_length(ctx, tellings.title_of_sessions(openly=stand.openly), text, "threads.md")
@@ -71,17 +64,20 @@ class Looking(commands.Cog):
         if of == "here" or thread:
             row = await self._row(ctx, thread)
             costs = await self.bot.records.costs([row.thread])
-            told = "\n".join(filter(None, (tellings.cost_of_thread(costs), await self._today(ctx, row.guild))))
+            left_out = await self.bot.expiry.of_thread(row.thread)
+            told = _lines(tellings.cost_of_thread(costs), left_out, await self._today(ctx, row.guild))
             await answer_at_length(ctx, "Cost of this thread", told, "cost.md")
             return
         stand = await self._stand(ctx)
         rows = await self.bot.reach.threads(stand, COUNTED)
         costs = await self.bot.records.costs([row.thread for row in rows])
         if of == "people":
-            await answer_at_length(ctx, "Cost by person", tellings.cost_by_person(costs), "cost.md")
+            told = _lines(tellings.cost_by_person(costs), self.bot.expiry.always)
+            await answer_at_length(ctx, "Cost by person", told, "cost.md")
         else:
             names = {row.thread: row.title for row in rows}
-            await answer_at_length(ctx, "Cost by thread", tellings.cost_by_thread(costs, names), "cost.md")
+            told = _lines(tellings.cost_by_thread(costs, names), self.bot.expiry.always)
+            await answer_at_length(ctx, "Cost by thread", told, "cost.md")
 
     async def _today(self, ctx: Context, guild: str) -> str:
         """How far the caps of the day are used up that concern whoever asks."""
@@ -97,7 +93,8 @@ class Looking(commands.Cog):
         row = await self._row(ctx, thread)
         trends = await self.bot.records.trends(row.thread)
         pictures = await self._picture("confidence", row.thread)
-        await answer_at_length(ctx, "Confidence", tellings.confidence(trends), "confidence.md", pictures)
+        text = _lines(tellings.confidence(trends), await self.bot.expiry.of_thread(row.thread))
+        await answer_at_length(ctx, "Confidence", text, "confidence.md", pictures)
 
     @commands.hybrid_command(description="When a stronger model took over, and why")
     @app_commands.describe(thread=THREAD)
@@ -108,6 +105,7 @@ class Looking(commands.Cog):
         found = [rise for log in await self.bot.records.logs(row.thread) for rise in rises(log)]
         status = await self.bot.conversation.status(row.thread)
         text = told_of(found, status, tellings.tiers_of(newest) or self.bot.backstage.policy.tiers)
+        text = _lines(text, await self.bot.expiry.of_thread(row.thread))
         await answer_at_length(ctx, "Escalation", text, "escalation.md", await self._picture("escalation", row.thread))
 
     @commands.hybrid_command(description="The newest lines of a thread's log")
@@ -123,7 +121,8 @@ class Looking(commands.Cog):
             for each in (*log, *await self.bot.store.read_outcome(log[0].execution))
             if (said := redact(line_of(each)))
         ]
-        await answer_at_length(ctx, tellings.title_of_log(len(told), lines), tellings.log(told[-lines:]), "log.md")
+        text = _lines(tellings.log(told[-lines:]), await self.bot.expiry.of_thread(row.thread))
+        await answer_at_length(ctx, tellings.title_of_log(len(told), lines), text, "log.md")
 
     @commands.hybrid_command(description="What the agent noted for itself in a thread, its to-do list, what it learned")
     @app_commands.describe(thread=THREAD)
@@ -135,7 +134,8 @@ class Looking(commands.Cog):
         todo = views.todo(logs[-1]) if logs else []
         store = self.bot.backstage.lessons
         learned = await store.reflections(row.guild, row.thread, REFLECTIONS) if store else ()
-        await answer_at_length(ctx, "Memory of this thread", tellings.memory(notes, todo, learned), "memory.md")
+        text = _lines(tellings.memory(notes, todo, learned), await self.bot.expiry.of_thread(row.thread))
+        await answer_at_length(ctx, "Memory of this thread", text, "memory.md")
 
     @commands.hybrid_command(description="Which role the agent has in a thread")
     @app_commands.describe(thread=THREAD)
@@ -174,3 +174,9 @@ class Looking(commands.Cog):
     for _command in (cost, confidence, escalation, logs, memory, role):
         _command.autocomplete("thread")(proposed(_threads))
     del _command
+
+
+def _lines(told: str, left_out: str, *more: str) -> str:
+    """What is told, and what is left out of it; where that is all, nothing is said to have never been."""
+    told = "" if left_out and told == tellings.NO_EXECUTION else told
+    return "\n".join(filter(None, (told, left_out, *more)))

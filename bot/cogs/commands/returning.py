@@ -46,7 +46,10 @@ class Returning(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "checkpoints")
         require(stand, "see")
         row = await self.bot.reach.thread(stand, thread)
-        await answer_at_length(ctx, "Checkpoints", tellings.checkpoints(await self._of(row)), "checkpoints.md")
+        left_out = await self.bot.expiry.of_thread(row.thread)
+        kept = await self._of(row)
+        text = "\n".join([tellings.checkpoints(kept)] * (bool(kept) or not left_out) + [left_out]).strip()
+        await answer_at_length(ctx, "Checkpoints", text, "checkpoints.md")
 
     @commands.hybrid_command(description="Run a task again, from its beginning or from one of its turns")
     @app_commands.describe(turn="The turn to think again; without it, the task from its beginning", thread=THREAD)

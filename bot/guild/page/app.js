@@ -132,6 +132,8 @@ const refresh = () => whileHolding(async () => {
   room.places = new Map([...state.channels, ...state.threads, ...state.directs].map((place) => [place.id, place]));
   room.waiting = new Map(Object.entries(open).map(([channel, messages]) => [channel, new Map(Object.entries(messages))]));
   at("guild-name").textContent = state.guild.name;
+  at("notice").textContent = state.notice;
+  at("notice").hidden = !state.notice;
   at("my-name").textContent = me.username;
   avatar(me, at("my-avatar"));
   findUnread();

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agentic.core.events import FileChange, ToolStarted
-from agentic.errors import SandboxLost, SandboxUnavailable
+from agentic.errors import CallNotBegun, SandboxLost
 from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.finish import FINISH_TOOL
@@ -246,7 +246,7 @@ class Tools(Toolbox):
         if bench is None or not owned:
             await asyncio.sleep(self._dice.uniform(0.1, 0.5))
             if now() < self._benches.unavailable_until:
-                raise SandboxUnavailable("the engine does not answer")
+                raise CallNotBegun("the engine does not answer")
             with contextlib.suppress(KeyError):
                 self._benches.lose(self._benches.running[self._thread], "another owner has the thread")
             bench = self._benches.running[self._thread] = Bench(self._thread, self._process)
@@ -254,4 +254,4 @@ class Tools(Toolbox):
         return bench
 
     async def _no_world(self) -> object:
-        raise SandboxUnavailable("none is needed here")
+        raise CallNotBegun("none is needed here")

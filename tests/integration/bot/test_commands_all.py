@@ -70,6 +70,7 @@ RIGHT = [
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
         {"name": "verbosity", "value": "quiet", "scope": "thread"}),
     Use("settings reset", "!settings reset verbosity thread", "is **normal**", {"name": "verbosity", "scope": "thread"}),
+    Use("privacy", "!privacy", "What I store of you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
 ]  # fmt: skip
@@ -182,6 +183,12 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         n: filled(v, thread) if isinstance(v, str) else v for n, v in others.items() if n != "thread"
                     }
                     options |= {option.display_name: value}
+                    if (command.qualified_name, option.display_name) == (
+                        "settings set",
+                        "name",
+                    ):  # a value of that name
+                        proposed = await one.proposes(thread, command.qualified_name, "value", values={"name": value})
+                        options["value"] = proposed[0]
                     said = words(await one.slash(thread, command.qualified_name, options))
                     refused = (
                         "no thread",

@@ -13,6 +13,7 @@ from agentic.core.events import ModelAnswered, Policy
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from agentic.world import Sandboxes
 from bot import app
 from bot.guild.drafts import Upload
 from bot.guild.local import LocalGuild
@@ -189,3 +190,24 @@ async def test_when_a_task_has_ended_no_list_of_what_it_changed_is_kept(
             while await world.changes():
                 gc.collect()
                 await asyncio.sleep(0.02)
+
+
+async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it failed of: else all of them would stay for the life of the process."""
+    looks, again = 0, asyncio.Event()
+
+    async def fails_first(_: Sandboxes) -> int:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise ZeroDivisionError("a fault of ours")
+        again.set()
+        return 0
+
+    monkeypatch.setattr(app, "EVICT_EVERY", 0.01)
+    monkeypatch.setattr(Sandboxes, "evict_idle", fails_first)
+    async with ScriptedEndpoint.start([finishes()]) as endpoint, whole(tmp_path / "home", endpoint, guild):
+        async with asyncio.timeout(20):
+            await again.wait()

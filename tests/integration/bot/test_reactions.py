@@ -7,7 +7,8 @@ from datetime import timedelta
 import discord
 import pytest
 
-from agentic.core.events import InputReceived, ModelRequested
+from agentic.core.events import Confidence, ConfidenceParts, InputReceived, ModelRequested, TurnEnded
+from agentic.draining import received
 from agentic.errors import StoreError
 from bot.gestures import CONTINUE
 from bot.guild.local import LocalGuild
@@ -41,6 +42,21 @@ async def test_a_vote_on_the_progress_message_is_for_the_turn_it_shows(scenery: 
     vote = scenery.talk.got[1]
     assert (vote.sort, vote.text, vote.target) == ("feedback", "up", f"{scenery.talk.newest(thread)}/turn:0")
     await scenery.says(thread, "👍 Noted for turn 0.")
+
+
+async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+    turn = ModelRequested(request="r", turn=1, tier=2, model="m")
+    ended = TurnEnded(turn=1, confidence=Confidence(shown=64, heuristic=64, parts=parts))
+    await scenery.talk.add(execution, turn, ended)
+    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    await scenery.talk.add(execution, received(scenery.talk.got[1]))
+    assert (sure := scenery.talk.logs[execution].confidence) is not None
+    assert sure.heuristic == 44
+    await scenery.until(lambda: "confidence 44 (64 before votes, estimate)" in scenery.of_bot(thread)[0].content)
 
 
 async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scenery: Scenery) -> None:

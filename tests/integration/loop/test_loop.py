@@ -11,7 +11,7 @@ import pytest
 from agentic import loop
 from agentic.core.events import ModelFailed, ToolFinished
 from agentic.core.identity import execution_id
-from agentic.errors import ModelUnavailable, SandboxUnavailable
+from agentic.errors import CallNotBegun, ModelUnavailable, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer, Observation, Perception, Prepared
 from tests.integration.loop.conftest import THREAD, Stage
@@ -35,6 +35,18 @@ async def test_a_task_runs_its_calls_and_ends_with_the_answer(stage_of: StageOf)
     assert stage.toolbox.ran == ["a"]
     last = stage.model.asked[-1].prompt.messages[-1]
     assert [reply.text for reply in last.answers] == ["a seen"]
+
+
+async def test_a_finish_before_its_build_waits_for_it_and_is_refused_with_what_came_of_it(stage_of: StageOf) -> None:
+    early = answer("", ("finish", {"answer": "Everything is built."}), ("act", {"name": "build", "fails": True}))
+    gave_up = answer("", ("finish", {"answer": "The build fails.", "success": False}))
+    stage = await _leased(stage_of([early, gave_up]))
+    execution = await stage.run()
+    refused, failed = stage.model.asked[-1].prompt.messages[-1].answers
+    assert failed.text == "build failed"
+    assert "- act build: failed, exit 1" in refused.text
+    assert execution.finished is not None
+    assert (execution.finished.reason, execution.finished.answer) == ("failed", "The build fails.")
 
 
 async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None:
@@ -297,10 +309,10 @@ async def test_a_call_without_a_sandbox_has_its_result_before_the_trouble_is_han
     run = stage.toolbox.run
 
     async def none(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
-        raise SandboxUnavailable("install one")
+        raise CallNotBegun("install one")
 
     stage.toolbox.run = none
-    with pytest.raises(SandboxUnavailable):
+    with pytest.raises(CallNotBegun):
         await stage.run()
     stage.toolbox.run = run
     async with asyncio.timeout(20):
@@ -308,3 +320,30 @@ async def test_a_call_without_a_sandbox_has_its_result_before_the_trouble_is_han
     assert execution.finished is not None
     told = stage.model.asked[-1].prompt.messages[-1].answers[0]
     assert told.text == "Not begun, there is no sandbox: install one"
+
+
+@pytest.mark.parametrize("trouble", [SandboxLost("it is gone"), SandboxUnavailable("the engine is gone")])
+async def test_only_a_call_of_which_nothing_was_sent_is_said_not_to_have_begun(
+    stage_of: StageOf, trouble: SandboxError
+) -> None:
+    """Of any other that broke off nobody knows what it did."""
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a"})), FINISH]))
+    run = stage.toolbox.run
+
+    async def broken(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        await run(tool, call, prepared, on_output)
+        raise trouble
+
+    stage.toolbox.run = broken
+    with pytest.raises(SandboxError, match="is gone"):
+        await stage.run()
+    stage.toolbox.run = run
+    await stage.store.release(stage.lease)
+    await _leased(stage)
+    async with asyncio.timeout(20):
+        await stage.loop.run(stage.lease, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
+    assert [event.outcome for event in await stage.events("tool_finished") if isinstance(event, ToolFinished)] == [
+        "unknown",
+        "ok",
+    ]
+    assert stage.toolbox.ran == ["a"]

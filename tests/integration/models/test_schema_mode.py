@@ -40,7 +40,9 @@ async def test_actions_become_calls_and_the_report_becomes_lines_of_text(asker, 
     assert answer.stop == "tool_use"
     assert "tools" not in request.body
     shape = request.body["response_format"]["json_schema"]["schema"]
-    assert shape["properties"]["actions"]["items"]["properties"]["tool"]["enum"] == ["shell"]
+    (action,) = shape["properties"]["actions"]["items"]["anyOf"]
+    assert action["properties"]["tool"]["enum"] == ["shell"]
+    assert action["properties"]["arguments"]["required"] == ["command"], "a small model needs to be held to them"
     assert "Run a command." in request.system
     assert pieces == ([answer.blocks[0].text] if stream else []), "nobody is shown the JSON"
 
@@ -125,5 +127,20 @@ async def test_an_endpoint_that_takes_no_schema_is_asked_without_it(asker):
     async with ScriptedEndpoint.start(script) as endpoint:
         ask = await asker(endpoint, (SMALL,), **OPTIONS)
         answer = await ask(SMALL)
-    assert answer.blocks[0].text.endswith("fine")
-    assert len(endpoint.requests) == 2
+        again = await ask(SMALL)
+    assert [one.blocks[0].text.endswith("fine") for one in (answer, again)] == [True, True]
+    assert ["response_format" in request.body for request in endpoint.requests] == [True, True, False, False]
+
+
+async def test_an_endpoint_that_takes_no_alternatives_is_given_open_arguments(asker):
+    def script(request: CapturedRequest) -> Reply:
+        actions = request.body["response_format"]["json_schema"]["schema"]["properties"]["actions"]
+        if "anyOf" in actions["items"]:
+            return Reply.error(400, "failed to parse grammar")
+        return Reply(step(actions=[{"tool": "shell", "arguments": {"command": "ls"}}]))
+
+    async with ScriptedEndpoint.start(script) as endpoint:
+        ask = await asker(endpoint, (SMALL,), **OPTIONS)
+        answers = [await ask(SMALL), await ask(SMALL)]
+    assert [b.tool for a in answers for b in a.blocks if isinstance(b, CallBlock)] == ["shell", "shell"]
+    assert len(endpoint.requests) == 3, "what was learned is kept"

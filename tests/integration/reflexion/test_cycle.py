@@ -16,6 +16,7 @@ from agentic.core.events import (
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    Policy,
     Reflected,
     Usage,
 )
@@ -23,6 +24,7 @@ from agentic.core.prompt import system_text
 from agentic.errors import ModelUnavailable
 from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer
+from reflexion.cycle import Reflexion
 from reflexion.errors import ExecutionOpen
 from reflexion.legible import visible
 from reflexion.outcome import owes
@@ -335,3 +337,70 @@ async def test_a_reflection_that_a_crash_cut_off_is_written_by_the_next_process(
     heir.__post_init__()
     await heir.reflexion.after(execution)
     assert len((await heir.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
+
+
+FOUND = {
+    "what_worked": "`python -m pytest -q` ran the tests.",
+    "what_failed": "To make the tests of the date parser pass, pytest was called by name: bash: pytest: command not found",
+    "root_cause": "The program pytest is not on the path of this sandbox.",
+    "strategy_change": "Run the tests as a module of the interpreter.",
+    "key_insight": "In this workspace pytest runs only as a module of the interpreter, not by its name.",
+}
+ABSENT = Did("pytest -q", 127, "bash: pytest: command not found")
+AS_MODULE = Did("python -m pytest -q", 0, "exit 0\n3 passed", tests=(3, 0))
+
+
+def got_round(execution: str, thread: str) -> Log:
+    log = Log(task=TASK, thread=thread, execution=execution).does(edit("a.py"))
+    return log.does(ABSENT).does(AS_MODULE).ends("done", "Fixed.")
+
+
+async def test_what_got_a_success_round_an_obstacle_is_told_to_similar_tasks_once_it_was_met_twice(
+    lesson_store: LessonStore,
+) -> None:
+    at = house(lambda _: answer(json.dumps(FOUND), usd=0.01), lesson_store)
+    await at.reflexion.after(await at.keep(got_round("x1", "900")))
+    asked = at.model.asked[0].prompt
+    assert "ended well" in asked.system
+    assert "command not found" in asked.messages[0].text
+    reflected = [event for event in await at.outcome("x1") if isinstance(event, Reflected)]
+    assert [event.worked for event in reflected] == [True]
+    (candidate,) = await lesson_store.seen_in("g1", "x1", 5)
+    assert (candidate.kind, candidate.status, candidate.action) == ("fact", "candidate", FOUND["key_insight"])
+    assert (await at.reflexion.lessons_for("900", "g1", TASK)).chosen == (), "neither a failure nor proven yet"
+    await at.reflexion.after(await at.keep(got_round("x2", "901")))
+    (lesson_,) = await lesson_store.seen_in("g1", "x2", 5)
+    assert lesson_.status == "probation"
+    chosen = (await at.reflexion.lessons_for("902", "g1", TASK, execution="x3")).chosen
+    assert [(each.id, each.kind) for each in chosen] == [(lesson_.id, "fact")]
+    assert FOUND["key_insight"] in chosen[0].text
+    assert (await at.reflexion.lessons_for("902", "g2", TASK)).chosen == ()
+
+
+async def test_a_lesson_of_a_success_is_held_back_and_counted_like_any_other(lesson_store: LessonStore) -> None:
+    at = house(lambda _: answer(json.dumps(FOUND)), lesson_store)
+    for execution, thread in (("x1", "900"), ("x2", "901")):
+        await at.reflexion.after(await at.keep(got_round(execution, thread)))
+    held = Reflexion(at.store, lesson_store, at.model, at.clock, policy=Policy(hold_back=1.0))
+    choice = await held.lessons_for("902", "g1", TASK, execution="x3")
+    assert [each.arm for each in choice.withheld] == ["held_back"]
+    (lesson_,) = await lesson_store.seen_in("g1", "x1", 5)
+    told = ChosenLesson(id=lesson_.id, kind="fact", text="t")
+    log = Log(task=TASK, thread="902", execution="x3", lessons=(told,)).does(edit("a.py")).does(PASSES).ends()
+    await at.reflexion.after(await at.keep(log))
+    (now,) = await lesson_store.seen_in("g1", "x1", 5)
+    assert (now.life.shown, now.life.shown_ok) == (1, 1)
+
+
+async def test_a_success_that_a_person_calls_wrong_teaches_nothing_of_how_it_was_done(
+    lesson_store: LessonStore,
+) -> None:
+    said = iter((json.dumps(FOUND), REFLECTS))
+    at = house(lambda _: answer(next(said)), lesson_store)
+    await at.reflexion.after(await at.keep(got_round("x1", "900")))
+    await at.reflexion.feedback("x1", ANN, "down", "x1/result", "Those were the wrong tests.")
+    lessons = {each.kind: each.status for each in await lesson_store.seen_in("g1", "x1", 5)}
+    assert lessons["fact"] == "retired"
+    chosen = (await at.reflexion.lessons_for("900", "g1", TASK)).chosen
+    assert [each.kind for each in chosen] == ["reflection"]
+    assert INSIGHT["strategy_change"] in chosen[0].text

@@ -49,6 +49,19 @@ async def test_a_reflection_holds_what_people_said_afterwards(lesson_store: Less
     assert kept == reflection(1).model_copy(update={"said": ("It was the „other“ file.", "…")})
 
 
+async def test_reflections_are_erased_with_their_executions_and_words_out_of_what_others_heard(
+    lesson_store: LessonStore,
+) -> None:
+    first, second = reflection(1), reflection(2)
+    await lesson_store.keep_reflection(first)
+    await lesson_store.keep_reflection(second)
+    await lesson_store.hear("g1", second.id, ("my words", "his words"))
+    assert await lesson_store.reflections_of([first.execution, "nobody"]) == 1
+    assert await lesson_store.erase_reflections([first.execution], ["my words"]) == 1
+    (left,) = await lesson_store.reflections("g1", "900", 3)
+    assert (left.id, left.said) == (second.id, ("his words",))
+
+
 async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
     await lesson_store.keep_reflection(reflection(1))
     await lesson_store.amend(lesson("mine"))

@@ -12,6 +12,8 @@ from agentic.core.events import Envelope, Event, Finished, InboxItem, Noted, Out
 from agentic.ports import Lease, Store
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.connection import connect
+from agentic.stores.sqlite.schema import MIGRATIONS, prepare
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ANNA = Person(id="7", name="Anna")
@@ -46,6 +48,18 @@ async def sqlite(folder: Path) -> AsyncIterator[SQLiteStore]:
         yield store
     finally:
         await store.close()
+
+
+def as_of_version(newer: Path, path: Path, version: int) -> None:
+    """What stands in a database, as one of an earlier schema holds it."""
+    connection = connect(str(path))
+    prepare(connection, path, MIGRATIONS[:version])
+    connection.execute("ATTACH ? AS newer", (str(newer),))
+    for (table,) in list(connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")):
+        if not str(table).startswith("sqlite_"):
+            names = ", ".join(str(row[1]) for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM newer.{table}")
+    connection.close()
 
 
 def envelopes(execution: str, lease: Lease, after: int, events: Sequence[Event]) -> list[Envelope]:

@@ -13,6 +13,7 @@ from agentic.ports import LabelRow, Look, SessionRow, Store
 from agentic.stores.sqlite import SQLiteStore, checking
 from agentic.stores.sqlite.connection import connect
 from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from tests.integration.stores.samples import as_of_version
 
 LOOKS = (
     Look(2, {"failed": 0.5, "turns": 0.4}, 90.0, 71, 64, "shell", "small"),
@@ -43,12 +44,10 @@ async def test_a_label_comes_back_as_it_was_kept_and_keeps_its_place(store: Stor
 
 async def test_a_file_from_before_labels_moves_to_them_with_a_copy_and_all_it_held(tmp_path: Path) -> None:
     path = tmp_path / "threadwright.sqlite"
-    with pytest.MonkeyPatch.context() as earlier:
-        earlier.setattr("agentic.stores.sqlite.schema.prepare.__defaults__", (MIGRATIONS[:2],))
-        old = SQLiteStore.open(path)
-        await old.save_session(SessionRow("t1", "c1", "g1", "a title", confidence=64))
-        await old.settle_usd("none", 1.0)
-        await old.close()
+    old = SQLiteStore.open(tmp_path / "newer.db")
+    await old.save_session(SessionRow("t1", "c1", "g1", "a title", confidence=64))
+    await old.close()
+    as_of_version(tmp_path / "newer.db", path, 2)
     assert _version(path) == 2
     store = SQLiteStore.open(path)
     assert await store.labels() == []
@@ -57,7 +56,7 @@ async def test_a_file_from_before_labels_moves_to_them_with_a_copy_and_all_it_he
     assert session is not None
     assert session.confidence == 64
     await store.close()
-    assert _version(path) == 3
+    assert _version(path) == len(MIGRATIONS)
     copy = path.with_name("threadwright.sqlite.before-3")
     assert _version(copy) == 2
     assert connect(str(copy)).execute("SELECT title FROM sessions").get == "a title"

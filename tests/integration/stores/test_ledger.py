@@ -12,7 +12,7 @@ from agentic.ports import Scope, Store
 from agentic.stores.sqlite import SQLiteStore
 from agentic.stores.sqlite.connection import connect
 from agentic.stores.sqlite.schema import MIGRATIONS, prepare
-from tests.integration.stores.samples import begin, finish, inbox_item, log_of, outbox_item, take
+from tests.integration.stores.samples import as_of_version, begin, finish, inbox_item, log_of, outbox_item, take
 
 ANNA, GUILD = Scope("person:7:2026-03-01", 1.0), Scope("guild:9:2026-03-01", 1.5)
 
@@ -101,22 +101,17 @@ def _made_by_the_first_schema(path: Path) -> None:
     connection.close()
 
 
-async def test_a_database_of_the_first_schema_keeps_all_it_holds_and_gets_a_ledger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_database_of_the_first_schema_keeps_all_it_holds_and_gets_a_ledger(tmp_path: Path) -> None:
     path = tmp_path / "threadwright.db"
-    with monkeypatch.context() as earlier:
-        earlier.setattr("agentic.stores.sqlite.schema.prepare.__defaults__", (MIGRATIONS[:1],))
-        store = SQLiteStore.open(path)
-        lease = await begin(store)
-        await finish(store, "x1", lease, 1)
-        await store.put(inbox_item("i1"))
-        await store.put_outbox([outbox_item("k1")])
-        await store.set_fact("watermark", "12")
-        before = await log_of(store, "x1")
-        with pytest.raises(apsw.SQLError):
-            await store.reserve_usd("a", (ANNA,), 0.5)
-        await store.close()
+    store = SQLiteStore.open(tmp_path / "newer.db")
+    lease = await begin(store)
+    await finish(store, "x1", lease, 1)
+    await store.put(inbox_item("i1"))
+    await store.put_outbox([outbox_item("k1")])
+    await store.set_fact("watermark", "12")
+    before = await log_of(store, "x1")
+    await store.close()
+    as_of_version(tmp_path / "newer.db", path, 1)
     store = SQLiteStore.open(path)
     assert await log_of(store, "x1") == before
     assert [item.id for item in await store.pending("thread")] == ["i1"]

@@ -10,9 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
+from docker.models.containers import Container
 
 from agentic.errors import SandboxLost
 from agentic.world import Choice, Limits, Sandboxes
+from agentic.world import docker as docker_rung
 from agentic.world.diaries import Diary
 from agentic.world.docker import OWNER_LABEL, Docker
 from agentic.world.ladder import choose, chooser
@@ -214,6 +217,39 @@ async def test_containers_of_a_dead_owner_are_reaped_and_those_of_the_living_are
     finally:
         await alive.close()
         await dead.close()
+        await rung.close()
+
+
+@pytest.mark.docker
+async def test_a_container_that_cannot_be_removed_keeps_no_other_from_being_reaped(
+    docker_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again at the next start."""
+    state, workspace, home = (tmp_path / name for name in ("state", "workspace", "home"))
+    rung = Docker(state, docker_url)
+    for folder in (workspace, home):
+        folder.mkdir()
+    monkeypatch.setattr("agentic.world.docker.process_mark", lambda _pid: "another-boot:1:1")
+    dead = [await rung.start(name, workspace, home, Limits()) for name in ("one", "two")]
+    monkeypatch.undo()
+    remove, failed = docker_rung._remove, 0
+
+    def fails_first(container: Container) -> str:
+        nonlocal failed
+        failed += 1
+        if failed == 1:
+            raise APIError("removal is already in progress")
+        return remove(container)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(docker_rung, "_remove", fails_first)
+            assert await rung.reap() == 1
+        assert await rung.reap() == 1
+        assert await rung.reap() == 0
+    finally:
+        for sandbox in dead:
+            await sandbox.close()
         await rung.close()
 
 

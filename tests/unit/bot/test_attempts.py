@@ -10,7 +10,7 @@ from reflexion.trajectory import read_trajectory
 from tests.unit.reflexion.logs import Did, Log
 
 PASSES, FAILS = Did("pytest -q", 0), Did("pytest -q", 1)
-AGAIN = "-# 🔄 tries it again from its beginning, with what I learned from this (attempt {} of 3)."
+AGAIN = "-# 🔄 tries it again from its beginning (attempt {} of 3)."
 
 
 def of(did: Did, reason: Reason, attempt: int = 1, trials: str = "offer") -> Tried:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.completion import NOTHING_DONE
 from agentic.core.events import (
     CheckpointSaved,
     ChosenLesson,
@@ -16,8 +17,8 @@ from agentic.core.events import (
 from bot.card import WITHOUT_FINISH, card, undoable
 from bot.differences import difference
 from bot.progress import Changed
-from bot.wording import progress_text
-from tests.unit.bot.following import STARTED, after, called, ended
+from bot.wording import footer, progress_text
+from tests.unit.bot.following import REQUESTED, STARTED, after, called, ended
 
 
 @pytest.mark.parametrize("reason", ["stopped", "failed", "stuck", "limit", "budget", "cancelled"])
@@ -130,3 +131,35 @@ def test_what_nobody_knows_the_outcome_of_is_said_in_the_answer_too() -> None:
     assert line.startswith("-# ❔ Outcome unknown: `")
     assert line.count("`") == 6
     assert "and 2 more. I was interrupted there and did not repeat it." in line
+
+
+def test_a_task_that_asked_for_a_change_and_got_mere_words_says_so_first() -> None:
+    claims = (NOTHING_DONE, Claim(text=WITHOUT_FINISH, note="no evidence was given"))
+    end = Finished(reason="failed", answer="", claims=claims, confidence=20, last_words=True, unchanged=True)
+    progress = after(STARTED, REQUESTED, end)
+    text = card("hello.txt is there.", progress)
+    assert text.splitlines() == [
+        "⚠ **Answered, nothing was changed**",
+        "",
+        "**Last note** (the model's own words, not checked)",
+        "> hello.txt is there.",
+        "",
+        "-# ◻ I gave no evidence for this answer.",
+    ]
+    assert progress_text(progress).startswith("⚠ **Answered, nothing was changed**")
+    assert "confidence 20 (estimate)" in footer(progress)
+
+
+def test_an_answer_after_looking_that_changed_nothing_is_done_and_says_so() -> None:
+    end = Finished(reason="done", answer="It was fixed already.", unchanged=True)
+    assert card("It was fixed already.", after(STARTED, end)).splitlines() == [
+        "It was fixed already.", "", "-# ⚠ Nothing was changed.",
+    ]  # fmt: skip
+
+
+def test_the_last_words_of_a_task_that_is_not_done_are_quoted_as_the_models() -> None:
+    end = Finished(reason="failed", answer="", last_words=True)
+    progress = after(STARTED, end)
+    assert card("All green!\nReally.", progress).endswith("not checked)\n> All green!\n> Really.")
+    assert card("See:\n```\nx\n```", progress).endswith("not checked)\nSee:\n```\nx\n```")
+    assert card("", progress).endswith("*(It ended without an answer.)*")

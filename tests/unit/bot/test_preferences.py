@@ -21,7 +21,7 @@ async def test_the_nearest_choice_counts_thread_before_channel_before_guild_befo
     assert (await kept.of("3", "2", "1")).verbosity == "detailed"
     await kept.put("thread", "3", "verbosity", "normal")
     assert (await kept.of("3", "2", "1")).verbosity == "normal"
-    assert await kept.origins("3", "2", "1") == {"verbosity": ("normal", "thread")}
+    assert (await kept.origins("3", "2", "1"))["verbosity"] == ("normal", "thread")
     assert (await kept.of("4", "2", "1")).verbosity == "detailed"
     assert (await kept.of("4", "5", "1")).verbosity == "quiet"
     assert (await kept.of("3", "2", "9")).verbosity == "normal"
@@ -33,7 +33,7 @@ async def test_a_choice_that_is_taken_back_lets_the_wider_one_count_again() -> N
     await kept.put("guild", "1", "verbosity", "quiet")
     await kept.put("channel", "2", "verbosity", "detailed")
     await kept.put("channel", "2", "verbosity", "")
-    assert await kept.origins(channel="2", guild="1") == {"verbosity": ("quiet", "guild")}
+    assert (await kept.origins(channel="2", guild="1"))["verbosity"] == ("quiet", "guild")
 
 
 async def test_choices_survive_a_restart(tmp_path: Path) -> None:

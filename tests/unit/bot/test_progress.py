@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentic.core.events import (
     Asked,
+    CallBlock,
     CheckpointSaved,
     Confidence,
     Escalated,
@@ -27,6 +28,7 @@ from agentic.core.events import (
     TextBlock,
     Todo,
     TodoChanged,
+    ToolFinished,
     TurnEnded,
     WorkspaceRestored,
 )
@@ -144,11 +146,11 @@ def test_the_footer_has_role_model_cost_confidence_and_sandbox_and_at_the_end_tu
     turned = TurnEnded(turn=3, confidence=Confidence(shown=64, heuristic=64, parts=PARTS))
     events = (STARTED, REQUESTED, answered, turned)
     assert footer(after(*events), whole=False) == (
-        "-# python-coder · tier 2 scripted/served · $0.0123 · confidence 64 · bubblewrap"
+        "-# python-coder · tier 2 scripted/served · $0.0123 · confidence 64 (estimate) · bubblewrap"
     )
     finished = Finished(reason="done", answer="ok", confidence=71)
     assert footer(after(*events, finished)) == (
-        "-# python-coder · tier 2 scripted/served · 3 turns · 1 min 20 s · $0.0123 · confidence 71 · bubblewrap"
+        "-# python-coder · tier 2 scripted/served · 3 turns · 1 min 20 s · $0.0123 · confidence 71 (estimate) · bubblewrap"
     )
 
 
@@ -239,6 +241,46 @@ def test_an_end_that_is_no_success_shows_no_confidence_and_zero_is_none() -> Non
     for reason in ("stopped", "failed"):
         assert "confidence" not in footer(after(STARTED, REQUESTED, Finished(reason=reason, answer="", confidence=40)))
     assert "confidence" not in footer(after(STARTED, REQUESTED, Finished(reason="done", answer="", confidence=0)))
+
+
+def test_the_number_is_no_estimate_once_it_is_fitted() -> None:
+    fitted = Confidence(shown=64, heuristic=80, parts=PARTS, calibrator="abc")
+    assert "confidence 64 ·" in footer(after(STARTED, REQUESTED, TurnEnded(turn=3, confidence=fitted)))
+
+
+def test_a_vote_in_the_middle_of_a_run_is_seen_to_move_its_confidence() -> None:
+    def vote(text: str) -> InputReceived:
+        return InputReceived(inbox="i", sort="feedback", author=ANN, text=text, target="x1/turn:3")
+
+    turned = TurnEnded(turn=3, confidence=Confidence(shown=64, heuristic=64, parts=PARTS))
+    events = (STARTED, REQUESTED, vote("up"), turned, vote("down"))
+    assert "confidence 44 (64 before votes, estimate)" in progress_text(after(*events))
+    assert "-# · 👎 by Ann: confidence 64 → 44" in progress_text(after(*events), "", "detailed")
+    back = after(*events, vote("none"))
+    assert "confidence 64 (estimate)" in progress_text(back)
+    assert update_of(vote("down")) == "turn_complete"
+
+
+@pytest.mark.parametrize("outcome", ["denied", "refused", "cancelled"])
+def test_a_call_that_never_began_is_listed_as_what_became_of_it(outcome: str) -> None:
+    answered = ModelAnswered(
+        request="r",
+        blocks=(
+            TextBlock(text="I clean up."),
+            CallBlock(provider_id="p", tool="shell", arguments={"command": "rm -rf build"}),
+            CallBlock(provider_id="q", tool="edit", arguments={"path": "a.py"}),
+        ),
+    )
+    results = [ToolFinished.model_validate({"call": f"r.{n}", "outcome": outcome, "preview": "no"}) for n in (0, 1)]
+    text = progress_text(after(STARTED, REQUESTED, answered, *results))
+    assert f"Not done: running `rm -rf build` · {outcome}" in text
+    assert f"Not done: editing `a.py` · {outcome}" in text
+    begun = after(STARTED, REQUESTED, called(1, command="sleep 9"), ended(1, outcome=outcome))
+    assert f"Ran `sleep 9` · {outcome}" in progress_text(begun)
+
+
+def test_a_result_of_a_call_that_nobody_made_is_no_step() -> None:
+    assert after(STARTED, REQUESTED, ended(1)).steps == ()
 
 
 def test_a_limit_of_time_or_money_has_one_neutral_heading_and_one_turn_is_one_turn() -> None:

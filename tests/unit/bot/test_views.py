@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.core.confidence import told
 from agentic.core.events import (
     CheckpointSaved,
     Confidence,
@@ -32,12 +32,16 @@ from agentic.core.events import (
     Usage,
     WorkspaceRestored,
 )
+from agentic.core.evolving import fold
 from agentic.ports import SessionRow
 from bot import tellings, views
 from bot.checkpoints import Kept
 from bot.conversation import StatusView
+from bot.embeds import status_embed
+from bot.progress import Progress
 from bot.rises import escalation, rises
 from bot.views import BARS, Trend
+from bot.wording import footer
 
 ANN, BOB = Person(id="1", name="ann"), Person(id="2", name="bob")
 BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -132,11 +136,11 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
         FeedbackGiven(by=BOB, vote="none"), Evaluated(score=41, parts={}),
     )  # fmt: skip
     found = views.trend(log, logged(*votes))
-    assert (found.scores, found.final, found.evaluated, found.votes) == ((90, 20), 60, 41, ("down",))
+    assert (found.scores, found.shown, found.evaluated, found.votes) == ((90, 20), 60, 41, ("down",))
     said = tellings.confidence([found])
     assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
     assert "**60** of 100, moderate · falling" in said
-    assert "not yet held against how enough tasks came out" in said
+    assert "An estimate, by its tools, tests and reports" in said
 
 
 def test_a_calibrated_confidence_says_what_it_was_held_against() -> None:
@@ -146,19 +150,33 @@ def test_a_calibrated_confidence_says_what_it_was_held_against() -> None:
     assert "Held against how 1 task came out." in tellings.confidence([same])
 
 
-@pytest.mark.parametrize(
-    ("ends", "line"),
-    [
-        ([], []),
-        ([Trend("a", "", (), 100)], [90]),
-        ([Trend("a", "", (), 100), Trend("b", "", (), None), Trend("c", "", (), 50, votes=("up",))], [90, 85]),
-        ([Trend("a", "", (), 0, votes=("down", "down", "down"))], [10]),
-    ],
-)
-def test_a_thread_ends_each_execution_at_the_mean_and_votes_move_it_within_bounds(
-    ends: list[Trend], line: list[int]
-) -> None:
-    assert views.session_trend(ends) == line
+def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
+    """On the card, by /confidence and by /sessions; never 100, also of an earlier version's log."""
+    log = logged(started(), asked(1), ended(1, 90), ended(2, 100), Finished(reason="done", answer="", confidence=100))
+    progress = Progress("x1")
+    for envelope in log:
+        progress.take(envelope)
+    status = StatusView("idle", confidence=told(fold(log).confidence, fold(log).finished))
+    row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
+    assert "confidence 99 (estimate)" in footer(progress)
+    assert "**99** of 100" in tellings.confidence([views.trend(log)])
+    assert "confidence 99 (estimate)" in tellings.sessions([tellings.Seen(row, status)], asker="1")
+    (shown,) = [field.value for field in status_embed(status).fields if field.name == "Confidence"]
+    assert shown == "99 (estimate)"
+
+
+def test_an_end_without_success_has_no_number_anywhere_and_its_turns_are_told() -> None:
+    log = logged(started(), asked(1), ended(1, 90), Finished(reason="failed", answer="", confidence=90))
+    said = tellings.confidence([views.trend(log)])
+    assert said.startswith("No number: the last task was talk, or ended without success.")
+    assert "90" in said
+    assert tellings.confidence([]).startswith("Nothing is known yet")
+
+
+def test_the_numbers_of_a_threads_tasks_stand_beside_each_other() -> None:
+    trends = [Trend("a", "one", (80,), 80), Trend("b", "two", (40,), None, "failed"), Trend("c", "three", (30,), 30)]
+    line = f"This thread, task by task: `{BARS[80 * 7 // 100]}{BARS[30 * 7 // 100]}`"
+    assert line in tellings.confidence(trends)
 
 
 @given(st.lists(st.integers(-50, 200)), st.integers(1, 60))
@@ -183,10 +201,11 @@ def test_the_rules_name_every_cap() -> None:
 def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> None:
     row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
     asking = StatusView("asking", task="do it", requester="1")
-    told = tellings.sessions([tellings.Seen(row, asking, (90, 72))], asker="1")
-    assert "<#7> 💬 waits for you · begun <t:" in told
-    assert "confidence 72" in told
-    assert "do it" in told
+    asking = replace(asking, confidence=72, fitted=True)
+    listed = tellings.sessions([tellings.Seen(row, asking)], asker="1")
+    assert "<#7> 💬 waits for you · begun <t:" in listed
+    assert "confidence 72\n" in listed
+    assert "do it" in listed
     others = tellings.sessions([tellings.Seen(row, asking)], asker="2", more=2)
     assert "waits for an answer" in others
     assert "There are more: `page:2`" in others

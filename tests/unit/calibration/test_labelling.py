@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
@@ -19,8 +20,11 @@ from agentic.core.events import (
     FileChange,
     Finished,
     Reason,
+    Started,
     TurnEnded,
+    WorkspaceRestored,
 )
+from agentic.core.execution import Execution
 from agentic.core.features import FEATURES
 from agentic.ports import LabelRow
 from tests.unit.core.building import BEGUN, BOSS, GUEST, YOU, Log
@@ -60,9 +64,9 @@ REJECTED = BranchRejected(offer="o", branch="b", commit="c", by=BOSS)
 @pytest.mark.parametrize(
     ("log", "outcome", "source", "label"),
     [
-        (run(), (), "reason", True),
-        (run("stuck"), (), "reason", False),
-        (run("limit"), (), "reason", False),
+        (run(), (), "", None),
+        (run("stuck"), (), "", None),
+        (run("limit"), (), "", None),
         (run("stopped"), (), "", None),
         (run("cancelled"), (PASSED,), "", None),
         (run("stopped"), (vote("down"),), "person", False),
@@ -72,7 +76,7 @@ REJECTED = BranchRejected(offer="o", branch="b", commit="c", by=BOSS)
         (run(tests=(3, 0)), (MERGED, REJECTED), "merge", False),
         (run(tests=(3, 1)), (PASSED,), "verifier", True),
         (run(), (PASSED, FAILED, MERGED), "verifier", False),
-        (run(), (Evaluated(score=60, parts={}),), "reason", True),
+        (run(), (Evaluated(score=60, parts={}),), "", None),
         (run(), (PASSED, vote("down")), "person", False),
         (run(), (FAILED, vote("up")), "person", True),
         (run(), (FAILED, vote("up"), vote("none")), "verifier", False),
@@ -134,6 +138,70 @@ def test_what_runs_and_side_questions_have_no_label_and_talk_teaches_nothing() -
     assert talk.label is True
     assert examples([talk]) == []
     assert examples([row(run("stopped"))]) == []
+
+
+def forked(log: Log, through: int, *more: Event) -> Log:
+    """A log that begins with a copy of another through an event, and ends as it is told."""
+    first = log.envelopes[0].event
+    assert isinstance(first, Started)
+    fork = Log(triaged=False)
+    fork.envelopes, fork.execution = [], Execution(id="x1")
+    fork.add(first.model_copy(update={"forked_from": ("x0", through)}))
+    fork.add(*[each.event for each in log.envelopes[1:through]])
+    fork.add(WorkspaceRestored(manifest="m"), *more)
+    return fork
+
+
+def test_what_a_fork_was_copied_with_gives_no_second_label() -> None:
+    """Its tests, its votes and its turns are told where they happened; only what it did itself counts for it."""
+    log = run(tests=(3, 0))
+    log.envelopes.pop()  # before it ended
+    log.say("feedback", "up")
+    through = len(log.envelopes)
+    finished = Finished(reason="done", answer="It is done.", confidence=70)
+    idle = forked(log, through, finished)
+    made = row(idle, PASSED)
+    assert (made.label, made.source, made.looks, made.up) == (None, "", (), 0)
+    looked = forked(log, through)
+    looked.answer(("look", {}))
+    looked.use(0)
+    looked.settle()
+    looked.add(finished)
+    made = row(looked, PASSED)
+    assert (made.label, made.source, len(made.looks)) == (None, "", 1)
+    assert row(looked, PASSED, vote("down")).label is False
+    tested = forked(log, through)
+    tested.answer(("shell", {"command": "pytest"}))
+    tested.use(0, exit_code=1, tests=(2, 1))
+    tested.settle()
+    tested.add(finished)
+    assert (row(tested).label, row(tested).source) == (False, "tests")
+    assert (row(tested, FAILED).label, row(tested, FAILED).source) == (False, "verifier")
+
+
+def test_how_it_ended_counts_for_nothing_in_rows_of_earlier_versions_too() -> None:
+    old = replace(row(run(tests=(3, 0))), source="reason", weight=0.3)
+    assert old.label is True
+    assert not old.known
+    assert examples([old]) == []
+    assert report([old]) == ()
+
+
+def test_votes_given_while_it_ran_are_evidence_and_no_sign_of_it() -> None:
+    """What is fitted sees the confidence without them, else it would learn the labels by heart."""
+    log = Log()
+    for turn in range(2):
+        log.answer("confidence: 60", ("look", {"path": str(turn)}))
+        log.use(0)
+        log.settle()
+        log.say("feedback", "down")
+    sure = log.execution.confidence
+    assert sure is not None
+    assert sure.moved_from is not None
+    log.add(Finished(reason="done", answer="It is done.", confidence=sure.shown))
+    made = row(log)
+    assert (made.label, made.source, made.down) == (False, "person", 1)
+    assert (made.final, made.looks[-1].heuristic) == (sure.moved_from[0], sure.moved_from[1])
 
 
 def test_the_report_tells_each_role_and_model() -> None:

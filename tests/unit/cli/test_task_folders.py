@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agentic.stores.memory import MemoryStore
+from bot.retention import Retention
 from bot.state import CHECKPOINTS, KEPT_COPIES, KEPT_TASKS, new_task_folder
 
 
@@ -20,3 +23,16 @@ def test_old_tasks_go_and_their_copies_of_workspaces_before_them(tmp_path: Path)
         True
     ] * KEPT_COPIES
     assert all((folder / "threadwright.sqlite").exists() for folder in made[3:])
+
+
+async def test_state_of_tasks_goes_with_the_age_of_logs(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    old, young = (new_task_folder(tmp_path, now - timedelta(days=days)) for days in (40, 1))
+    for folder in (old, young):
+        (folder / "threadwright.sqlite").write_text("kept")
+    long_ago = (now - timedelta(days=40)).timestamp()
+    os.utime(old / "threadwright.sqlite", (long_ago, long_ago))
+    await Retention(MemoryStore(), 0, home=tmp_path).round()
+    assert old.exists()
+    await Retention(MemoryStore(), 30, home=tmp_path).round()
+    assert (old.exists(), young.exists()) == (False, True)

@@ -63,6 +63,7 @@ class Log:
         talk: bool = False,
         saved: bool = True,
         side: bool = False,
+        tools: tuple[str, ...] = (),
         **policy: object,
     ) -> None:
         self.envelopes: list[Envelope] = []
@@ -75,7 +76,7 @@ class Log:
             task=task,
             requester=YOU,
             policy=Policy.model_validate(values),
-            tools=TOOLS,
+            tools=(*TOOLS, *(ToolRef(name=name, effect="keyed", cognitive=True) for name in tools)),
             inbox="100",
             side=side,
         )

@@ -66,7 +66,8 @@ _PARTS = (
     Part(id="2", text="When?"),
 )
 _WORDS = (
-    "1", "stop", "try the other", "10", "allow once", "yes", "1: a, 2: now", "no", "$0.01", "1k tokens", "20 minutes",
+    "1", "stop", "try the other", "10", "allow once", "allow once", "yes", "1: a, 2: now", "no", "$0.01",
+    "1k tokens", "20 minutes",
 )  # fmt: skip
 _EFFECTS = {tool.name: tool.effect for tool in TOOLS}
 
@@ -268,10 +269,15 @@ class _World:
         """What people do at any time."""
         execution = self._log.execution
         in_flight = execution.request_in_flight is not None or bool(execution.calls_in_flight)
-        sort = self._data.draw(st.sampled_from(["pause", "guidance", "pause", "ask", "resume", "pause", "deleted"]))
+        sort = self._data.draw(
+            st.sampled_from(["pause", "guidance", "pause", "vote", "ask", "resume", "pause", "deleted"])
+        )
         if sort in ("pause", "resume"):
             self._drawn.held["pause in flight"] += in_flight and sort == "pause"
             self._log.say(sort, by=self._data.draw(st.sampled_from([YOU, YOU, MACHINE])))
+        elif sort == "vote":
+            vote = self._data.draw(st.sampled_from(["up", "down", "down", "none"]))
+            self._log.say("feedback", vote, f"{execution.id}/turn:1", by=self._data.draw(st.sampled_from([YOU, BOSS])))
         elif sort == "deleted":
             self._log.say(sort, message=self._data.draw(st.sampled_from(["100", "999", "999"])))
         else:

@@ -10,11 +10,12 @@ from agentic.core.decide import decide
 from agentic.core.events import (
     DeadlinePassed,
     Decided,
+    Finished,
     ModelFailed,
     PolicyChanged,
     Reported,
 )
-from agentic.core.values import FailureClass
+from agentic.core.values import TOUR, FailureClass
 from agentic.core.visible import visible
 from tests.unit.core.building import YOU, Log
 
@@ -76,6 +77,15 @@ def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: 
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "failed"
     assert "> it says" in ended.finished.answer
+
+
+def test_a_model_whose_window_does_not_hold_the_first_request_is_said_to_read_too_little() -> None:
+    log = Log(attended=False)
+    log.fail("context_overflow")
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert "reads too little" in ended.finished.answer
+    assert "16,000 tokens" in ended.finished.answer
 
 
 @pytest.mark.parametrize(("failure", "words"), [("key_refused", "set a key"), ("quota_used_up", "add credit")])
@@ -298,3 +308,29 @@ def test_a_decision_is_acted_on_once() -> None:
     log.settle()
     assert [e.event.add_turns for e in log.envelopes if isinstance(e.event, PolicyChanged)] == [10]
     assert asking.STOP == "stop"
+
+
+TOURING = {"tiers": ({"number": 2, "models": (TOUR,)},)}
+
+
+def test_without_a_model_the_end_is_the_tours_with_no_claim_and_no_confidence() -> None:
+    log = Log(**TOURING)
+    log.answer("Scripted.", ("look", {}))
+    log.use(0)
+    log.settle()
+    assert isinstance(decide(log.execution), Think), "the tour goes on"
+    log.answer(("finish", {"answer": "A tour.", "claims": [{"text": "it works"}], "files": ["a.md"]}))
+    log.use(0)
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished == Finished(reason="tour", answer="A tour.", files=("a.md",))
+
+
+def test_without_a_model_talk_is_answered_by_the_tour_too() -> None:
+    log = Log("hello", talk=True, **TOURING)
+    log.answer("A tour.")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished == Finished(reason="tour", answer="A tour.")

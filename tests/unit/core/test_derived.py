@@ -8,11 +8,13 @@ from datetime import datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentic.core.confidence import voted
 from agentic.core.events import (
     Asked,
     CallBlock,
     CheckpointSaved,
     CommitCreated,
+    Confidence,
     DeadlinePassed,
     Decided,
     Envelope,
@@ -254,8 +256,40 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert (execution.saved, execution.touched) == _saved(part)
         assert execution.mind.offers == tuple(e.event for e in part if isinstance(e.event, CommitCreated))
         assert execution.extent.history == characters(execution.history)
+        assert execution.judged.votes == _votes(part)
+        assert execution.confidence == _confidence(part)
+        assert (execution.deeds.looked, execution.deeds.acted) == _reached(part)
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun
+
+
+def _votes(log: list[Envelope]) -> tuple[tuple[str, str], ...]:
+    """The last vote of each person, the newest last; one that was taken back is none."""
+    given = [e.event for e in log if isinstance(e.event, InputReceived) and e.event.sort == "feedback"]
+    last = {event.author.id: number for number, event in enumerate(given)}
+    stands = [event for number, event in enumerate(given) if last[event.author.id] == number and event.text != "none"]
+    return tuple((event.author.id, event.text) for event in stands)
+
+
+def _confidence(log: list[Envelope]) -> Confidence | None:
+    """What the last turn ended with, moved by the votes that stand."""
+    ended = next((e.event.confidence for e in reversed(log) if isinstance(e.event, TurnEnded)), None)
+    moved = sum(15 if vote == "up" else -20 for _, vote in _votes(log))
+    return voted(ended, moved) if ended is not None else None
+
+
+def _reached(log: list[Envelope]) -> tuple[bool, bool]:
+    """Whether a tool came to something that looks, acts or asks, and whether one did that may change the world."""
+    made: dict[str, str] = {}
+    for envelope in log:
+        if isinstance(envelope.event, ModelAnswered):
+            calls = [block for block in envelope.event.blocks if isinstance(block, CallBlock)]
+            made |= {f"{envelope.event.request}.{index}": block.tool for index, block in enumerate(calls)}
+    came = [
+        e.event for e in log if isinstance(e.event, ToolFinished) and e.event.outcome in ("ok", "failed", "unknown")
+    ]
+    tools = {made[event.call] for event in came}
+    return bool(tools - {"finish"}), bool(tools & {"put", "shell", "wipe", "swap"})
 
 
 def _time_is_over(log: list[Envelope]) -> bool:

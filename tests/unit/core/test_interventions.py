@@ -32,8 +32,8 @@ def ended(log: Log) -> bool:
 
 def test_they_speak_in_this_order() -> None:
     assert [name for name, _ in INTERVENTIONS] == [
-        "evidence", "empty_answer", "truncated_answer", "productivity", "unfinished_intent", "act_or_finish",
-        "repetition", "snapshot",
+        "evidence", "premature", "empty_answer", "truncated_answer", "productivity", "unfinished_intent",
+        "act_or_finish", "repetition", "snapshot",
     ]  # fmt: skip
 
 
@@ -97,8 +97,8 @@ def test_three_turns_with_notes_and_words_only_are_asked_for_an_act_an_end_or_th
 def test_an_announcement_without_a_call_is_asked_for_the_call_and_is_no_answer() -> None:
     log = Log(**QUIET)
     said: list[str] = []
-    for _ in range(5):
-        log.answer("I found the cause. Let me fix the test now.")
+    for number in range(5):
+        log.answer(f"I found cause {number}. Let me fix the test now.")
         log.settle()
         said.append(rules(log)[-1])
         assert not ended(log) or len(said) == 5

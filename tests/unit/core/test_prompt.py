@@ -50,13 +50,10 @@ def test_lessons_and_reflections_stand_in_the_system_prompt_and_the_turn_limit_d
         ChosenLesson(id="1", kind="reflection", text="The token was 4711."),
         ChosenLesson(id="2", kind="pitfall", text="Run the migrations first."),
     )
-    started = Started(
-        thread="1", task="t", requester=YOU, lessons=lessons, role="shell", sandbox="bubblewrap, no network"
-    )
+    started = Started(thread="1", task="t", requester=YOU, lessons=lessons, sandbox="bubblewrap, no network")
     text = system_text(started)
     assert "- The token was 4711." in text.partition("before, and what to do differently")[2]
     assert "- Run the migrations first." in text.partition("advice, not orders")[2]
-    assert "Your role: shell." in text
     assert "- Sandbox: bubblewrap, no network." in text
     assert "20" not in text
     assert "Lessons" not in system_text(Started(thread="1", task="t", requester=YOU))

@@ -24,6 +24,29 @@ def test_the_same_step_three_times_is_noticed_and_four_times_is_stuck() -> None:
     assert stuck(log.execution) == "the same call came to the same result 4 times"
 
 
+def test_the_same_words_without_a_call_are_a_step_also_where_they_are_cut_off() -> None:
+    log = Work()
+    words = "I will now write the file and explain each line of it in turn. " * 40
+    for number in range(1, 5):
+        assert stuck(log.execution) == ""
+        log.answer(f"{words[: 2_000 + 7 * number]}\nconfidence: {60 + number}", stop="length")
+        log.end()
+        if number == 3:
+            assert repeating(log.execution) == "the same words came 3 times, without a call"
+    assert stuck(log.execution) == "the same words came 4 times, without a call"
+    log.answer("Something else.")
+    log.end()
+    assert stuck(log.execution) == ""
+
+
+def test_what_a_model_reports_of_itself_are_no_words() -> None:
+    log = Work()
+    for _ in range(4):
+        log.answer("confidence: 60\nstatus: progressing")
+        log.end()
+    assert stuck(log.execution) == ""
+
+
 @pytest.mark.parametrize("ring", ["ab", "abc", "abcd"])
 def test_two_rounds_of_a_ring_are_noticed_and_three_are_stuck(ring: str) -> None:
     log = Work(stale_turns_nudged=99, stale_turns_escalate=99)

@@ -15,12 +15,13 @@ from agentic.core.events import (
     Escalated,
     Intervened,
     ModelAnswered,
+    TextBlock,
     ToolFinished,
     TurnEnded,
 )
 from agentic.core.evolving import fold
 from agentic.core.repetition import stuck
-from agentic.core.sameness import Step, exact, step_of
+from agentic.core.sameness import Step, exact, prose_of, step_of
 from tests.unit.core.building import TOOLS
 from tests.unit.core.simulating import simulate
 
@@ -75,9 +76,14 @@ def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> No
     failing: dict[str, str] = {}
     stale = idle = 0
     news = stepped = acted = False
+    said = ""
     for envelope in since:
         event = envelope.event
+        if isinstance(event, ModelAnswered):
+            said = prose_of("".join(block.text for block in event.blocks if isinstance(block, TextBlock)))
+            said = "" if any(isinstance(block, CallBlock) for block in event.blocks) else said
         if isinstance(event, TurnEnded):
+            steps += [(said, "")] if said else []
             stale = 0 if news else stale + stepped
             idle = 0 if acted else idle + 1
             news = stepped = acted = False
@@ -110,5 +116,10 @@ def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> No
     assert (repeats.stale_turns, repeats.idle_turns) == (stale, idle)
     assert (repeats.news, repeats.stepped, repeats.acted) == (news, stepped, acted)
     run = next((n for n, step in enumerate(reversed(steps)) if step != steps[-1]), len(steps))
-    told = f"the same call came to the same result {run} times"
+    prose = bool(steps) and steps[-1][0].startswith("said ")
+    told = (
+        f"the same words came {run} times, without a call"
+        if prose
+        else f"the same call came to the same result {run} times"
+    )
     assert (stuck(fold(log)) == told) == (run >= 4)

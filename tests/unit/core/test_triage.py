@@ -45,10 +45,20 @@ UNSURE = "I think we should get pizza after the release"
         ("which model are you, and look at https://example.org", False),
         ("ok", True),
         ("", False),
+        ("17 times 23", True),
+        ("What is 17*23?", True),
+        ("how much is 12% of (80 + 4)?", True),
+        ("3 times", False),
+        ("run it 17 times", False),
     ],
 )
 def test_talk_and_tasks_are_told_apart_by_their_words(text: str, talk: bool) -> None:
     assert read(text).talk is talk
+
+
+def test_a_short_question_that_nothing_ties_to_the_work_is_simple() -> None:
+    assert read("what is the capital of France?").complexity == "simple"
+    assert read("why do the tests fail?").complexity == "medium"
 
 
 def test_files_and_an_offer_before_make_a_task_of_what_would_be_talk() -> None:
@@ -77,6 +87,42 @@ def test_files_and_an_offer_before_make_a_task_of_what_would_be_talk() -> None:
 )
 def test_whether_a_task_changes_files(text: str, changes: bool) -> None:
     assert read(text).changes_files is changes
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Create hello.txt", True),
+        ("Write a file with the totals", True),
+        ("fix the failing test", True),
+        ("please update the docs in README.md", True),
+        ("rename the function total to sum", True),
+        ("Ändere die Datei conf.ini", True),
+        ("write unit tests", True),
+        ("write a haiku about cats", False),
+        ("and sort them", False),
+        ("translate this sentence to German: hello", False),
+        ("add 17 and 25", False),
+        ("write a SQL query for the top ten users", False),
+        ("what does cart.py do?", False),
+        ("the build is broken", False),
+        ("cart.py crashes", False),
+        ("continue", False),
+    ],
+)
+def test_whether_a_task_plainly_asks_that_something_is_changed(text: str, asks: bool) -> None:
+    assert read(text, earlier=True, changed_before=True).asks_change is asks
+
+
+def test_a_change_of_what_is_attached_is_one_and_the_cheap_model_may_say_so_too() -> None:
+    assert read("convert this", attached=True).asks_change
+    assert not read("explain this", attached=True).asks_change
+    said = answered('{"kind": "task", "changes_files": true}')
+    assert said is not None
+    assert said.asks_change
+    talk = answered('{"kind": "talk", "changes_files": true}')
+    assert talk is not None
+    assert not talk.asks_change
 
 
 @pytest.mark.parametrize(

@@ -105,3 +105,11 @@ def test_an_address_without_a_key_asks_for_the_names_of_its_models():
     choice = tiers_from(NOTHING, {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"})
     assert choice.source == "tour"
     assert "openai/NAME" in str(choice.problems[0])
+
+
+def test_an_address_of_a_provider_in_use_that_can_be_none_is_fatal_and_one_of_another_is_not():
+    env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "localhost:8000/v1", "MISTRAL_API_BASE": "nowhere"}
+    for choice in (tiers_from(NOTHING, env), tiers_from((None, "openai/gpt-4o", None, None), env)):
+        (wrong,) = [problem for problem in choice.problems if problem.fatal]
+        assert wrong.setting == "OPENAI_BASE_URL"
+        assert "Write http://localhost:8000/v1" in str(wrong)

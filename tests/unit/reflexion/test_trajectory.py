@@ -6,6 +6,7 @@ import pytest
 
 from agentic.core.events import FeedbackGiven, PolicyChanged, Triaged
 from reflexion.trajectory import read_trajectory
+from tests.unit.core.building import Log as Rules
 from tests.unit.reflexion.logs import ANN, BEN, MODEL, Did, Log, edit
 
 
@@ -67,3 +68,13 @@ def test_an_execution_is_empty_when_nothing_was_done_and_nothing_said() -> None:
 def test_a_log_without_its_beginning_is_refused() -> None:
     with pytest.raises(ValueError, match="begins with Started"):
         read_trajectory(Log().does().events[1:])
+
+
+def test_a_finish_that_is_asked_for_again_is_neither_work_nor_a_failure() -> None:
+    log = Rules()
+    log.answer(("finish", {"answer": "Built."}), ("shell", {"command": "make"}), ("shell", {"wrong": 1}))
+    log.use(1, exit_code=0)
+    log.finish(2, "refused")
+    log.settle()
+    read = read_trajectory(log.envelopes)
+    assert [(call.tool, call.outcome) for call in read.calls] == [("shell", "ok"), ("", "refused")]

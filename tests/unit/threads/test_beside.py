@@ -95,6 +95,36 @@ async def test_a_stop_ends_a_side_question_that_outlives_its_task() -> None:
         assert await home.store.pending("100") == []
 
 
+async def test_a_side_question_that_outlives_its_task_ends_before_the_thread_is_given_back() -> None:
+    """Called off while it waits for the answer, as when the process closes: nothing appends under a lease of others."""
+    bench, begun, ended = held(), asyncio.Event(), asyncio.Event()
+
+    async def script(asked: Asked) -> Answer:
+        if not asked.prompt.tools:
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.set()
+        return FINISH if any(message.answers for message in asked.prompt.messages) else WORK
+
+    async with asyncio.timeout(30), house(script, bench=bench) as home:
+        await home.say("count the stars")
+        await bench.began.wait()
+        await home.threads.deliver(item("side", "how far are you?"), guild="1")
+        await begun.wait()
+        assert bench.hold is not None
+        bench.hold.set()
+        while "done" not in await home.reasons():
+            await asyncio.sleep(0.01)
+        serving = home.threads._sessions["100"].task
+        assert serving is not None
+        await asyncio.sleep(0.05)
+        serving.cancel()
+        await asyncio.wait((serving,))
+        assert ended.is_set()
+
+
 async def test_a_side_question_where_nothing_runs_is_a_task() -> None:
     async with asyncio.timeout(10), house([FINISH, FINISH]) as home:
         await home.say("first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from agentic.errors import LeaseLost, StoreUnavailable
 from agentic.ports import Lease
 from agentic.stores.memory import MemoryStore
+from bot.halting import unless
 from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, take, while_held
 
 
@@ -28,6 +30,12 @@ class FastClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds / 1000)
         self.seconds += seconds
+
+
+async def some_turns() -> None:
+    """So many turns of the event loop that whatever waits for nothing outside has happened."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 class FullDisk(MemoryStore):
@@ -114,3 +122,62 @@ async def test_a_stop_ends_the_wait_for_the_lease_of_another_process() -> None:
     async with asyncio.timeout(5):
         with pytest.raises(ThreadTaken, match="another process"):
             await taking
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_however_often_it_is_called_off_the_work_has_ended_before_the_lease_is_given_back(turns: int) -> None:
+    """Whoever gives the lease back does so when ``while_held`` returns: the second call may come at any moment."""
+    clock = FastClock()
+    store = MemoryStore(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    told, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.set()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(may_end.wait(), 5)  # as a command whose end is waited for
+            ended.set()
+
+    holding = asyncio.create_task(while_held(store, clock, lease, work()))
+    async with asyncio.timeout(5):
+        await asyncio.sleep(0.01)
+        holding.cancel()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        holding.cancel()
+        await some_turns()
+        assert not holding.done(), "the work goes on"
+        assert told.is_set(), "and was never told to end"
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await holding
+    assert ended.is_set()
+
+
+async def test_a_wait_that_is_called_off_twice_ends_what_it_waited_for() -> None:
+    """As a download that a stop ends while the bot closes."""
+    told, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.set()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(may_end.wait(), 5)
+            ended.set()
+
+    waiting = asyncio.create_task(unless(asyncio.Event(), work()))
+    async with asyncio.timeout(5):
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await told.wait()
+        waiting.cancel()
+        await some_turns()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert ended.is_set()

@@ -1,0 +1,27 @@
+"""What each role is told, one file a role: it stands in the system prompt, after the tools."""
+
+from agentic.prompts.roles import (
+    architect,
+    code_reviewer,
+    dba,
+    devops,
+    documentation,
+    js_ts_coder,
+    planner,
+    python_coder,
+    researcher,
+    shell,
+)
+
+TEXTS = {
+    "planner": planner.TEXT,
+    "python-coder": python_coder.TEXT,
+    "js-ts-coder": js_ts_coder.TEXT,
+    "shell": shell.TEXT,
+    "devops": devops.TEXT,
+    "architect": architect.TEXT,
+    "code-reviewer": code_reviewer.TEXT,
+    "documentation": documentation.TEXT,
+    "dba": dba.TEXT,
+    "researcher": researcher.TEXT,
+}

@@ -1,0 +1,159 @@
+"""`/privacy`: what is stored of whoever asks, where and for how long; and erasing it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import discord
+from discord.ext import commands
+
+from agentic.errors import AgenticError
+from bot.cogs.commands.answering import answer, begin, reads_much
+from bot.cogs.commands.failures import Used, in_plain_words
+from bot.reach import ELSEWHERE, OutOfReach
+from reflexion.errors import ReflexionError
+
+if TYPE_CHECKING:
+    from bot.client import ThreadwrightBot
+    from bot.cogs.commands.answering import Context, Interaction
+    from bot.privacy import Stored
+
+NOTHING = "I store nothing of you: no task, no message, no vote."
+WHERE = (
+    "**Where:** on the computer that runs me; whoever runs it can read it. What you write to a task also goes to the "
+    "provider of the model that answers{models}, who keeps it by their own rules."
+)
+HOW_LONG = {
+    True: "**How long:** a task with all that was said in it is deleted {days} days after it ended. Lessons, files in a "
+    "thread and open tasks stay until somebody deletes them.",
+    False: "**How long:** until somebody deletes it; nothing expires here.",
+}
+CONFIRM = (
+    "Erase it for good? Your tasks are deleted with all that was said and done in them, so they can be neither undone nor "
+    "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n"
+    "**Not erased:** messages here in Discord, files in threads, what answers and lessons of others made of your words, what "
+    "tasks cost you today, backups that were made before, and what model providers keep."
+)
+ERASED_ALL = "✅ Erased. I keep nothing of you any more, except for files in threads and what you spent today."
+LEFT = "✅ Erased, except for tasks that are still open: {threads}. Stop them there with 🛑, then use `/privacy` once more."
+UNREAD = "{number} damaged log(s) could not be read, so nothing in them was erased. Ask whoever runs me to look."
+NOT_NOW = "Nothing was erased."
+NOT_YOU = "Only who asked for it can erase it. Use `/privacy` yourself."
+CONFIRM_SECONDS = 300.0
+SHOWN = 5
+
+
+def told(stored: Stored, models: tuple[str, ...], days: int) -> str:
+    """What there is of a person, in plain words."""
+    counted = (
+        (
+            stored.tasks,
+            "task you asked for, with everything that was said and done in it",
+            "tasks you asked for, with everything that was said and done in them",
+        ),
+        (stored.messages, "message of yours to a task", "messages of yours to tasks"),
+        (stored.votes, "vote", "votes"),
+        (
+            stored.reflections,
+            "note on what went wrong in a task of yours",
+            "notes on what went wrong in tasks of yours",
+        ),
+        (stored.lessons, "lesson in your words or with your name", "lessons in your words or with your name"),
+    )
+    lines = [f"• {number:,} {one if number == 1 else many}" for number, one, many in counted if number]
+    if lines:
+        since = f", since {stored.since:%Y-%m-%d}" if stored.since else ""
+        lines.append("• with each of these your Discord name and id, and per day what your tasks cost")
+        lines.insert(0, f"**What I store of you{since}, on all servers:**")
+    providers = sorted({name.partition("/")[0] for name in models if not name.startswith("scripted/")})
+    where = WHERE.format(models=f" ({', '.join(providers)})" if providers else "")
+    return "\n".join([*(lines or [NOTHING]), where, HOW_LONG[bool(days)].format(days=days)])
+
+
+def result(left: Stored) -> str:
+    """What became of erasing."""
+    threads = ", ".join(f"<#{thread}>" for thread in left.opened[:SHOWN]) + (" …" if len(left.opened) > SHOWN else "")
+    said = LEFT.format(threads=threads) if left.opened else ERASED_ALL
+    return f"{said}\n{UNREAD.format(number=left.unread)}" if left.unread else said
+
+
+class Privacy(commands.Cog):
+    """For everybody, of themselves."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+        self._erasing = asyncio.Lock()
+
+    @commands.hybrid_command(description="What I store of you, where and for how long; and erasing it")
+    @reads_much()
+    async def privacy(self, ctx: Context) -> None:
+        """What I store of you, where and for how long; and erasing it."""
+        await begin(ctx)
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "privacy")
+        if stand.openly:
+            raise OutOfReach(ELSEWHERE.format(command="privacy"))
+        stored = await self.bot.privacy.of(stand.speaker.id, stand.speaker.name)
+        models = tuple(model for tier in self.bot.backstage.policy.tiers for model in tier.models)
+        text = told(stored, models, self.bot.options.retention_days)
+        if not stored.any:
+            await answer(ctx, text)
+            return
+        view = Erasing(self, stand.speaker.id)
+        view.message = await answer(ctx, text, view=view)
+
+    async def erase(self, interaction: Interaction) -> str:
+        """Erase what is theirs who clicked; what they are told."""
+        try:
+            async with self._erasing:
+                return result(await self.bot.privacy.erase(str(interaction.user.id), interaction.user.display_name))
+        except (AgenticError, ReflexionError, OSError) as error:
+            return in_plain_words(error, Used("privacy", "/privacy"))
+
+
+class Erasing(discord.ui.View):
+    """A button for the one who asked, then two to confirm it."""
+
+    def __init__(self, cog: Privacy, person: str) -> None:
+        super().__init__(timeout=CONFIRM_SECONDS)
+        self.message: discord.Message | None = None
+        self._cog, self._person = cog, person
+        self.remove_item(self.confirm)
+        self.remove_item(self.keep)
+
+    async def interaction_check(self, interaction: discord.Interaction) -> bool:
+        """Nobody else's click counts."""
+        if str(interaction.user.id) == self._person:
+            return True
+        await interaction.response.send_message(NOT_YOU, ephemeral=True)
+        return False
+
+    @discord.ui.button(label="Erase my data", style=discord.ButtonStyle.danger)
+    async def ask(self, interaction: Interaction, button: discord.ui.Button[Erasing]) -> None:
+        """Say what that means first."""
+        self.remove_item(button)
+        self.add_item(self.confirm)
+        self.add_item(self.keep)
+        await interaction.response.edit_message(content=CONFIRM, view=self)
+
+    @discord.ui.button(label="Erase for good", style=discord.ButtonStyle.danger)
+    async def confirm(self, interaction: Interaction, button: discord.ui.Button[Erasing]) -> None:
+        """Do it."""
+        self.stop()
+        await interaction.response.defer()
+        said = interaction.client.desk.discreet_text(await self._cog.erase(interaction))
+        await interaction.edit_original_response(content=said, view=None)
+
+    @discord.ui.button(label="Keep", style=discord.ButtonStyle.secondary)
+    async def keep(self, interaction: Interaction, button: discord.ui.Button[Erasing]) -> None:
+        """Leave everything as it is."""
+        self.stop()
+        await interaction.response.edit_message(content=NOT_NOW, view=None)
+
+    async def on_timeout(self) -> None:
+        """Nobody clicked: the buttons go, and nothing happens."""
+        if self.message is not None:
+            try:
+                await self.message.edit(view=None)
+            except discord.HTTPException:
+                return

@@ -1,0 +1,296 @@
+"""How sandboxes end: whatever fails while one is closed, nothing else is told wrongly, kept waiting or left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.world import Choice, Limits, RealWorld, Sandboxes
+from agentic.world.bubblewrap import Bubblewrap
+from agentic.world.masks import Hidden
+from agentic.world.pipes import ProcessTransport
+from agentic.world.place import MB
+from tests.integration.world.rungs import missing
+
+SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=0.3)
+TROUBLES = (SandboxUnavailable("the engine is gone"), OSError("the pipe is gone"), ZeroDivisionError("a fault of ours"))
+Make = Callable[..., Sandboxes]
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    """Pools over bubblewrap, closed at the end."""
+    if shutil.which("bwrap") is None:
+        missing("there is no bubblewrap here")
+    tmp_path.chmod(0o755)
+    made: list[Sandboxes] = []
+
+    async def chosen() -> Choice:
+        return Choice(Bubblewrap(tmp_path / "state"), "the test says so")
+
+    def build(choose: Callable[[], Awaitable[Choice]] = chosen, **how: float) -> Sandboxes:
+        made.append(Sandboxes(tmp_path / "state", choose, SOON, **how))  # pyright: ignore[reportArgumentType]
+        return made[-1]
+
+    yield build
+    for pool in made:
+        await pool.close()
+
+
+@pytest.fixture
+def closing_raises(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+    """From now on each sandbox is closed, and whoever closed it gets an error."""
+    close = ProcessTransport.close
+
+    def raises(trouble: Exception) -> None:
+        async def closed(self: ProcessTransport) -> str:
+            await close(self)
+            raise trouble
+
+        monkeypatch.setattr(ProcessTransport, "close", closed)
+
+    return raises
+
+
+def supervisors(folder: Path) -> list[int]:
+    """The supervisors of sandboxes over a folder, by their mounts."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            ours = entry.name.isdigit() and b"supervisor.pyz" in (entry / "cmdline").read_bytes()
+            if ours and str(folder) in (entry / "mountinfo").read_text():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+async def stands(path: Path) -> None:
+    async with asyncio.timeout(20):
+        while not path.exists():
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
+async def test_a_command_whose_sandbox_goes_away_is_lost_whatever_closing_it_comes_to(
+    make: Make, tmp_path: Path, closing_raises: Callable[[Exception], None], trouble: Exception
+) -> None:
+    """Not “there is no sandbox”: the command was begun, and what it did stands there.  The next call has a new one."""
+    pool = make()
+    world = RealWorld(pool, "one", tmp_path / "one")
+    async with asyncio.timeout(30):
+        running = asyncio.create_task(world.exec("touch begun; sleep 60", timeout=60))
+        await stands(tmp_path / "one" / "begun")
+        closing_raises(trouble)
+        for supervisor in supervisors(tmp_path):
+            os.kill(supervisor, signal.SIGKILL)
+        with pytest.raises(SandboxLost, match=str(trouble)):
+            await running
+        assert (await world.exec("ls", timeout=10)).text == "begun\n"
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
+async def test_a_command_that_is_called_off_is_so_although_its_sandbox_neither_answers_nor_closes_in_order(
+    make: Make, tmp_path: Path, closing_raises: Callable[[Exception], None], trouble: Exception,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A stop stays a stop, and by then nothing of the command is left."""
+    monkeypatch.setattr("agentic.world.sandbox.KILL_SECONDS", 0.2)
+    world = RealWorld(make(), "one", tmp_path / "one")
+    grows = tmp_path / "one" / "grows"
+    async with asyncio.timeout(30):
+        running = asyncio.create_task(world.exec("while :; do echo x >> grows; sleep 0.01; done", timeout=60))
+        await stands(grows)
+        closing_raises(trouble)
+        for supervisor in supervisors(tmp_path):
+            os.kill(supervisor, signal.SIGSTOP)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        size = grows.stat().st_size
+        await asyncio.sleep(0.2)
+        assert grows.stat().st_size == size
+
+
+@pytest.fixture
+def closing_waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[], asyncio.Event]:
+    """From now on each sandbox is closed only once the event is set."""
+    close = ProcessTransport.close
+
+    def waits() -> asyncio.Event:
+        go = asyncio.Event()
+
+        async def closed(self: ProcessTransport) -> str:
+            await go.wait()
+            return await close(self)
+
+        monkeypatch.setattr(ProcessTransport, "close", closed)
+        return go
+
+    return waits
+
+
+async def test_the_first_in_the_line_who_gives_up_leaves_its_place_to_the_next(
+    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+) -> None:
+    """Also in the midst of making room: nobody else tells those behind it."""
+    pool = make(count=1)
+    async with asyncio.timeout(20):
+        async with pool.use("one", tmp_path / "one"):
+            first = asyncio.create_task(pool.for_thread("two", tmp_path / "two"))
+            second = asyncio.create_task(pool.for_thread("three", tmp_path / "three"))
+            while pool.position("three") != 2:
+                await asyncio.sleep(0.01)
+            go = closing_waits()
+        while pool.existing("one") is not None:
+            await asyncio.sleep(0.01)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        go.set()
+        assert (await (await second).exec("echo here", timeout=10)).text == "here\n"
+
+
+async def test_an_end_whose_asker_gives_up_is_completed_and_makes_room(
+    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+) -> None:
+    """What .aiignore hid is shown again, and who waits for a place gets it."""
+    pool = make(count=1)
+    world = RealWorld(pool, "one", tmp_path / "one")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / ".aiignore").write_text("key\n")
+    key = tmp_path / "one" / "key"
+    key.write_text("secret")
+    mode = key.stat().st_mode
+    async with asyncio.timeout(20):
+        await world.exec("true", timeout=10)
+        assert key.stat().st_mode != mode
+        go = closing_waits()
+        ending = asyncio.create_task(pool.end("one"))
+        await asyncio.sleep(0.01)
+        ending.cancel()
+        next_one = asyncio.create_task(pool.for_thread("two", tmp_path / "two"))
+        await asyncio.sleep(0.01)
+        go.set()
+        await next_one
+        assert key.stat().st_mode == mode
+        with pytest.raises(asyncio.CancelledError):
+            await ending
+
+
+async def test_a_thread_gets_no_sandbox_while_its_old_one_is_being_ended(
+    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+) -> None:
+    """Two at work in one workspace would undo what the other hides, and one of them belongs to nobody."""
+    pool = make()
+    old = await pool.for_thread("one", tmp_path / "one")
+    go = closing_waits()
+    ending = asyncio.create_task(pool.end("one"))
+    await asyncio.sleep(0.01)
+    again = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
+    await asyncio.wait((again,), timeout=0.5)
+    assert not again.done()
+    go.set()
+    async with asyncio.timeout(20):
+        assert await again is not old
+        await ending
+
+
+async def test_a_sandbox_that_ends_badly_keeps_no_other_from_ending_nor_from_being_evicted_later(
+    make: Make, tmp_path: Path, closing_raises: Callable[[Exception], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the disk is full, and what was hidden cannot be noted as shown."""
+    pool = make(idle=0.0)
+
+    def full(self: Hidden) -> None:
+        raise OSError("the disk is full")
+
+    closed = [await pool.for_thread(name, tmp_path / name) for name in ("one", "two")]
+    closing_raises(SandboxUnavailable("the engine is gone"))
+    async with asyncio.timeout(20):
+        await asyncio.sleep(0.01)
+        with monkeypatch.context() as patched:
+            patched.setattr(Hidden, "lift", full)
+            assert await pool.evict_idle() == 2
+        assert all(one.lost for one in closed)
+        await pool.for_thread("two", tmp_path / "two")
+        await asyncio.sleep(0.01)
+        assert await pool.evict_idle() == 1
+    assert not supervisors(tmp_path)
+
+
+async def test_a_pool_lets_go_of_its_kind_of_sandbox_although_one_does_not_end_in_order(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And ends all the others."""
+    released: list[str] = []
+
+    class Noted(Bubblewrap):
+        async def reap(self) -> int:
+            raise SandboxUnavailable("it cannot be told what is left")
+
+        async def close(self) -> None:
+            released.append(self.name)
+
+    async def chosen() -> Choice:
+        return Choice(Noted(tmp_path / "state"), "the test says so")
+
+    pool = make(chosen)
+    close, number = ProcessTransport.close, 0
+
+    async def once(self: ProcessTransport) -> str:
+        nonlocal number
+        number += 1
+        words = await close(self)
+        if number == 1:
+            raise ZeroDivisionError("a fault of ours")
+        return words
+
+    for name in ("one", "two", "three"):
+        await pool.for_thread(name, tmp_path / name)
+    monkeypatch.setattr(ProcessTransport, "close", once)
+    async with asyncio.timeout(20):
+        await pool.close()
+    assert released == ["bubblewrap"]
+    assert not supervisors(tmp_path)
+
+
+async def test_a_command_for_which_nothing_can_be_hidden_does_not_run(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the disk is full: it is told in words, and is no fault of ours."""
+    world = RealWorld(make(), "one", tmp_path / "one")
+    await world.exec("true", timeout=10)
+    (tmp_path / "one" / ".aiignore").write_text("key\n")
+
+    def full(self: Hidden, paths: Iterable[str]) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Hidden, "set", full)
+        with pytest.raises(SandboxError, match="could not be hidden: the disk is full"):
+            await world.exec("touch done", timeout=10)
+    assert not (tmp_path / "one" / "done").exists()
+
+
+async def test_folders_that_cannot_be_made_ready_are_no_sandbox_and_hold_up_nobody(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = make(count=1)
+
+    def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("agentic.world.pool.adopt", full)
+        with pytest.raises(SandboxUnavailable, match="the disk is full"):
+            await pool.for_thread("one", tmp_path / "one")
+    async with asyncio.timeout(20):
+        assert (await (await pool.for_thread("two", tmp_path / "two")).exec("true", timeout=10)).ok
