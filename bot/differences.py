@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.differences import unified_diff
 from bot.fences import FENCE
 from bot.progress import Changed
 from bot.render import clean, inline
@@ -13,7 +13,7 @@ from bot.render import clean, inline
 INLINE_LINES = 16
 INLINE_CHARACTERS = 700
 LINES_COMPARED = 2_000
-"""Longer files are counted as changed, not compared: comparing takes time that grows with the square."""
+"""Longer files are counted as changed, not compared."""
 _MARK = 2
 
 
@@ -33,10 +33,7 @@ def difference(change: Changed, before: bytes | None, after: bytes | None) -> Di
     old, new = _text(before if change.before else b""), _text(after if change.after else b"")
     if old is None or new is None or max(len(old), len(new)) > LINES_COMPARED:
         return Difference(change.path, change.kind)
-    lines = tuple(
-        line.rstrip("\n")
-        for line in difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", n=_MARK, lineterm="")
-    )
+    lines = tuple(line.rstrip("\n") for line in unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", _MARK))
     body = lines[2:]
     return Difference(
         change.path,

@@ -17,17 +17,16 @@ from reflexion.redaction import REDACTED, redact_known
 LEAST = 8
 """A shorter value is too likely to be an ordinary word."""
 _NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNED = later(
-    r"""(?ix)\b([\w-]*(?:password|passwd|passphrase|api[_-]?key|secret|token))(["']?\s*[:=]\s*["']?)
-        (?=[\w+/=.-]*\d)(?=[\w+/=.-]*[a-z])([\w+/=.-]{16,})"""
-)
+_ASSIGNS = later(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_VALUE = later(r"[\w+/=.-]{16,}")
 TELLING = 4
 """So many characters of a value say something of it."""
-_LAST_WORD = later(r"(.*?)(\S*)", re.DOTALL)
 _BEGINS = later(
-    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)[^\s]*$"
+    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)"
 )
 _PATHLIKE = later(r"[./]")
+_DIGIT = later(r"\d")
+_LETTER = later(r"[a-z]", re.IGNORECASE)
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
@@ -44,16 +43,18 @@ class Discretion:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
         self._values = later("|".join(map(re.escape, longest_first))) if longest_first else None
         self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
+        self._longest = len(longest_first[0]) if longest_first else 0
 
     def text(self, text: str) -> str:
         """The text, with ``[redacted]`` in the place of each secret."""
-        return _ASSIGNED.sub(_hidden, redact_known(self._without_values(text)))
+        return _without_assigned(redact_known(self._without_values(text)))
 
     def growing(self, text: str) -> str:
         """The same for a text that is still being said: a last word that may become a secret is held back."""
-        before, last = _LAST_WORD.fullmatch(text).groups()  # pyright: ignore[reportOptionalMemberAccess] - matches all
-        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in range(len(last)))
-        return self.text(before if held else text)
+        last = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
+        ends = range(max(0, len(last) - self._longest), len(last))
+        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in ends)
+        return self.text(text[: len(text) - len(last)] if held else text)
 
     def content(self, content: bytes, *, made: bool = True) -> bytes:
         """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.
@@ -83,6 +84,23 @@ class Discretion:
         return text if self._values is None else self._values.sub(REDACTED, text)
 
 
-def _hidden(found: re.Match[str]) -> str:
-    """Code that hands a secret on by name (``token=settings.api_token_2``) is no secret."""
-    return found[0] if _PATHLIKE.search(found[3]) else f"{found[1]}{found[2]}{REDACTED}"
+def _without_assigned(text: str) -> str:
+    """The text without values that a name calls secret; each run of characters is looked at once.
+
+    Code that hands a secret on by name (``token=settings.api_token_2``) is none, nor are mere words or numbers.
+    """
+    shown: list[str] = []
+    at = read = plain = 0
+    for found in _ASSIGNS.finditer(text):
+        begin = found.end()
+        value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
+        if value is None:
+            continue
+        if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
+            plain = value.end()  # and so is what ends there too
+            continue
+        read = value.end()
+        if not _PATHLIKE.search(value[0]):
+            shown += [text[at:begin], REDACTED]
+            at = read
+    return "".join([*shown, text[at:]])

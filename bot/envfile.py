@@ -19,6 +19,7 @@ from dotenv import dotenv_values
 MODE = 0o600
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=")
 _DEFAULT = re.compile(r"^#\s?(?P<name>[A-Z_][A-Z0-9_]*)=")
+_ENDS = {mark: re.compile(rf"(?<!\\)(?:\\\\)*{mark}") for mark in "'\""}
 _BARE = re.compile(r"[A-Za-z0-9_./:@%+,=~*?-]*")
 
 
@@ -98,7 +99,7 @@ def _end(lines: list[str], start: int) -> int:
     mark = value[0]
     for end in range(start, len(lines)):
         body = value[1:] if end == start else lines[end]
-        if re.search(rf"(?<!\\)(?:\\\\)*{mark}", body):
+        if _ENDS[mark].search(body):
             return end + 1
     return start + 1
 

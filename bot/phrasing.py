@@ -37,7 +37,7 @@ _WITHOUT_SUBJECT = frozenset(
 
 _RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
 _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
-    (later(pattern), verbs)
+    (later(rf"\A(?:{pattern})"), verbs)
     for pattern, verbs in (
         (
             _RUNNER + r"(?:pytest|unittest|nose2|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
@@ -69,7 +69,7 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
 )
 _LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
 """What changes nothing, as long as that is all the command does."""
-_HARMLESS = later(r"\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b")
+_HARMLESS = later(r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b")
 _MORE = later(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
 """Something else happens too: a command after it, a file that is written."""
 _BEFORE = later(

@@ -31,6 +31,7 @@ _INVISIBLE = later(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
+_MARKS = later(r"([\\*_~`|>\[\]#<])")
 _LONG_RUN = later(r"`{4,}")
 
 
@@ -73,7 +74,7 @@ def inline(text: str, limit: int = 80) -> str:
 
 def plain(text: str, limit: int = 200) -> str:
     """Foreign text on one line, its Markdown shown and not obeyed."""
-    return re.sub(r"([\\*_~`|>\[\]#<])", r"\\\1", one_line(text, limit))
+    return _MARKS.sub(r"\\\1", one_line(text, limit))
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -35,7 +35,8 @@ async def look(world: RealWorld, path: str = ".") -> Shelf:
     """Every file below a folder.  Raises ``PathRefused``."""
     found = await world.glob("**", inside(path), MOST_LISTED)
     files = tuple((entry.name, entry.size) for entry in found.entries if entry.kind == "file")
-    return Shelf(tuple(one for one in files if not world.is_hidden(one[0])), found.more)
+    visible = await world.visible([name for name, _ in files])
+    return Shelf(tuple(one for one in files if one[0] in visible), found.more)
 
 
 async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
@@ -48,7 +49,7 @@ async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
 
 async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
     """Delete everything but ``.aiignore``, what it hides and what is ``spared``; '' or what went wrong."""
-    result = await world.exec(clearing((*world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
+    result = await world.exec(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
     left = await look(world)

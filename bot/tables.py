@@ -13,7 +13,7 @@ COLUMNS = 42
 FILES_AT_MOST = 5
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r":?-+:?")
-_MARKS = re.compile(r"(`|\*\*|__)(\S(?:.*?\S)?)\1")
+_MARKS = re.compile(r"(`|\*\*|__)(\S(?:.{0,500}?\S)?)\1")
 _BAR = re.compile(r"(?<!\\)\|")
 
 

@@ -28,6 +28,7 @@ UNREADABLE: Mapping[Kind, str] = {
 FILES_ONLY = "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
 FILES_ALONE = "(I attached these without words.)"
 EDITED = "(I edited what I wrote before; it now reads:)\n{text}"
+_NAMED = re.compile(r"<[@#][!&]?\d+>")
 _SIDE = re.compile(r"\.\s*btw\b[,:]?\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
 _QUEUED = re.compile(r"\.\s+(?P<text>.+)", re.DOTALL)
 _RUNS = ("busy", "asking", "paused")
@@ -134,9 +135,9 @@ def without_mentions(text: str, ids: tuple[str, ...]) -> str:
     if not ids or "<@" not in text:
         return text.strip()
     own = "|".join(map(re.escape, ids))
-    return re.sub(rf"[ \t]*<@[!&]?(?:{own})>[ \t]*", " ", text).strip()
+    return re.sub(rf"(?<![ \t])[ \t]*<@[!&]?(?:{own})>[ \t]*", " ", text).strip()
 
 
 def title_of(text: str) -> str:
     """A thread's name: the first words of its task, 1-100 characters."""
-    return one_line(re.sub(r"<[@#][!&]?\d+>", "", text), 80) or "A task"
+    return one_line(_NAMED.sub("", text), 80) or "A task"

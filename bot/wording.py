@@ -38,6 +38,7 @@ TODO_SHOWN = 8
 TAIL_SHOWN = 300
 LINES_SHOWN = 6
 COLUMNS = 60
+_SPACE = re.compile(r"\s")
 _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
 """What would begin a list."""
 SHOWN_AFTER = 3.0
@@ -113,7 +114,7 @@ def _last_words(said: str) -> str:
     if len(text) <= TAIL_SHOWN:
         return text
     cut_off = text[-TAIL_SHOWN:]
-    first = re.search(r"\s", cut_off)
+    first = _SPACE.search(cut_off)
     return "…" + (cut_off[first.end() :] if first else cut_off)
 
 

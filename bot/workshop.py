@@ -128,7 +128,9 @@ class Workshop:
             return Saved(problem="no copies of workspaces are kept here")
         world = self.world(thread)
         try:
-            hidden = await asyncio.to_thread(world.hidden)
+            hidden = await world.hidden()
+        except PathRefused as refused:
+            return Saved(problem=refused.reason)
         except OSError as error:
             return Saved(problem=f"what .aiignore hides could not be noted ({error.strerror or type(error).__name__})")
         return await self.snapshots.save(thread, world.workspace, hidden)

@@ -41,7 +41,7 @@ _QUIET = later(
 _PREFIX = later(
     r"^(?:(?:[A-Za-z_]\w*=\S*|env|time|timeout\s+\S+|nice|xvfb-run|uv\s+run|poetry\s+run|pipenv\s+run)\s+)+"
 )
-_BETWEEN = later(r"""'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
+_BETWEEN = later(r"""\\["']|'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
 _PIPEFAIL = later(r"^set\s.*\bpipefail\b")
 _QUOTED_IN_TASK = later(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
 

@@ -18,7 +18,7 @@ _SHAPED: Final = later(
       | \b(?:eval|exec|system|popen|__import__)\s*\( | \bsubprocess\.\w | \bshell\s*=\s*true\b | \biex\b
       | (?-i:\b(?:Invoke|Start|New|Set|Remove|Get|Add|Stop|Clear|Out)-[A-Z]\w+)
       | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
-      | `[^`\n]*\s[^`\n]*`"""
+      | `(?:[^`\s]*+[^\S\n][^`\n]*+|[^`\n]*+\n[^`\n]*+)`"""
 )
 _PROGRAMS: Final = later(
     r"""(?ix) (?<![\w./-])(?:

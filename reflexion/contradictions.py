@@ -23,7 +23,7 @@ from reflexion.words import stem, words_of
 SAME_MATTER = 0.5
 """Share of a trigger's words that lessons of the same matter have in common."""
 SAME_CLAUSE = 0.7
-_CLAUSES = later(r"(?i)[.;:,!?()\n→]+(?:\s|$)|\b(?:but|and|then|so that|because|since|otherwise)\b")
+_CLAUSES = later(r"(?i)(?<![.;:,!?()→])[.;:,!?()\n→]+(?:\s|$)|\b(?:but|and|then|so that|because|since|otherwise)\b")
 _INSTEAD = later(r"(?i)\b(?:instead\s+of|rather\s+than|in\s+place\s+of|over)\b")
 _NOT = later(
     r"(?i)\b(?:not|never|no|don'?t|doesn'?t|must\s?n'?t|should\s?n'?t|can'?t|cannot|avoid|stop|refrain|without|nor)\b|n['’]t\b"

@@ -39,7 +39,7 @@ READINGS: Final = 3
 MAX_TOKENS: Final = 1_000
 SECONDS: Final = 25.0
 """For the three together; it fits beside two requests for a reflection into the time that learning has."""
-_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
+_COMMENT = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 
 log = logging.getLogger("threadwright.reflexion")
 

@@ -29,6 +29,10 @@ _WORD = re.compile(r"\w+")
 _LATIN = re.compile(r"[A-Za-z]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"\b(?:0x)?((?:[0-9a-fA-F]{2}){12,}|(?:[0-9a-fA-F]{2}[ :]){11,}[0-9a-fA-F]{2})\b")
+_BY_NUMBER = re.compile(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})")
+_APART = re.compile(r"[ :]")
+_SEVERAL = re.compile(r"\w[^\w\s(/]*+[\s(/]\W*+\w")
+"""Two words with something between them."""
 _ESCAPED = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,4};)")
 
 
@@ -79,7 +83,7 @@ def _from_base64(word: str) -> str:
 
 
 def _from_hex(digits: str) -> str:
-    return _told(bytes.fromhex(re.sub(r"[ :]", "", digits)))
+    return _told(bytes.fromhex(_APART.sub("", digits)))
 
 
 def _told(raw: bytes) -> str:
@@ -88,9 +92,12 @@ def _told(raw: bytes) -> str:
     if len(text.encode()) < len(raw) - 1:
         return ""
     words = len(text) >= LEAST_DECODED and all(sign.isprintable() or sign in "\n\t\r" for sign in text)
-    return text if words and re.search(r"\w\W*[\s(/]\W*\w", text) else ""
+    return text if words and _SEVERAL.search(text) else ""
 
 
 def _unescaped(text: str) -> str:
-    text = re.sub(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})", lambda each: chr(int(each[1] or each[2], 16)), text)
-    return unquote(html.unescape(text))
+    text = _BY_NUMBER.sub(lambda each: chr(int(each[1] or each[2], 16)), text)
+    try:
+        return unquote(html.unescape(text))
+    except ValueError:  # a number of thousands of digits, which is no character
+        return text

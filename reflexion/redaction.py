@@ -26,7 +26,7 @@ _PREFIXED = later(
       | AIza[A-Za-z0-9_-]{30,}                                  # Google
       | xox[abeoprs]-[A-Za-z0-9-]{10,}                          # Slack
       | hf_[A-Za-z0-9]{20,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{30,}
-      | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*       # signed web tokens
+      | eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]*  # signed web tokens
       | [MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}  # Discord bot tokens
     )""",
     re.VERBOSE,
@@ -41,7 +41,7 @@ _HEADER = later(
     r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
 )
 _ASSIGNED = later(
-    r"""(?ix)\b([\w-]{0,120}(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret))
+    r"""(?ix)(password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret)
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
 )
 

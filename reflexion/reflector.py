@@ -27,7 +27,7 @@ TRIES = 2
 MAX_TOKENS = 1_200
 SECONDS = 45.0
 """For one request; both, and a judge's readings, fit into the two minutes that a thread waits for what it can learn."""
-_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
+_COMMENT = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

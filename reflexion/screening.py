@@ -17,11 +17,11 @@ _ADDRESS = later(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
       | (?<![\w\\])\\\\[\w.-]+\\\w
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
-      | (?<!\w)!?\[[^\]\n]+\]\([^)\n]+\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
-      | \b[a-z][\w.-]*:\d{2,5}\b"""
+      | (?<!\w)!?\[[^\]\n]{1,500}\]\([^)\n]{1,500}\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
+      | \b[a-z][\w.-]{0,250}:\d{2,5}\b"""
 )
 _PERSON = later(
-    r"""(?ix) \b[\w.+-]+@[\w-]+(?:\.[\w-]+)+ | \b\w+\s*[(\[]\s*at\s*[)\]]\s*\w | <[@\#][!&]?\d+>
+    r"""(?ix) \b[\w.+-]{1,100}@[\w-]{1,250}\.[\w-] | \b\w+\s*[(\[]\s*at\s*[)\]]\s*\w | <[@\#][!&]?\d+>
       | (?<!\w)\+\d[\d\ ()-]{7,}\d | \(\d{3}\)\s*\d{3}[-.\s]\d{4}\b | \b\d{3}[-.\ ]\d{3}[-.\ ]\d{4}\b
       | (?<![\w.,:/-])0(?=(?:[\ /-]?\d){7})\d{1,5}(?:[\ /-]\d{2,8}){1,5}\b
       | \b(?:call|dial|ring|phone|tel|telephone|mobile|cell|fax|whatsapp|sms)\b[^\n\d]{0,25}\d(?:[\ ()/.-]{0,2}\d){6,}
@@ -66,7 +66,7 @@ _ORDER = later(
       | (?:игнорир|забудь).{0,40}(?:инструкц|правил|указан) | (?:忽略|无视|無視).{0,20}(?:指令|指示|规则|規則)
       | \bsystem\s*prompt\b | \bnew\s+instructions?\b | \byou\s+are\s+now\b | \bpretend\s+(?:to|that|you)\b
       | <\|?/?(?:im_start|im_end|system|assistant|user|human)\|?> | \[/?(?:INST|SYS)\]
-      | (?:^|\n)\s*(?:system|assistant|human)\s*:
+      | (?:^|\n)[^\S\n]*(?:system|assistant|human)\s*:
       | \b(?:score|rate|grade)\s+(?:this|it|that|them|me|everything|the\s+\w+)\b.{0,20}\b\d{2,3}\b | \b100\s+points\b
       | \bscore\s+(?:is\s+|of\s+)?100\b | \bwithout\s+(?:asking|approval|permission|confirmation|telling)
       | \b(?:do\s+not|don't|never)\s+(?:ask|tell|inform|warn|alert|notify)\s+(?:(?:the|a)\s+)?

@@ -19,12 +19,12 @@ TELLING = later(
 )
 """A line that may say what went wrong."""
 _GENERIC = later(
-    r"""(?ix)^[\s=!_*✖✗#ℹ-]*(?:
+    r"""(?ix)^[\s=!_*✖✗#ℹ-]*+(?:
         (?:exit(?:ed)?|killed|raised|stopped|done)\b[^:]{0,40}$ | timed\ out\b[^:]{0,30}$
       | (?:fallback:\s*)?exit\ -?\d+\b.* | exit\ (?:status|code):?\ \S+$ | error:?$
       | (?:added|changed|modified|deleted|expected|came|still\ running|as\ expected|not\ as\ expected):.*
       | \(no\ (?:new\ )?output\)
-      | (?:\d+\ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun)\b[,\s]*)+(?:in\b.*)?(?:\W*)$
+      | (?:\d+\ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun)\b[,\s]*+)+(?:in\b.*)?\W*+$
       | (?:short\ test\ summary\ info|failures?|errors?)[\s=_:—-]*$ | traceback\ \(most\ recent.* | stack\ backtrace:
       | interrupted:\ \S+\ errors?\ during\ collection.* | stopping\ after\b.* | collected\ .*
       | ran\ \S+\ tests?\b.* | failed\ \((?:failures|errors)=.* | failed$ | error\ \S+\.py$
@@ -32,9 +32,9 @@ _GENERIC = later(
       | npm\ (?:err!|error)\s*(?:test\ failed.*|code\ (?:\d+|elifecycle)|errno.*|lifecycle\ script.*|exit\ status.*
           |failed\ at.*
           |this\ is\ (?:probably\ )?not.*|a\ complete\ log.*|path\ .*|command\ .*|workspace\ .*|location\ .*
-          |in\ workspace.*|\S*@\S*\ \S+:\ .*)?$
+          |in\ workspace.*|(?=\S*@)\S+\ \S+:\ .*)?$
       | (?:error\s+)?(?:elifecycle\b|command\ failed\b).* | .*process\ completed\ with\ exit\ code.*
-      | .*returned\ (?:a\ )?non-zero\ (?:exit\ status|code).* | .*(?:recipe|task)\ \S+\ failed\b.*exit\ code.* | tox:\ .*
+      | .*returned\ (?:a\ )?non-zero\ (?:exit\ status|code).* | .*(?:recipe|task)\ \S+\ failed\b.{0,300}exit\ code.* | tox:\ .*
       | test\ result:.* | test\ \S+\ \.\.\.\ failed | for\ more\ information\ about\ this\ error.* | caused\ by:$
       | (?:error|warning):\ (?:test\ failed|could\ not\ compile|aborting\ due|build\ failed|\S+\ targets?\ failed
           |\S+\ previous\ errors?
@@ -52,19 +52,19 @@ _ASSERTED = later(r"^E\s+\S")
 _STRONG = later(
     r"(?:^|[\s.(\[])(?:[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Warning|Fault)|Failed|KeyError)(?: \[\w+\])?:\s"
     r"|\bpanicked at\b|\bpanic: |\berror(?:\[\w+\]| [A-Z]{1,4}\d+)?: |\bfatal(?: error)?: "
-    r"|^(?:\S+[:(]\d+\S*\s+)?[A-Z]{1,4}\d{3,5}\b(?=[: \[])|undefined reference"
+    r"|^(?:(?=\S+[:(]\d)\S+\s+)?[A-Z]{1,4}\d{3,5}\b(?=[: \[])|undefined reference"
 )
 _SUMMED = later(r"^(?:FAILED|ERROR)\s+(\S+?::\S+)(?:\s+-\s+(.+))?$")
 _NAMES = later(
     r"^_{3,} (?:ERROR at \w+ of )?(?P<pytest>\S+) _{3,}$|^---- (?P<cargo>\S+) stdout ----|^\s*--- FAIL: (?P<go>\S+)"
-    r"|^(?:FAIL|ERROR): (?P<unittest>\S+) \(|^\s*● (?P<jest>.+?)\s*$|^\s*FAIL\s+\S+ > (?P<vitest>.+?)\s*$"
-    r"|^\s*not ok \d+ -? ?(?P<tap>.+?)\s*$|^\s{2,}\d+\) (?P<mocha>[^:]+):?$|^\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?$"
+    r"|^(?:FAIL|ERROR): (?P<unittest>\S+) \(|^\s*● (?P<jest>.*\S)|^\s*FAIL\s+\S+ > (?P<vitest>.*\S)"
+    r"|^\s*not ok \d+ -? ?(?P<tap>.*\S)|^\s{2,}\d+\) (?P<mocha>[^:]+):?$|^\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?$"
 )
 _BESIDE = later(
     r"^\s*(?:(?:duration_ms|location|failureType|type|name|code|stack|operator|expected|actual):|error: \|-?$|\.\.\.|.{0,3}$)"
 )
 """What stands below a test's name and says nothing of its failure."""
-_LOCATION = later(r"^\s*(?:[\w.@+~-]*/)*[\w.@+~-]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))\s*(?::|-)?\s+(?=\S)")
+_LOCATION = later(r"^\s*(?:[\w.@+~-]*/)*[\w.@+~-]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))(?:\s*+[:-]\s++|\s++)(?=\S)")
 _BARE = later(
     r"(?i)^(?:AssertionError(?: \[\w+\])?:?\s*)?(?:assert(?:ion)?\b.*|[\w.]+(?:Error|Exception):?)?$|^AssertionError\b"
     r"|^Failed: |^expect\(|^expected values"
@@ -74,7 +74,7 @@ _CODE_OR_NUMBER = later(
     r"(?P<code>\b[A-Z]{1,4}\d{3,5}\b)|<n>|<hex>|<id>|\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"
     r"|0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[0-9a-fA-F]{6,}\b|\d+(?:\.\d+)*"
 )
-_PATH = later(r"<tmp>|(?:[A-Za-z]:)?(?:[\w.~-]*/)+[\w.-]*")
+_PATH = later(r"<tmp>|[A-Za-z]:(?:[\w.~-]*/)+[\w.-]*|(?<![\w.~-])(?:[\w.~-]*/)+[\w.-]*")
 
 
 def recognised_by(lines: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ import math
 import re
 
 _PIECES = re.compile(
-    r"( ?[A-Za-z0-9]*[0-9][A-Za-z0-9]*)|([A-Z]?[a-z]+)|([A-Z]+)|([\t ]+)|([\r\n]+)|([^\x00-\x7f])|(.)", re.ASCII
+    r"( ?[A-Za-z]{0,100}[0-9][A-Za-z0-9]*)|([A-Z]?[a-z]+)|([A-Z]+)|([\t ]+)|([\r\n]+)|([^\x00-\x7f])|(.)", re.ASCII
 )
 _CODE_SIGNS = 0.75
 """Each sign of a word with digits in it, which is no word: hex, keys, versions."""

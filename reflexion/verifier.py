@@ -14,7 +14,6 @@ that failed, only a run of it that counts again lifts that: an exit code without
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -34,8 +33,9 @@ _PASSES = later(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|e
 _TESTS = later(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
 _TO_RUN = later(r"(?i)\b(?:run|fix|repair|mend|unbreak)\b|\b(?:failing|broken|red) (?:\w+ )?tests?\b")
 _PATH = later(
-    r"(?<![\w/])(?:[\w.-]+/)+[\w.-]*|\btest_\w+(?:\.py)?\b|\b[\w-]+[._](?:test|spec)\.\w+\b|\b\w+_test\.\w+\b"
+    r"(?<![\w./-])(?:[\w.-]+/)+[\w.-]*|\btest_\w+(?:\.py)?\b|\b[\w-]{1,250}[._](?:test|spec)\.\w+\b|\b\w+_test\.\w+\b"
 )
+_ENDING = later(r"\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)$")
 _BEFORE_PATH = later(r"(?i)\b(?:in|of|under|for|from|below)\s+[`'\"]?$")
 _LOOKS_LIKE_PATH = later(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)(?:$|::)|::|^tests?\b|^test_|^specs?$")
 
@@ -166,7 +166,7 @@ def _covers(run: CheckRun, path: str) -> bool:
 def _plain(path: str) -> str:
     """A path, or a module's name, as one writes a path without its ending."""
     path = path.partition("::")[0].removeprefix("./").rstrip("/")
-    stem = re.sub(r"\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)$", "", path)
+    stem = _ENDING.sub("", path)
     return stem if "/" in stem or stem == "." else stem.replace(".", "/")
 
 

@@ -47,6 +47,9 @@ _TOKENS = (later(rf"{_FIGURE}(?P<times>k|m|thousand|million)?\b\s?{_MORE}tokens?
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "usd": _MONEY, "day": _MONEY, "minutes": _TIME, "tokens": _TOKENS,
 }  # fmt: skip
+_WITH_COMMAS = later(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DECIMAL_COMMA = later(r"\d+,\d{1,2}")
+_PLAIN = later(r"\d{1,12}(?:\.\d+)?")
 _TIMES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000}
 _WORDS = {
     "half an hour": "30 minutes", "a quarter of an hour": "15 minutes", "a hundred": "100", "an": "1", "a": "1",
@@ -124,7 +127,7 @@ def _factor(named: dict[str, str | None]) -> float:
 def _number(figure: str) -> float:
     """1,000,000 and 2.5 and 2,5; 0 for what is no number."""
     figure = figure.rstrip(".,")
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", figure):
+    if _WITH_COMMAS.fullmatch(figure):
         return float(figure.replace(",", ""))
-    plain = figure.replace(",", ".") if re.fullmatch(r"\d+,\d{1,2}", figure) else figure
-    return float(plain) if re.fullmatch(r"\d{1,12}(?:\.\d+)?", plain) else 0.0
+    plain = figure.replace(",", ".") if _DECIMAL_COMMA.fullmatch(figure) else figure
+    return float(plain) if _PLAIN.fullmatch(plain) else 0.0

@@ -29,7 +29,7 @@ _GIVES = {
     "minutes": "Only {name}, who asked for this, or an operator can give it more time.",
     "turns": "Only {name}, who asked for this, or an operator can give it more turns.",
 }
-_NUMBERED = later(r"(?:^|[\n,;])\s*(\d{1,2})\s*[:.)=]\s*")
+_NUMBERED = later(r"(?:^|[\n,;])\s{0,20}(\d{1,2})\s*[:.)=]\s*")
 _MARKS = " .!?,;:()[]*`'\"\u201c\u201d"
 """What may stand around a name without changing it."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -7,7 +7,6 @@ What is not plainly a yes is a no: whoever writes something else is heard, and t
 from __future__ import annotations
 
 import json
-import re
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -16,8 +15,10 @@ from agentic.core.answering import option_of
 from agentic.core.events import Asked, Option, ToolFinished
 from agentic.core.execution import Call, Execution
 from agentic.core.identity import question_id
+from agentic.core.patterns import later
 from agentic.core.peopled import ALLOW, DENY
 
+_TICKS = later(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
 _OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
 _NOT_SHOWN = ("reasoning", "alternatives", "expectation", "command", "fallback", "code")
@@ -93,6 +94,6 @@ def _plain(value: JsonValue) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

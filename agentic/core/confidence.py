@@ -16,7 +16,7 @@ from agentic.core.events import Confidence, ConfidenceParts, Finished, InputRece
 from agentic.core.execution import Execution, Judged
 from agentic.core.features import features_of
 
-_STATED = re.compile(r"^\s*confidence:\s*(\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
+_STATED = re.compile(r"^[^\S\n]*confidence:\s*(\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
 _BEFORE_ANY_REPORT = 70.0
 _PATIENCE = 5
 """Turns without a change after which progress counts nothing."""

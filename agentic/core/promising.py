@@ -10,7 +10,7 @@ import re
 
 from agentic.core.patterns import later
 
-_LAST = later(r"(?:.*[.!?…]\s+|.*\n\s*)?(\S.*?)\s*$", re.DOTALL)
+_SENTENCE_ENDS = later(r"[.!?…]\s")
 MARKER = "THREADWRIGHT DONE:"
 """What a model writes at the beginning of a line to say that it is done."""
 _END = 240
@@ -48,9 +48,8 @@ _TALKS = later(
 
 def announces(text: str) -> bool:
     """The last sentence says what comes next, and nothing of it is a question, an offer or an answer."""
-    found = _LAST.match(text)
-    last = found.group(1) if found else ""
-    if not last or len(last) > _END or last.endswith("?") or _TALKS.search(last):
+    last = _last_sentence(text.rstrip())
+    if len(last) > _END or last.endswith("?") or _TALKS.search(last):
         return False
     return bool(_ANNOUNCES.match(last))
 
@@ -58,3 +57,9 @@ def announces(text: str) -> bool:
 def promises(text: str) -> bool:
     """The same of what stands behind the marker, where there is one: who is about to do something is not done."""
     return announces(text.rpartition(MARKER)[2].strip())
+
+
+def _last_sentence(text: str) -> str:
+    """What follows the last end of a sentence; where there is none, the last line."""
+    begins = max((found.end() for found in _SENTENCE_ENDS.finditer(text)), default=text.rfind("\n") + 1)
+    return text[begins:].lstrip() if begins else text

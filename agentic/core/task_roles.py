@@ -27,7 +27,7 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
     (
         "planner",
         3,
-        r"\b(?:make|write|create|draw up|need) (?:me |us )?an? (?:\w+ )?(?:plan|roadmap)\b|\bbreak .* down\b",
+        r"\b(?:make|write|create|draw up|need) (?:me |us )?an? (?:\w+ )?(?:plan|roadmap)\b|\bbreak .{0,200} down\b",
     ),
     ("planner", 3, r"^(?:please )?plan\b|\bsprint\b|\btickets\b|\b(?:what|which) steps\b|\bmilestones\b|\broadmap\b"),
     (

@@ -115,10 +115,10 @@ NO_FILES = later(
 )
 """A change verb whose product is an answer, not a file."""
 CLAUSES = later(
-    r"[.!?;:\n]+(?:\s|$)|,\s|\s(?:and then|and|then|but|und|dann|et|puis|y|luego)\s|\s-\s|(?:^|\s)\d+[.)]\s"
+    r"(?<![.!?;:])[.!?;:\n]+(?:\s|$)|,\s|\s(?:and then|and|then|but|und|dann|et|puis|y|luego)\s|\s-\s|(?:^|\s)\d+[.)]\s"
 )
 FILE = later(
-    r"(?<![\w/@])(?:[\w.-]*/)*[\w-]*\.(?:pyc?|ipynb|jsx?|tsx?|css|html?|md|rst|json|ya?ml|toml|sql|sh|csv|txt|"
+    r"(?<![\w./@-])(?:[\w.-]*/)*[\w.-]*\.(?:pyc?|ipynb|jsx?|tsx?|css|html?|md|rst|json|ya?ml|toml|sql|sh|csv|txt|"
     r"pdf|png|jpe?g|"
     r"svg|xlsx?|docx?|zip|gz|log|c|h|cpp|rs|go|java|kt|rb|php|tf|env|ini|cfg|gitignore|lock|vue|db|sqlite|patch|diff)\b"
     r"|(?<![\w/])(?:/|\./|~/)?(?:src|tests?|docs?|lib|app)/"
@@ -183,8 +183,8 @@ ABOUT_YOU = later(
 )
 SUM = later(
     r"^(?:(?:what(?:'s| is)|how much is|calculate|compute|was ist|wie viel ist|combien font|cuánto es) )?"
-    r"[-+(]*\d[\d.,]{0,20}%?\)*(?: ?"
-    r"(?:[-+*/x×÷^%()]|times|plus|minus|divided by|multiplied by|of|mod|mal|geteilt durch|fois|por) ?"
-    r"[-+(]*\d[\d.,]{0,20}%?\)*){1,20} ?[=?.! ]{0,5}\Z"
+    r"[-+(]*+\d[\d.,]{0,20}+(?:%(?! ?[\d(]))?+\)*+(?: ?+"
+    r"(?:[-+*/x×÷^%()]|times|plus|minus|divided by|multiplied by|of|mod|mal|geteilt durch|fois|por) ?+"
+    r"[-+(]*+\d[\d.,]{0,20}+(?:%(?! ?[\d(]))?+\)*+){1,20}+ ?[=?.! ]{0,5}\Z"
 )
 """A sum and nothing else."""

@@ -30,12 +30,12 @@ SHOWN = 2_000
 ACTS = "talk_to_task"
 """The intervention that gives a talk its tools."""
 _JSON = later(r"\{[^{}]*\}")
-_MARK = later(r"^\W*(?:THREADWRIGHT )?TASK\W*$", re.MULTILINE)
+_MARK = later(r"^[^\w\n]*(?:THREADWRIGHT )?TASK[^\w\n]*$", re.MULTILINE)
 _INTENT = later(
-    r"(?:^|[.!?:\n]\s*)(?:(?:ok(?:ay)?|sure|of course|right|certainly|one moment)[,.!]? )*"
+    r"(?:^|[.!?:\n]\s{0,20})(?:(?:ok(?:ay)?|sure|of course|right|certainly|one moment)[,.!]? )*"
     r"(?:let me|i(?:'ll| will| need to| have to| must|'d need to|'d have to)) (?:first |now |quickly |just )*"
     r"(?:take a look|look (?:at|into|up)|check|inspect|open|read|run|search|fix|write|create|list|examine|investigate)\b"
-    r"(?![^.!?\n]*\b(?:if you|when you|once you|for you|whatever you|anything you)\b)[^.!?\n]*[.!:…]*\s*\Z",
+    r"(?![^.!?\n]{0,1000}\b(?:if you|when you|once you|for you|whatever you|anything you)\b)[^.!?\n]{0,1000}+[.!:…]*+\s*+\Z",
     re.IGNORECASE,
 )
 

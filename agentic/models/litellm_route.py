@@ -25,7 +25,7 @@ from agentic.models.streams import IDLE_SECONDS, Patience
 from agentic.ports import Answer, Meter, Prompt, Used
 
 NO_TOOLS: Final = re.compile(
-    r"(?:not|n't) support (?:tool|function)|tools? (?:is|are) not supported|tool[_ ]choice.*(?:requires|not supported)"
+    r"(?:not|n't) support (?:tool|function)|tools? (?:is|are) not supported|tool[_ ]choice.{0,300}(?:requires|not supported)"
     r"|enable-auto-tool-choice|no endpoints found that support tool use|function calling is not (?:enabled|supported)",
     re.IGNORECASE | re.DOTALL,
 )

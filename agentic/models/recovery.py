@@ -8,7 +8,7 @@ block, at the end, whose arguments are the tool's own; otherwise the text stays 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 import orjson
@@ -20,10 +20,11 @@ from agentic.core.patterns import later
 from agentic.models.calls import arguments_of, properties, read_call, required
 from agentic.ports import ToolSpec
 
-TAG: Final = later(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
-FENCE: Final = later(
-    r"^[ \t]*```[ \t]*(?:json|tool_call|tool|tool_code)?[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE
-)
+TAG: Final = later(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+FENCE_OPENS: Final = later(r"^[ \t]*+```[ \t]*+(?:json|tool_call|tool|tool_code)?[ \t]*+\n", re.MULTILINE)
+FENCE_CLOSES: Final = later(r"```[ \t]*+$", re.MULTILINE)
+MAX_STARTS: Final = 50
+"""Lines that may begin the one call of a text: each is read to the end."""
 LINE_START: Final = later(r"^[\[{]", re.MULTILINE)
 NAME: Final = later(r'"(?:name|tool)"\s*:\s*"([\w.-]+)"')
 NAMES: Final = ("name", "tool", "tool_name")
@@ -74,7 +75,7 @@ def recover(text: str, specs: Mapping[str, ToolSpec], *, length: bool = False) -
 def _from_tags(text: str, specs: Mapping[str, ToolSpec], *, length: bool) -> Recovered | None:
     calls: list[Written] = []
     for found in TAG.finditer(text):
-        call = _tagged(found[1], specs, unclosed=length and not found[0].endswith("</tool_call>"))
+        call = _tagged(found[1].strip(), specs, unclosed=length and not found[0].endswith("</tool_call>"))
         if call is None:
             return None
         calls.append(call)
@@ -94,27 +95,35 @@ def _tagged(inside: str, specs: Mapping[str, ToolSpec], *, unclosed: bool) -> Wr
 
 def _from_whole(text: str, specs: Mapping[str, ToolSpec]) -> Recovered | None:
     stripped = text.strip()
-    fenced = FENCE.fullmatch(stripped)
-    calls = _read(_json(fenced[1] if fenced else stripped), specs)
+    opens = FENCE_OPENS.match(stripped)
+    fenced = opens is not None and opens.end() <= len(stripped) - 3 and stripped.endswith("```")
+    calls = _read(_json(stripped[opens.end() : -3] if opens and fenced else stripped), specs)
     return Recovered("", calls) if calls else None
 
 
 def _from_prose(text: str, specs: Mapping[str, ToolSpec]) -> Recovered | None:
     """One block that ends the text; an example in the middle of an explanation is none."""
     text = text.rstrip()
-    fences = list(FENCE.finditer(text))
+    fences = list(_fences(text))
     if fences:
-        candidates = [(found, calls) for found in fences if (calls := _read(_json(found[1]), specs))]
-        if len(candidates) != 1 or candidates[0][0].end() != len(text):
+        candidates = [(start, end, calls) for start, inside, end in fences if (calls := _read(_json(inside), specs))]
+        if len(candidates) != 1 or candidates[0][1] != len(text):
             return None
-        found, calls = candidates[0]
-        return _sure(text[: found.start()], calls, specs)
-    readings = [
-        (start.start(), calls)
-        for start in LINE_START.finditer(text)
-        if (calls := _read(_json(text[start.start() :]), specs))
-    ]
+        start, _, calls = candidates[0]
+        return _sure(text[:start], calls, specs)
+    starts = [found.start() for found in LINE_START.finditer(text)]
+    if len(starts) > MAX_STARTS:
+        return None
+    readings = [(start, calls) for start in starts if (calls := _read(_json(text[start:]), specs))]
     return _sure(text[: readings[0][0]], readings[0][1], specs) if len(readings) == 1 else None
+
+
+def _fences(text: str) -> Iterator[tuple[int, str, int]]:
+    """Each block between fences: where it begins, what stands in it, where it ends."""
+    at = 0
+    while (opens := FENCE_OPENS.search(text, at)) and (closes := FENCE_CLOSES.search(text, opens.end())):
+        yield opens.start(), text[opens.end() : closes.start()], closes.end()
+        at = closes.end()
 
 
 def _sure(before: str, calls: tuple[Written, ...], specs: Mapping[str, ToolSpec]) -> Recovered | None:

@@ -35,6 +35,7 @@ _OURS: Final = (
     r"|Advice of a stronger model)"
 )
 """What a message holds beside somebody's words (``agentic/core/telling.py``)."""
+_BEGINS: Final = re.compile(_OURS)
 _OVER: Final = re.compile(r"\n\n?" + _OURS)
 
 
@@ -165,7 +166,7 @@ def _written(history: tuple[Message, ...]) -> str:
 def _words(told: str) -> str:
     """A person's own words of what the model was told, the last where there are several; '' where it has none."""
     *_, begins = (0, *(heading.end() for heading in _SAID.finditer(told)))
-    if not begins and re.match(_OURS, told):
+    if not begins and _BEGINS.match(told):
         return ""
     return _OVER.split(told[begins:], maxsplit=1)[0].strip()
 

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(['\"\\]?)([\w.+-]+)['\"]?")
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
-_REDIRECTION = re.compile(r"<<<|&>>?|\d*>>|\d*>\||\d*>&\d?|\d*>(?!\()|<(?!\()")
+_REDIRECTION = re.compile(r"<<<|&>>?|\d{0,9}(?:>>|>\||>&\d?|>(?!\())|<(?!\()")
 _SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|z|da|k)?sh(?=[\s;&|)<]|$)")
 _KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "PWD": "."}  # noqa: S108  # inside the sandbox
 

@@ -22,6 +22,7 @@ from agentic.tools.paths import FilePath, FolderPath
 from agentic.tools.tool import Arguments, Call, Tool
 from agentic.world.repository import GitProblem, Offered, Repository
 
+_UNFIT = re.compile(r"[^a-z0-9]+")
 FILES = 300
 SLUG_CHARACTERS = 40
 DIFF_BYTES = 2 * 1024 * 1024
@@ -69,7 +70,7 @@ def _observe(offered: Offered) -> Observation:
 
 def branch_for(message: str, mark: str) -> str:
     """``threadwright/<first words>-<mark>``: letters, digits and dashes only."""
-    words = re.sub(r"[^a-z0-9]+", "-", message.strip().partition("\n")[0].lower()).strip("-")
+    words = _UNFIT.sub("-", message.strip().partition("\n")[0].lower()).strip("-")
     slug = words[:SLUG_CHARACTERS].rstrip("-") or "change"
     return f"threadwright/{slug}-{mark}"
 

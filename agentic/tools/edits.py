@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.differences import nearest
 
 CANDIDATES = 3
 LINES_COMPARED = 4_000
+LIKE_COMPARED = 100
+"""So many places that begin alike are compared to their ends."""
 LINE_CHARACTERS = 300
 CLOSE = 0.6
 PLACES = 8
+_LINE_END = re.compile("\r?\n")
 _NUMBERED = re.compile(r"\s*\d+\t")
 
 
@@ -42,7 +45,7 @@ def replace_all(text: str, replacements: Sequence[Replacement]) -> str | Misfit:
     for number, replacement in enumerate(replacements, 1):
         old, new = replacement.old, replacement.new
         if crlf and "\r" not in old:
-            old, new = old.replace("\n", "\r\n"), re.sub("\r?\n", "\r\n", new)
+            old, new = old.replace("\n", "\r\n"), _LINE_END.sub("\r\n", new)
         reason = _misfit(text, old, new, every=replacement.every)
         if reason:
             return Misfit(number, reason)
@@ -81,7 +84,7 @@ def _nearest(text: str, old: str) -> str:
     if all(_NUMBERED.match(line) for line in wanted):
         return "It begins with line numbers; leave out the number and the tab that read shows before each line"
     same = [n for n, line in enumerate(lines, 1) if line.split() == wanted[0].split()] if wanted[0].split() else []
-    blank = [n for n in same if _alike_but_blanks(lines[n - 1 : n - 1 + len(wanted)], wanted)]
+    blank = [n for n in same[:LIKE_COMPARED] if _alike_but_blanks(lines[n - 1 : n - 1 + len(wanted)], wanted)]
     if blank:
         first = blank[0]
         shown = "\n".join(lines[first - 1 : first - 1 + min(len(wanted), 10)])
@@ -98,14 +101,5 @@ def _alike_but_blanks(lines: Sequence[str], wanted: Sequence[str]) -> bool:
 
 def _close_lines(lines: Sequence[str], wanted: str) -> list[int]:
     """Numbers of the lines most like ``wanted``, best first."""
-    matcher = difflib.SequenceMatcher(b=wanted[:LINE_CHARACTERS].strip(), autojunk=False)
-    scored: list[tuple[float, int]] = []
-    for number, line in enumerate(lines[:LINES_COMPARED], 1):
-        matcher.set_seq1(line[:LINE_CHARACTERS].strip())
-        if (
-            matcher.real_quick_ratio() >= CLOSE
-            and matcher.quick_ratio() >= CLOSE
-            and (score := matcher.ratio()) >= CLOSE
-        ):
-            scored.append((-score, number))
-    return [number for _, number in sorted(scored)[:CANDIDATES]]
+    stripped = [line[:LINE_CHARACTERS].strip() for line in lines[:LINES_COMPARED]]
+    return [place + 1 for place in nearest(wanted[:LINE_CHARACTERS].strip(), stripped, CANDIDATES, CLOSE)]

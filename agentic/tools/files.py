@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import PurePosixPath
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.differences import nearest, unified_diff
 from agentic.ports import Observation
 from agentic.tools.observing import failed, refused
 from agentic.tools.tool import AgentWorld
@@ -47,7 +47,7 @@ async def tell_missing(path: str, world: AgentWorld) -> Observation:
     if folder is None or folder.kind != "dir":
         return failed(f"{path} does not exist, and neither does the folder {parent}.")
     names = [entry.name for entry in (await world.real.list(parent)).entries]
-    alike = difflib.get_close_matches(pure.name, names[:2_000], n=3)
+    alike = [names[at] for at in nearest(pure.name, names[:2_000], 3, 0.6)]
     hint = f" Similar names there: {', '.join(alike)}." if alike else ""
     return failed(f"{path} does not exist.{hint}")
 
@@ -65,6 +65,6 @@ def may_change(file: FileText, world: AgentWorld) -> Observation | None:
 
 def tell_diff(before: str, after: str) -> str:
     """What changed, as a short unified diff without file names."""
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm=""))[2:]
+    lines = list(unified_diff(before.splitlines(), after.splitlines()))[2:]
     shown = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
     return shown + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(shown) == DIFF_CHARACTERS else "")

@@ -29,7 +29,8 @@ async def _run(arguments: ListArguments, call: Call) -> Observation:
         return failed(f"{stat.path} is no folder. Use read to see a file.")
     found = await world.real.list(path)
     folder = "" if stat.path == "." else f"{stat.path}/"
-    entries = [entry for entry in found.entries if not world.real.is_hidden(folder + entry.name)]
+    visible = await world.real.visible([folder + entry.name for entry in found.entries])
+    entries = [entry for entry in found.entries if folder + entry.name in visible]
     if not entries:
         return Observation("ok", f"{path} is empty.")
     more = "\n… there are more; use glob with a narrower pattern." if found.more else ""

@@ -21,7 +21,7 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 )
 
 
-_PROGRESS = later(r"\d ?%.*(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].*\d ?%")
+_PROGRESS = later(r"\d ?%.{0,200}(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].{0,200}\d ?%")
 """A line that shows how far something is: it says nothing of why that failed."""
 
 

@@ -30,16 +30,17 @@ _PYTEST = later(
     r" in [\d.]+s",
     re.MULTILINE,
 )
-_COUNT = later(r"(\d+) ([a-z]+)")
-_UNITTEST = later(r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
-_NAMED = later(r"([a-z ]+)=(\d+)")
+_COUNT = later(r"(?<!\d)(\d{1,9}) ([a-z]+)")
+_UNITTEST = later(r"^Ran (\d{1,9}) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
+_NAMED = later(r"(?<![a-z ])([a-z ]+)=(\d{1,9})")
 _JEST = later(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
 _VITEST = later(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
-_MOCHA = later(r"^ +(\d+) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d+) failing)?", re.MULTILINE)
-_CARGO = later(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;", re.MULTILINE)
+_MOCHA = later(r"^ +(\d{1,9}) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d{1,9}) failing)?", re.MULTILINE)
+_CARGO = later(r"^test result: (?:ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed;", re.MULTILINE)
 _NEXTEST = later(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
-_NODE_PASS = later(r"^(?:#|ℹ) pass (\d+)$", re.MULTILINE)
-_NODE_FAIL = later(r"^(?:#|ℹ) fail (\d+)$", re.MULTILINE)
+_NOTES = later(r"\([^()]*\)")
+_NODE_PASS = later(r"^(?:#|ℹ) pass (\d{1,9})$", re.MULTILINE)
+_NODE_FAIL = later(r"^(?:#|ℹ) fail (\d{1,9})$", re.MULTILINE)
 _NO_TESTS = later(
     r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
 )
@@ -112,7 +113,7 @@ def _cargo(output: str) -> TestCount | None:
 
 
 def _without_notes(summary: str) -> str:
-    return re.sub(r"\([^)]*\)", "", summary)
+    return _NOTES.sub("", summary)
 
 
 def _go(output: str) -> TestCount | None:

@@ -2,7 +2,8 @@
 
 The file is read on the host, where it lies; the paths it matches are hidden from commands before each of them runs, and
 file operations are checked at once.  A file that appears and is read within one command is the documented limit.
-The walk follows no link, so a workspace cannot lead it outside.
+The walk follows no link, so a workspace cannot lead it outside.  All here may take a while and belongs in a thread; how
+long is bounded in steps, and what was not decided within them is hidden.
 
 What was hidden once stays hidden: the file lies where the agent works, so a command that deletes or empties it must not
 lift what a person laid down.  Every version is kept beside the sandbox's home, out of the agent's reach; a person lifts
@@ -11,23 +12,35 @@ one by deleting that record (``kept``).
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
 import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentic.errors import PathRefused
-
-if TYPE_CHECKING:
-    import pathspec
+from agentic.world.gitignore import MAX_BYTES, MAX_PATTERN, MAX_PATTERNS, Ignored, Steps, TooMuch
 
 NAME = ".aiignore"
-MAX_BYTES = 64 * 1024
 REASON = "it is hidden by .aiignore"
-
+TOO_LONG = (
+    f"all is hidden, because .aiignore is too long: at most {MAX_BYTES // 1024} KiB, {MAX_PATTERNS:,} patterns and "
+    f"{MAX_PATTERN:,} characters in each"
+)
+UNDECIDED = "it is hidden, because there is too much here to check it against .aiignore"
+TOO_MANY = "there is too much in the workspace to check it against .aiignore"
 
 MAX_VERSIONS = 20
 """The first ones are kept, so that no flood of versions drives out what a person laid down."""
+MAX_HIDDEN = 20_000
+"""Paths that are hidden one by one."""
+WALK_STEPS = 25_000_000
+CHECK_STEPS = 2_000_000
+"""Of one path: tens of folders above it, thousands of patterns."""
 
 
 class IgnoreFile:
@@ -37,56 +50,106 @@ class IgnoreFile:
         self._workspace = workspace
         self._kept = kept
         self._stamp: tuple[int, int, int] | None = None
+        self._lock = threading.Lock()
         self._texts: list[str] = _recorded(kept)
-        self._specs: list[pathspec.GitIgnoreSpec] = [_spec(text) for text in self._texts]
+        self._versions: list[Ignored | None] = [_read(text) for text in self._texts]
+        self._undecided: frozenset[str] = frozenset()
 
-    @property
     def version(self) -> tuple[int, int, int] | None:
         """Changes whenever what is hidden may; None while nothing ever was."""
-        specs = self._current()
-        return (self._stamp or (0, 0, len(specs))) if specs else None
+        versions = self._current()
+        return (self._stamp or (0, 0, len(versions))) if versions else None
 
     def check(self, path: str) -> None:
         """Raise ``PathRefused`` if the path, or a folder above it, is hidden."""
-        specs = self._current()
-        relative = _relative(path) if specs else ""
-        if relative and (_matches(specs, relative) or _matches(specs, relative + "/")):
-            raise PathRefused(path, REASON, "hidden", relative)
+        versions, relative = self._current(), _relative(path)
+        reason = self._why_hidden(versions, relative, Steps(CHECK_STEPS)) if versions and relative else ""
+        if reason:
+            raise PathRefused(path, reason, "hidden", relative)
+
+    def visible(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of the paths that are not hidden; within as many steps as one walk takes, the others count as hidden."""
+        versions, steps = self._current(), Steps(WALK_STEPS)
+        if not versions:
+            return frozenset(paths)
+        return frozenset(
+            path for path in paths if not ((inner := _relative(path)) and self._why_hidden(versions, inner, steps))
+        )
+
+    def _why_hidden(self, versions: Sequence[Ignored | None], path: str, steps: Steps) -> str:
+        parts = path.split("/")
+        if None in versions and path != NAME:
+            return TOO_LONG
+        if parts[0] in self._undecided:
+            return UNDECIDED
+        try:
+            steps.take(len(parts) * len(path))
+            above = ["/".join(parts[: at + 1]) for at in range(len(parts))]
+            named = any(_named(versions, each, True, steps) for each in above) or _named(versions, path, False, steps)
+        except TooMuch:
+            return UNDECIDED
+        return REASON if named else ""
 
     def hidden(self) -> tuple[str, ...]:
-        """The paths that exist and are hidden now; of a hidden folder only the folder itself."""
-        specs = self._current()
-        return tuple(sorted(_walk(self._workspace, specs))) if specs else ()
+        """The paths that exist and are hidden now; of a hidden folder only the folder itself.
 
-    def _current(self) -> list[pathspec.GitIgnoreSpec]:
+        Raises ``PathRefused`` where they are too many to hide, or cannot be told.
+        """
+        versions = self._current()
+        if not versions:
+            return ()
+        if None in versions:
+            found, undecided = [name for name in _names(self._workspace) if name != NAME], set[str]()
+        else:
+            found, undecided = _walk(self._workspace, versions)
+        self._undecided = frozenset(undecided)
+        if len(found) > MAX_HIDDEN:
+            raise PathRefused(".", TOO_MANY)
+        return tuple(sorted(found))
+
+    async def walk(self) -> tuple[str, ...]:
+        """As ``hidden``, without holding up the loop, nor whatever else is done in threads."""
+        return await asyncio.get_running_loop().run_in_executor(_walkers(), self.hidden)
+
+    def _current(self) -> tuple[Ignored | None, ...]:
+        with self._lock:
+            self._look()
+            return tuple(self._versions)
+
+    def _look(self) -> None:
         try:
             descriptor = os.open(self._workspace / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             self._stamp = None
-            return self._specs
+            return
         try:
             status = os.fstat(descriptor)
             stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
             if stamp != self._stamp:
-                self._add(os.read(descriptor, MAX_BYTES).decode("utf-8", "replace"))
+                self._add(os.read(descriptor, MAX_BYTES + 1).decode("utf-8", "surrogateescape"))
                 self._stamp = stamp
         finally:
             os.close(descriptor)
-        return self._specs
 
     def _add(self, text: str) -> None:
         if text in self._texts or not text.strip():
             return
         if len(self._texts) >= MAX_VERSIONS:
-            self._texts[-1:], self._specs[-1:] = [text], [_spec(text)]
+            self._texts[-1:], self._versions[-1:] = [text], [_read(text)]
         else:
             self._texts.append(text)
-            self._specs.append(_spec(text))
+            self._versions.append(_read(text))
         if self._kept is not None:
             self._kept.parent.mkdir(parents=True, exist_ok=True)
             fresh = self._kept.with_suffix(".new")
             fresh.write_text(json.dumps(self._texts))
             fresh.replace(self._kept)
+
+
+@cache
+def _walkers() -> ThreadPoolExecutor:
+    """Threads of their own, so that long walks through some workspaces leave those of everybody else free."""
+    return ThreadPoolExecutor(2, "aiignore")
 
 
 def _recorded(kept: Path | None) -> list[str]:
@@ -96,14 +159,16 @@ def _recorded(kept: Path | None) -> list[str]:
     return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
-def _spec(text: str) -> pathspec.GitIgnoreSpec:
-    import pathspec  # only where there is such a file
+def _read(text: str) -> Ignored | None:
+    """What a version names; None where it is too long to be read, so that it hides all."""
+    try:
+        return Ignored(text)
+    except TooMuch:
+        return None
 
-    return pathspec.GitIgnoreSpec.from_lines(text.splitlines())
 
-
-def _matches(specs: list[pathspec.GitIgnoreSpec], path: str) -> bool:
-    return any(spec.match_file(path) for spec in specs)
+def _named(versions: Sequence[Ignored | None], path: str, folder: bool, steps: Steps) -> bool:
+    return any(version is None or version.names(path, folder, steps) for version in versions)
 
 
 def _relative(path: str) -> str:
@@ -111,22 +176,53 @@ def _relative(path: str) -> str:
     return "" if inside == "." else inside
 
 
-def _walk(workspace: Path, specs: list[pathspec.GitIgnoreSpec]) -> list[str]:
-    found: list[str] = []
-    waiting = [""]
-    while waiting:
-        folder = waiting.pop()
+def _names(workspace: Path) -> list[str]:
+    try:
+        return os.listdir(workspace)  # noqa: PTH208 - names alone
+    except OSError:
+        return []
+
+
+def _walk(workspace: Path, versions: Sequence[Ignored | None]) -> tuple[list[str], set[str]]:
+    """What is hidden, and the names at the top below which not all could be decided: those are hidden whole."""
+    steps, found, waiting = Steps(WALK_STEPS), list[str](), [""]
+    undecided: set[str] = set()
+    at = 0
+    while at < len(waiting):  # the nearest first, so that what lies deep is what stays undecided
+        folder, at = waiting[at], at + 1
+        top = folder.partition("/")[0]
+        if top in undecided:
+            continue
         try:
-            with os.scandir(workspace / folder) as entries:
-                for entry in entries:
-                    path = folder + entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        if _matches(specs, path + "/"):
-                            found.append(path)
-                        elif entry.name != ".git":
-                            waiting.append(path + "/")
-                    elif _matches(specs, path):
-                        found.append(path)
-        except OSError:
+            below = _entries(workspace, folder, steps, lambda path, is_folder: _named(versions, path, is_folder, steps))
+        except TooMuch:
+            if not top:
+                raise PathRefused(".", TOO_MANY) from None
+            undecided.add(top)
+            continue
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                undecided.add(top)  # deeper than a path of the host goes
             continue  # it went away while we looked
-    return found
+        found += [path for path, _, named in below if named]
+        waiting += [path + "/" for path, is_folder, named in below if is_folder and not named]
+        if len(found) > MAX_HIDDEN and top:
+            undecided.add(top)
+            found = [path for path in found if path.partition("/")[0] != top]
+    return [*(path for path in found if path.partition("/")[0] not in undecided), *undecided], undecided
+
+
+def _entries(
+    workspace: Path, folder: str, steps: Steps, named: Callable[[str, bool], bool]
+) -> list[tuple[str, bool, bool]]:
+    """Of each entry of a folder its path, whether it is a folder, and whether it is hidden."""
+    below: list[tuple[str, bool, bool]] = []
+    with os.scandir(workspace / folder) as entries:
+        for entry in entries:
+            steps.take(5)
+            path, is_folder = folder + entry.name, entry.is_dir(follow_symlinks=False)
+            if hidden := named(path, is_folder):
+                below.append((path, is_folder, True))
+            elif is_folder and entry.name != ".git":
+                below.append((path, True, hidden))
+    return below

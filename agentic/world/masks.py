@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import stat
+import threading
 from collections.abc import Generator, Iterable
 from pathlib import Path
 
@@ -41,6 +42,8 @@ class Hidden:
         self._workspace = workspace
         self._ledger = ledger
         self._before, self._strays = _load(ledger)
+        self._lock = threading.Lock()
+        self._began = self._over = False
 
     @property
     def firm(self) -> bool:
@@ -58,8 +61,16 @@ class Hidden:
         return frozenset(self._strays)
 
     def set(self, paths: Iterable[str]) -> None:
-        """Hide exactly these paths; those no longer named become as they were."""
-        wanted = set(paths)
+        """Hide exactly these paths; those no longer named become as they were.
+
+        It runs in a thread, which goes on where its call was given up: once all was shown again, it hides nothing.
+        """
+        with self._lock:
+            if not self._over:
+                self._began = True
+                self._set(set(paths))
+
+    def _set(self, wanted: set[str]) -> None:
         lifted = [path for path in self._before if path not in wanted]
         new = {path: before for path in sorted(wanted) if (before := self._visible(path)) is not None}
         if not lifted and not new:
@@ -78,8 +89,10 @@ class Hidden:
         self._save()
 
     def lift(self) -> None:
-        """Show everything again, as before a checkpoint or at the end of the sandbox."""
-        self.set(())
+        """Show everything again: what a crash left hidden, and at the end of the sandbox."""
+        with self._lock:
+            self._over = self._began
+            self._set(set())
 
     def _stands(self, path: str, before: _Before) -> bool:
         """Whether what was hidden still has its name; a ledger of an earlier version does not know."""

@@ -6,11 +6,11 @@ and a snapshot to diff against.  A change by someone else makes a file stale; th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 from agentic.core.events import StaleFile
 from agentic.core.lazy_dataclass import dataclass
+from agentic.differences import unified_diff
 from agentic.ports import Perception
 from agentic.world.results import FileChange, Refusal, SeenChange
 
@@ -31,11 +31,7 @@ class Known:
 
 def short_diff(path: str, before: str, after: str) -> str:
     """A unified diff, cut to a length that a prompt can bear."""
-    lines = list(
-        difflib.unified_diff(
-            before.splitlines(), after.splitlines(), f"{path} (as you know it)", f"{path} (now)", "", "", 2, ""
-        )
-    )
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), f"{path} (as you know it)", f"{path} (now)"))
     cut = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
     return cut + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(cut) == DIFF_CHARACTERS else "")
 

@@ -336,12 +336,12 @@ async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
 
     Raises ``SandboxError`` where that cannot be done: then nothing may run.
     """
-    version = ignore.version
-    if version == held.masked_by and not (afresh and version):
-        return
     try:
-        paths = await asyncio.to_thread(ignore.hidden) if version else ()
-        held.hidden.set(paths)
+        version = await asyncio.to_thread(ignore.version)
+        if version == held.masked_by and not (afresh and version):
+            return
+        paths = await ignore.walk() if version else ()
+        await asyncio.to_thread(held.hidden.set, paths)
     except OSError as error:
         raise SandboxError(
             f"what .aiignore hides could not be hidden: {error}. Nothing runs while that is so"

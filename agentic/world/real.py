@@ -6,6 +6,7 @@ several agents over one world each learn what the others did.  The sandbox is ma
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 import weakref
@@ -67,17 +68,16 @@ class RealWorld:
         """How often a sandbox was handed to a call; what is asked of it from then on may have had its effect."""
         self._beside = Beside()
 
-    def is_hidden(self, path: str) -> bool:
-        """Whether ``.aiignore`` hides the path."""
-        try:
-            self._ignore.check(path)
-        except PathRefused:
-            return True
-        return False
+    async def visible(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of the paths that ``.aiignore`` does not hide."""
+        return await asyncio.to_thread(self._ignore.visible, paths)
 
-    def hidden(self) -> tuple[str, ...]:
-        """The paths that exist and that ``.aiignore`` hides; of a hidden folder only the folder itself."""
-        return self._ignore.hidden()
+    async def hidden(self) -> tuple[str, ...]:
+        """The paths that exist and that ``.aiignore`` hides; of a hidden folder only the folder itself.
+
+        Raises ``PathRefused`` where they are too many to hide.
+        """
+        return await self._ignore.walk()
 
     # --- commands ---------------------------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class RealWorld:
         """Lines ``offset`` … (0 = the first) of a text file, with the hash of the whole file."""
         async with self._use(path) as sandbox:
             content, stat = await sandbox.read(path)
-        self._ignore.check(stat.path)
+        await self._check(stat.path)
         if b"\0" in content[:BINARY_SAMPLE]:
             raise PathRefused(path, "it is binary; look at it with a command such as `file` or `xxd`")
         text = content.decode("utf-8", "replace").replace("\0", "�")
@@ -251,7 +251,7 @@ class RealWorld:
         """A file's bytes; ``PathRefused`` if it has more than ``cap``."""
         async with self._use(path) as sandbox:
             content, stat = await sandbox.read(path, 0, cap)
-        self._ignore.check(stat.path)
+        await self._check(stat.path)
         if stat.size > cap:
             raise PathRefused(stat.path, f"it has {stat.size} bytes, more than {cap}")
         return content
@@ -342,7 +342,7 @@ class RealWorld:
     @contextlib.asynccontextmanager
     async def _use(self, *paths: str, afresh: bool = False) -> AsyncGenerator[Sandbox]:
         for path in paths:
-            self._ignore.check(path)
+            await self._check(path)
         async with self._sandboxes.use(self.thread, self.workspace, self._ignore, afresh=afresh) as sandbox:
             if self._used is not sandbox:
                 self._loss = self._loss if self._used is None else self._used.lost or "it was replaced"
@@ -353,6 +353,9 @@ class RealWorld:
             except SandboxLost:
                 self._used = None  # the caller knows
                 raise
+
+    async def _check(self, path: str) -> None:
+        await asyncio.to_thread(self._ignore.check, path)
 
     def _saw(self, changes: Changes, by: str) -> None:
         now = time.monotonic()

@@ -29,10 +29,20 @@ BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix
 ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
 
 
+_WORD = re.compile(r"\w+")
+_COMMAND = re.compile(r"[a-z][\w-]{0,31}")
+
+
+def _called(text: str, prefix: str) -> str:
+    """What stands behind the prefix or a slash; '' where there is neither."""
+    mark = next((mark for mark in (prefix, "/") if text.startswith(mark)), None)
+    return "" if mark is None else text.removeprefix(mark)
+
+
 def as_word(text: str, prefix: str) -> str:
     """The word alone of one that also works without a command: "!stop" is obeyed where no command can be loaded."""
-    found = re.fullmatch(rf"(?:{re.escape(prefix)}|/)(\w+)", text.strip())
-    return found[1] if found and command(found[1]) else text
+    word = _called(text.strip(), prefix)
+    return word if _WORD.fullmatch(word) and command(word) else text
 
 
 def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None) -> Outcome:
@@ -43,9 +53,9 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None
     if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
         return outcome
     text = outcome.text.strip()
-    if not (found := re.fullmatch(rf"(?:{re.escape(prefix)}|/)([A-Za-z][\w-]{{0,31}})", text)):
+    name = _called(text, prefix).lower()
+    if not _COMMAND.fullmatch(name):
         return outcome
-    name = found[1].lower()
     if name in OTHERWISE:
         return Told(OTHERWISE[name])
     if built is not None and name in built:

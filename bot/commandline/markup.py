@@ -8,7 +8,7 @@ from datetime import datetime
 _CODE = re.compile(r"(?<!\\)(?:```.*?```|`[^`\n]+`)", re.DOTALL)
 _KEPT = re.compile("\x00(\\d+)\x00")
 _SMALL = re.compile(r"^-# ", re.MULTILINE)
-_BOLD = re.compile(r"(?<!\\)\*\*(?=\S)(.+?)(?<=\S)(?<!\\)\*\*")
+_BOLD = re.compile(r"(?<!\\)\*\*(?=\S)(.{1,300}?)(?<=\S)(?<!\\)\*\*")
 _TIME = re.compile(r"<t:(\d{1,11})(?::[tTdDfFR])?>")
 _ESCAPED = re.compile(r"\\([\\*_~`|>\[\]#<])")
 

@@ -1,43 +1,309 @@
-"""Patterns are compiled when they are first used, so a wrong one is looked for here."""
+"""Every regular expression of the product is compiled here once, and measured over texts made to hold it up.
+
+Patterns are compiled when they are first used, so a wrong one is looked for here.  And what a model, a tool, a person or
+a workspace writes is matched on the loop that serves everybody: whatever they write, a pattern takes linear time.
+"""
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 import re
+import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+import pytest
 
 import agentic
 import bot
 import reflexion
+from agentic.core.confidence import stated_in
 from agentic.core.patterns import Later
+from agentic.core.promising import announces
+from agentic.models.recovery import recover
+from agentic.tools.testruns import count_tests
+from bot.discretion import Discretion
+from reflexion.redaction import redact
+from reflexion.tokens import tokens_of
+from tests.unit.hostile_texts import Text, hostile_texts
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("agentic", "bot", "reflexion")
+VERBS = frozenset({"search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"})
+ANCHORED = frozenset({"match", "fullmatch"})
+
+SHORT, MIDDLE, LONG = 1_000, 10_000, 100_000
+GROWTH = 40
+"""Ten times the text may take so many times as long; what grows with the square takes a hundred times."""
+FLOOR = 1e-6
+"""Seconds of the processor that a character may take whatever the machine: its clock may be coarse."""
+WORST = 3
+"""So many of a pattern's texts are measured at length: those that took longest while they were short."""
+
+MADE_OF_VALUES = {
+    ("agentic/core/patterns.py", "__getattr__"): "every pattern of a module",
+    ("agentic/core/patterns.py", "later"): "every pattern of a module",
+    (
+        "agentic/world/supervisor/search.py",
+        "_compiled",
+    ): "what a model looks for: in a child of the sandbox, with a deadline",
+    ("bot/discretion.py", "__init__"): "the secrets of this process, each word for word",
+    (
+        "bot/translate.py",
+        "without_mentions",
+    ): "the numbers of this bot, and one run of spaces that begins where spaces begin",
+}
+"""Functions that make a pattern of what they are given, and why they may."""
+
+
+def recover_any(text: str) -> object:
+    """Calls written into a text."""
+    return recover("{" + text, {})
+
+
+class Use(NamedTuple):
+    """One pattern of the product and how it is used: by which methods, and whether from one place to the next."""
+
+    name: str
+    text: str
+    flags: int
+    verbs: frozenset[str]
 
 
 def test_every_pattern_of_the_product_can_be_compiled() -> None:
     """A wrong one would be noticed when somebody needs it."""
+    found = patterns()
+    assert len(found) > 100
+    for pattern in found:
+        re.compile(pattern.text, pattern.flags)
+
+
+def test_every_pattern_of_the_product_takes_linear_time() -> None:
+    """Ten times as long a text takes about ten times as long, whatever stands in it."""
+    slow = [told for pattern in patterns() if (told := superlinear(pattern))]
+    assert not slow, "\n".join(slow)
+
+
+@pytest.mark.parametrize("planted", [r"[\w-]*x", r"(?i)\b([\w-]*token)\s*=", r"(?:a+)+$", r".*\n\s*b"])
+def test_a_pattern_that_takes_longer_is_found(planted: str) -> None:
+    """Otherwise the test above would find none."""
+    assert superlinear(Use("planted", planted, 0, frozenset({"search"})))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        Discretion(["a" * 40]).text,
+        Discretion(["a" * 40]).growing,
+        redact,
+        announces,
+        stated_in,
+        count_tests,
+        tokens_of,
+        recover_any,
+    ],
+)
+def test_what_reads_whole_texts_of_others_takes_linear_time(use: Callable[[str], object]) -> None:
+    """Not the patterns alone: also what is done between them."""
+    units = (
+        "a",
+        "a-",
+        "a7.",
+        "\n",
+        " ",
+        "token=",
+        "token=a",
+        "-eyJaaaaaaaa",
+        "sk-",
+        "{\n",
+        "```\n",
+        "<tool_call>",
+        "7 ",
+        "a. ",
+    )
+    assert [unit for unit in units if _grows(use, Text("", unit, "!"))] == []
+
+
+def test_no_pattern_is_made_within_a_function() -> None:
+    """There it would not be found and measured; those made of values are named here with what bounds them."""
+    made = {(path, name) for path, tree in _sources() for name in _makers(tree)}
+    assert sorted(made - set(MADE_OF_VALUES)) == []
+
+
+def superlinear(pattern: Use) -> str:
+    """What to tell of a pattern that takes more than linear time; empty if it does not."""
+    compiled = re.compile(pattern.text, pattern.flags)
+    for verb in _ways(pattern.verbs):
+        use = _use(compiled, verb)
+        for text in _worst(use, hostile_texts(pattern.text, pattern.flags)):
+            if _grows(use, text):
+                return f"{pattern.name}, by {verb}, over {text!r}: {pattern.text[:200]!r}"
+    return ""
+
+
+def _grows(use: Callable[[str], object], text: Text) -> bool:
+    """Whether the time grows more than the text; given up as soon as that is so."""
+    took = 0.0
+    for length, before in ((SHORT, SHORT), (MIDDLE, SHORT), (LONG, MIDDLE)):
+        most = GROWTH * max(took, FLOOR * before)
+        took = _took(use, text.of(length), most)
+        if took >= most:
+            return True
+    return False
+
+
+def _ways(verbs: frozenset[str]) -> list[str]:
+    """Of the ways in which it is used those that differ in what they cost."""
+    return sorted({"each" if verb not in ANCHORED | {"search"} else verb for verb in verbs})
+
+
+def _use(compiled: re.Pattern[str], verb: str) -> Callable[[str], object]:
+    if verb != "each":
+        return {"search": compiled.search, "match": compiled.match, "fullmatch": compiled.fullmatch}[verb]
+
+    def each(text: str) -> None:
+        for _ in compiled.finditer(text):
+            pass
+
+    return each
+
+
+def _worst(use: Callable[[str], object], texts: list[Text]) -> list[Text]:
+    """The texts that take longest while they are short."""
+    took: list[tuple[float, Text]] = []
+    for text in texts:
+        short = text.of(SHORT)
+        began = time.perf_counter()
+        if _took(use, short, GROWTH * FLOOR * SHORT) >= GROWTH * FLOOR * SHORT:
+            return [text]
+        took.append((time.perf_counter() - began, text))
+    return [text for _, text in sorted(took, reverse=True)[:WORST]]
+
+
+class _Overdue(Exception):
+    pass
+
+
+def _took(use: Callable[[str], object], text: str, most: float) -> float:
+    """Seconds of the processor that it takes, given up after ``most``: the least of three times, if the first is long."""
+    least = most
+    for _ in range(3):
+        began = time.process_time()
+        with _given_up_after(most):
+            use(text)
+            least = min(least, time.process_time() - began)
+        if least <= most / 4:
+            break
+    return least
+
+
+@contextmanager
+def _given_up_after(seconds: float) -> Generator[None]:
+    def overdue(number: int, frame: FrameType | None) -> None:
+        raise _Overdue
+
+    before = signal.signal(signal.SIGVTALRM, overdue)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        yield
+    except _Overdue:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@cache
+def patterns() -> list[Use]:
+    """Every pattern that stands in a module of the product, once for each text of it, with all its uses."""
     for package in (agentic, bot, reflexion):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    found = [pattern for value in _globals() for pattern in _patterns(value)]
-    assert len(found) > 100
-    for pattern in found:
-        pattern.search("x")
+    verbs = _verbs()
+    found: dict[tuple[str, int], Use] = {}
+    for where, name, value in _globals():
+        used = verbs.get((where, name), frozenset()) | verbs.get(("", name), frozenset())
+        for text, flags in _patterns(value):
+            before = found.get((text, flags), Use("", text, flags, frozenset()))
+            found[text, flags] = Use(before.name or f"{where}.{name}", text, flags, before.verbs | used)
+    return [use if use.verbs else use._replace(verbs=frozenset({"finditer"})) for use in found.values()]
 
 
-def _globals() -> Iterator[object]:
-    for name, module in [*sys.modules.items()]:
-        if name.partition(".")[0] in ("agentic", "bot", "reflexion"):
-            yield from vars(module).values()
+def _globals() -> Iterator[tuple[str, str, object]]:
+    for where, module in [*sys.modules.items()]:
+        if where.partition(".")[0] in PACKAGES:
+            for name, value in vars(module).items():
+                yield where, name, value
 
 
-def _patterns(value: object) -> Iterator[re.Pattern[str]]:
+def _patterns(value: object) -> Iterator[tuple[str, int]]:
     if isinstance(value, Later):
-        yield value  # pyright: ignore[reportReturnType] - it stands for one
+        yield value.__dict__["_text"], value.__dict__["_flags"]
+    elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, tuple | list | frozenset | set):
         for each in value:  # pyright: ignore[reportUnknownVariableType]
             yield from _patterns(each)  # pyright: ignore[reportUnknownArgumentType]
     elif isinstance(value, dict):
         for each in value.values():  # pyright: ignore[reportUnknownVariableType]
             yield from _patterns(each)  # pyright: ignore[reportUnknownArgumentType]
+
+
+@cache
+def _sources() -> list[tuple[str, ast.Module]]:
+    found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(found)]
+
+
+def _verbs() -> dict[tuple[str, str], frozenset[str]]:
+    """By which methods each name of a module is used; one that is handed on, or in a collection, may be used by any.
+
+    The module is empty for what is used as another module's (``words.FILE.search``).
+    """
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path, tree in _sources():
+        where = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        asked: set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS:
+                from_a_place = node.func.attr == "match" and len(node.args) > 1
+                _used(found, where, node.func.value, "finditer" if from_a_place else node.func.attr)
+                asked.add(id(node.func.value))
+        for node in ast.walk(tree):
+            if id(node) not in asked and isinstance(getattr(node, "ctx", None), ast.Load):
+                _used(found, where, node, "finditer")
+    return {key: frozenset(verbs) for key, verbs in found.items()}
+
+
+def _used(found: dict[tuple[str, str], set[str]], where: str, node: ast.AST, verb: str) -> None:
+    if isinstance(node, ast.Name):
+        found[where, node.id].add(verb)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        found["", node.attr].add(verb)
+
+
+def _makers(tree: ast.Module) -> Iterator[str]:
+    """The functions that make a pattern, or use one by its text."""
+    later = any(isinstance(each, ast.ImportFrom) and each.module == Later.__module__ for each in ast.walk(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Call) and _makes(each.func, later):
+                    yield node.name
+
+
+def _makes(called: ast.expr, later: bool) -> bool:
+    if isinstance(called, ast.Name):
+        return later and called.id == "later"
+    by_text = isinstance(called, ast.Attribute) and called.attr in VERBS | {"compile"}
+    return by_text and isinstance(called.value, ast.Name) and called.value.id == "re"

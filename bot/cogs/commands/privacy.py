@@ -11,6 +11,7 @@ from discord.ext import commands
 from agentic.errors import AgenticError
 from bot.cogs.commands.answering import answer, begin, reads_much
 from bot.cogs.commands.failures import Used, in_plain_words
+from bot.private_answers import tell
 from bot.reach import ELSEWHERE, OutOfReach
 from reflexion.errors import ReflexionError
 
@@ -125,7 +126,7 @@ class Erasing(discord.ui.View):
         """Nobody else's click counts."""
         if str(interaction.user.id) == self._person:
             return True
-        await interaction.response.send_message(NOT_YOU, ephemeral=True)
+        await tell(interaction, NOT_YOU)
         return False
 
     @discord.ui.button(label="Erase my data", style=discord.ButtonStyle.danger)

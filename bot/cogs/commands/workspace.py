@@ -91,7 +91,7 @@ class Workspace(commands.Cog):
             await answer(ctx, EMPTY)
             return
         view = Confirmation(self, stand, row, copy=copy)
-        kept = KEPT if world.hidden() or any(name == shelf.IGNORE for name, _ in there.files) else ""
+        kept = KEPT if await world.hidden() or any(name == shelf.IGNORE for name, _ in there.files) else ""
         more = " and more" if there.more else ""
         words = CONFIRM.format(what=shelf.summed(there.files) + more, copy=COPY if copy else NO_COPY, kept=kept)
         view.message = await answer(ctx, words, view=view)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from .bench import Bench
 
 
@@ -51,6 +53,23 @@ async def test_a_wrong_expression_is_a_failure_in_words(bench: Bench) -> None:
         seen = await bench.call("grep", pattern=pattern)
         assert seen.outcome == "failed"
         assert seen.preview
+
+
+@pytest.mark.parametrize(
+    "hopeless", [("grep", {"pattern": "(a+)+$"}), ("glob", {"pattern": "**/*a*a*a*a*a*a*a*a*a*a*a*a*b"})]
+)
+async def test_a_hopeless_expression_holds_up_nothing_else(bench: Bench, hopeless: tuple[str, dict[str, str]]) -> None:
+    """It is looked for in a process of its own, which a stop ends."""
+    bench.put("a" * 100, "a" * 100 + "!")
+    tool, arguments = hopeless
+    searching = asyncio.create_task(bench.call(tool, **arguments))
+    try:
+        assert "here" in (await bench.call("shell", command="echo here")).preview
+        assert not searching.done()
+        await bench.world.cancel()
+        assert (await searching).outcome == "failed"
+    finally:
+        searching.cancel()
 
 
 async def test_a_long_list_of_hits_is_cut_and_kept(bench: Bench) -> None:

@@ -99,6 +99,19 @@ async def test_what_is_hidden_cannot_be_opened_up_from_inside(ground: Ground) ->
         await sandboxes.close()
 
 
+def test_a_hiding_that_was_given_up_and_comes_after_the_end_hides_nothing(tmp_path: Path) -> None:
+    """It goes on in its thread; the file is its owner's again and stays so."""
+    file = tmp_path / "secret.env"
+    file.touch(0o644)
+    before = file.stat()
+    hidden = Hidden(tmp_path, tmp_path / "ledger.json")
+    hidden.set(["secret.env"])
+    assert file.stat().st_mode != before.st_mode
+    hidden.lift()
+    hidden.set(["secret.env"])
+    assert (file.stat().st_mode, file.stat().st_uid, hidden.paths) == (before.st_mode, before.st_uid, ())
+
+
 async def test_file_tools_refuse_what_is_hidden_at_once(ground: Ground) -> None:
     """Also before the first command, also what does not exist yet, also through a link."""
     with_secrets(ground)
