@@ -41,9 +41,14 @@ async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: a
     """The thread's lease; waits for one that may still run out, unless ``halt`` is set.  Raises ``ThreadTaken``."""
     give_up = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS
     while True:
+        asked = clock.monotonic()
         lease = await store.acquire(thread, owner, LEASE_SECONDS)
-        if lease is not None:
+        if lease is not None and clock.monotonic() - asked <= RENEW_SECONDS:
             return lease
+        if lease is not None:  # it counts from when it was asked for: by now it may have run out, and is asked for anew
+            if clock.monotonic() > give_up:
+                raise StoreUnavailable(f"the store is too slow to hold the lease of thread {thread}")
+            continue
         if clock.monotonic() > give_up or (halt is not None and halt.is_set()):
             raise ThreadTaken(f"another process has the thread {thread}; is Threadwright running twice on one folder?")
         await _pause(clock, halt)
