@@ -91,10 +91,8 @@ class Docker:
         sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
         try:
-            if written is not None:
-                os.chown(
-                    written, os.geteuid(), os.getegid()
-                )  # the supervisor has it open; nothing else can open it now
+            if written is not None:  # the supervisor has it open; nothing else can open it from now on
+                os.chown(written, os.geteuid(), os.getegid())
         except OSError as error:
             await sandbox.close()
             raise SandboxUnavailable(f"its diary cannot be kept from it: {error}") from error

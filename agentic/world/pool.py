@@ -331,7 +331,9 @@ async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
         paths = await asyncio.to_thread(ignore.hidden) if version else ()
         held.hidden.set(paths)
     except OSError as error:
-        raise SandboxError(f"it was not begun: what .aiignore hides could not be hidden: {error}") from error
+        raise SandboxError(
+            f"what .aiignore hides could not be hidden: {error}. Nothing runs while that is so"
+        ) from error
     if paths != held.sandbox.masks:
         await held.sandbox.set_masks(paths)
     held.masked_by = version
