@@ -232,7 +232,7 @@ class Box:
             self._later(MOMENT / 2, self._say, id, answer, content)
 
     def _begin(self, op: str, id: int, header: dict[str, Any]) -> None:
-        token, seconds = _meant(header["code"] if op == "python" else header["command"])
+        token, seconds = meant(header["code"] if op == "python" else header["command"])
         name = "python" if op == "python" else header["exec"]
         run = self.runs[name] = Running(token, id, header.get("key", ""), background=op == "start")
         if run.key:
@@ -319,7 +319,7 @@ def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _meant(command: str) -> tuple[str, float]:
+def meant(command: str) -> tuple[str, float]:
     """The wish that a command stands for, and how long it takes: ``make p1.3.0 0.4``, ``make('p1.4.0', 0.4)``."""
     words = shlex.split(command.replace("(", " ").replace(")", " ").replace(",", " "))
     while words and words[0] not in ("make", "rm"):
