@@ -100,7 +100,9 @@ async def running(
     }
     main = "import sys; from bot.cli import main; sys.exit(main(['run']))"
     log = (Path(home) / "bench.log").open("wb")
-    process = await asyncio.create_subprocess_exec(python, "-c", main, env=environment, stdout=log, stderr=log)
+    process = await asyncio.create_subprocess_exec(
+        python, "-c", main, env=environment, cwd=home, stdout=log, stderr=log
+    )
     try:
         yield process, f"http://127.0.0.1:{port}"
     finally:
