@@ -128,7 +128,11 @@ def _delete_piece(connection: Connection, table: str, number: int) -> bool:
     """Whether there may be more."""
     piece = f"SELECT position FROM {table} WHERE execution = ? ORDER BY seq LIMIT {EVENTS_A_PIECE}"
     connection.execute(f"DELETE FROM {table} WHERE position IN ({piece})", (number,))
-    return connection.changes() == EVENTS_A_PIECE
+    deleted = connection.changes()
+    if deleted:  # what comes next takes the positions of the last rows: a sweep that was there has to look again
+        newest = f"(SELECT coalesce(max(position), 0) FROM {table})"
+        connection.execute(f"UPDATE sweep SET {table} = min({table}, {newest})")
+    return deleted == EVENTS_A_PIECE
 
 
 def _drop_named(connection: Connection, name: str) -> None:

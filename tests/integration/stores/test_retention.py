@@ -281,6 +281,28 @@ async def test_content_that_is_stored_or_named_again_while_it_is_swept_stays(tmp
         assert await store.get_blob(blob_ref(b"copied", "").sha) == b"copied"
 
 
+async def test_content_of_a_log_that_takes_the_place_of_one_deleted_in_the_middle_of_a_sweep_stays(
+    tmp_path: Path,
+) -> None:
+    """SQLite gives the numbers of the last rows again once those are deleted."""
+    async with sqlite(tmp_path) as store:
+        await ended(store, "x1", content=b"gone")
+        await store.bury(["x1"])
+        while await store.clear("thread"):
+            pass
+        await ended(store, "x2", NOW, "two", more=pieces.MARKED_A_PIECE)
+        await ended(store, "x3", NOW, "three", more=pieces.MARKED_A_PIECE)
+        assert await store.sweep_blobs()
+        assert await store.sweep_blobs(), "nearly all events were read"
+        await store.bury(["x3"])
+        while await store.clear("three"):
+            pass
+        ref = await ended(store, "x4", NOW, "four", content=b"needed")
+        while await store.sweep_blobs():
+            pass
+        assert await store.get_blob(ref.sha) == b"needed"
+
+
 async def test_a_large_content_goes_with_its_file_and_one_that_is_being_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

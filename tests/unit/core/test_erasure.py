@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentic.core.decide import RULES_VERSION
 from agentic.core.erasure import ERASED, Erasure, erased, share_of, without
 from agentic.core.events import (
+    EVENT,
     Asked,
     Decided,
     Envelope,
@@ -79,6 +80,20 @@ def test_words_go_wherever_they_stand_and_short_ones_only_where_they_were_said()
     assert "4711" not in text
     assert f"You said {ERASED}, ok" in text
     assert clean[0].event == log.envelopes[0].event, "what is another person's stays"
+
+
+@pytest.mark.parametrize("said", ["finished", "guidance", "input_received", "operator"])
+def test_a_word_that_is_one_of_ours_too_goes_where_it_was_said_and_the_log_stays_one(said: str) -> None:
+    log = Log(task="look at it")
+    log.say("guidance", said, by=BOSS)
+    log.answer(f"They said {said}.")
+    log.add(Finished(reason="done", answer=""))
+    clean = erased(log.envelopes, erasure(log.envelopes, BOSS))
+    assert [EVENT.validate_json(e.event.model_dump_json()) for e in clean] == [e.event for e in clean]
+    assert [e.event.kind for e in clean] == [e.event.kind for e in log.envelopes]
+    (words,) = [e.event for e in clean if isinstance(e.event, InputReceived)]
+    assert (words.sort, words.text, words.author.level) == ("guidance", ERASED, "operator")
+    assert f"They said {ERASED}." in "".join(e.model_dump_json() for e in clean)
 
 
 def test_a_long_id_goes_wherever_it_stands_and_quoted_messages_by_their_name() -> None:
