@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem, Started
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import LogInvalid, StoreUnavailable
 from agentic.failpoints import reach
@@ -350,7 +350,10 @@ class SQLiteStore(Store):
 
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
-        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, log, outcome))
+        rows = await asyncio.to_thread(retention.written, log, outcome)
+        first = log[0].event
+        task = first.task if isinstance(first, Started) else ""
+        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, task, rows))
 
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""

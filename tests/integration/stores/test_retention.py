@@ -303,6 +303,22 @@ async def test_content_of_a_log_that_takes_the_place_of_one_deleted_in_the_middl
         assert await store.get_blob(ref.sha) == b"needed"
 
 
+async def test_a_damaged_message_hinders_nothing_from_going(tmp_path: Path) -> None:
+    async with sqlite(tmp_path) as store:
+        await store.put_outbox([outbox_item("k1"), outbox_item("k2", "other")])
+        await store.delivered("k1", ["m1"])
+        await store.delivered("k2", ["m2"])
+    connection = connect(str(tmp_path / "threadwright.db"))
+    connection.execute("UPDATE outbox SET item = '{cut off'")
+    connection.close()
+    async with sqlite(tmp_path) as store:
+        await store.expire_outbox(OLD, OLD)
+        assert await store.forget_thread("other")
+        assert not await store.expire_outbox(NOW, BEFORE)
+        assert await store.by_message("m1") is None
+        assert await store.by_message("m2") is None
+
+
 async def test_a_large_content_goes_with_its_file_and_one_that_is_being_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
