@@ -91,12 +91,12 @@ class Retention:
 
     async def _clear(self, thread: str) -> None:
         """The copies of the workspace go first: as long as the log is known to be buried they are looked for again."""
-        if self._snapshots is not None:
-            await self._snapshots.keep_only(thread, await self._named(thread))
+        if self._snapshots is not None and (named := await self._named(thread)) is not None:
+            await self._snapshots.keep_only(thread, named)
         await _through(lambda: self._store.clear(thread))
 
-    async def _named(self, thread: str) -> frozenset[str]:
-        """The checkpoints that the logs of a thread name which are kept."""
+    async def _named(self, thread: str) -> frozenset[str] | None:
+        """The checkpoints that the logs of a thread name which are kept; None, and all stay, where one cannot be read."""
         named: set[str] = set()
         for row in await self._store.executions(thread):
             try:
@@ -105,7 +105,8 @@ class Retention:
                 for envelope in await self._store.read_outcome(row.execution):
                     named.update(_checkpoints_in(envelope.event))
             except StoreError as damaged:
-                log.warning("which checkpoints %s names is not known: %s", row.execution, damaged)
+                log.warning("no checkpoint of thread %s is deleted: %s", thread, damaged)
+                return None
             await asyncio.sleep(0)
         return frozenset(named)
 
