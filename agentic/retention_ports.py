@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from agentic.core.events import Envelope
+from agentic.core.events import Envelope, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 
 __all__ = ["Buried", "Kept", "Retention"]
@@ -96,6 +96,14 @@ class Retention(Protocol):
 
         False, and nothing is done, where it is open or gone, or has not exactly these places.
         """
+        ...
+
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread, delivered or not, in order."""
+        ...
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys; what those became in Discord stays known."""
         ...
 
     async def erase_spending(self, scope: str, before: str) -> None:

@@ -8,6 +8,7 @@ name goes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
@@ -25,6 +26,7 @@ from agentic.core.events import (
     FeedbackGiven,
     Finished,
     InputReceived,
+    OutboxItem,
     Person,
     QuotedMessage,
     Sort,
@@ -133,14 +135,28 @@ def without(stream: Sequence[Envelope], erasure: Erasure) -> list[Envelope]:
     return [_without(envelope, erasure, answers=True) for envelope in stream]
 
 
+def unsaid(item: OutboxItem, erasure: Erasure) -> OutboxItem:
+    """What was said in Discord, as it is kept here, without them; there a name stands among the words."""
+    cleaning = _Cleaning(erasure, _long(erasure), ())
+    text = cleaning.value(item.text)
+    for name in sorted(erasure.names, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", ERASED, cast("str", text))
+    return item.model_copy(
+        update={"text": text, "options": cleaning.value(item.options), "parts": cleaning.value(item.parts)}
+    )
+
+
+def _long(erasure: Erasure) -> list[str]:
+    return [text for text in sorted(erasure.texts, key=len, reverse=True) if len(text) >= LEAST]
+
+
 def _without(envelope: Envelope, erasure: Erasure, *, answers: bool) -> Envelope:
     event = envelope.event
     own = frozenset(_said_by(event, erasure.person)) & erasure.texts
     kept: Collection[str] = ()
     if not answers:
         kept = erasure.texts if _answers(event) else ()
-    long = [text for text in sorted(erasure.texts, key=len, reverse=True) if len(text) >= LEAST]
-    cleaned = _Cleaning(erasure, [text for text in long if text not in kept], own - set(kept)).value(event)
+    cleaned = _Cleaning(erasure, [text for text in _long(erasure) if text not in kept], own - set(kept)).value(event)
     return envelope.model_copy(update={"event": cleaned})
 
 

@@ -400,6 +400,18 @@ class MemoryStore(Store):
         self._rows[execution] = replace(row, task=first.task if isinstance(first, Started) else row.task)
         return True
 
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread."""
+        self._check_open()
+        return [row.item for row in self._outbox.values() if row.item.thread == thread]
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys."""
+        self._check_open()
+        for item in items:
+            if (row := self._outbox.get(item.key)) is not None:
+                self._outbox[item.key] = replace(row, item=item)
+
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""
         self._check_open()

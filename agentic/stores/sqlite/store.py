@@ -355,6 +355,14 @@ class SQLiteStore(Store):
         task = first.task if isinstance(first, Started) else ""
         return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, task, rows))
 
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread."""
+        return self._read(lambda connection: outbox.of_thread(connection, thread))
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys."""
+        await self._writer.commit(lambda connection: outbox.reword(connection, items))
+
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""
         await self._writer.commit(lambda connection: retention.erase_spending(connection, scope, before))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.core.decide import RULES_VERSION
-from agentic.core.erasure import ERASED, Erasure, erased, share_of, without
+from agentic.core.erasure import ERASED, Erasure, erased, share_of, unsaid, without
 from agentic.core.events import (
     EVENT,
     Asked,
@@ -19,6 +19,7 @@ from agentic.core.events import (
     Finished,
     InputReceived,
     Option,
+    OutboxItem,
     Part,
     Person,
     QuotedMessage,
@@ -94,6 +95,16 @@ def test_a_word_that_is_one_of_ours_too_goes_where_it_was_said_and_the_log_stays
     (words,) = [e.event for e in clean if isinstance(e.event, InputReceived)]
     assert (words.sort, words.text, words.author.level) == ("guidance", ERASED, "operator")
     assert f"They said {ERASED}." in "".join(e.model_dump_json() for e in clean)
+
+
+def test_what_was_posted_loses_their_words_and_their_name_as_a_word() -> None:
+    said = f"Ann: “{SECRET}”. Ask Ann, not Anna."
+    options = (Option(id="a", label=SECRET),)
+    item = OutboxItem(key="x1.2.Ann", thread="1", execution="x1", sort="question", text=said, options=options)
+    clean = unsaid(item, Erasure("7", ALIAS, frozenset({"Ann"}), frozenset({SECRET, "Ask"})))
+    assert clean.text == f"{ERASED}: “{ERASED}”. Ask {ERASED}, not Anna."
+    assert clean.options == (Option(id="a", label=ERASED),)
+    assert (clean.key, clean.sort) == (item.key, "question")
 
 
 def test_a_long_id_goes_wherever_it_stands_and_quoted_messages_by_their_name() -> None:
