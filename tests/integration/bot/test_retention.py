@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -119,6 +119,26 @@ async def test_the_command_line_says_that_a_log_was_deleted_and_how_much_is_kept
         assert kept is not None
         assert kept.why.startswith("1 log with ")
         assert "30 days" in kept.why
+
+
+class Ahead(datetime):
+    """The machine's clock, set 40 days ahead by mistake."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) + timedelta(days=40)
+
+
+async def test_a_machines_clock_that_is_set_ahead_by_mistake_deletes_nothing(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedEndpoint.start([finishes("One.")]) as endpoint, whole(tmp_path, endpoint, guild) as running:
+        thread = await running.task("say one")
+        await running.app.threads.idle(str(thread))
+        for module in ("bot.client", "bot.retention", "bot.discord_clock"):
+            monkeypatch.setattr(f"{module}.datetime", Ahead, raising=False)
+        await running.app.bot.retention.round()
+        assert len(await running.executions(thread)) == 1
 
 
 async def test_checkpoints_of_a_thread_with_a_log_that_cannot_be_read_stay(tmp_path: Path) -> None:
