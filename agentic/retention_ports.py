@@ -91,6 +91,10 @@ class Retention(Protocol):
         """Do a piece of deleting contents that no log names; True while more is to be done."""
         ...
 
+    async def scrub(self) -> bool:
+        """Take what was deleted or put in another's place out of the files too; False where somebody reads it just now."""
+        ...
+
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the place of those that a finished execution has; nothing else of a log ever changes.
 

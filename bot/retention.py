@@ -43,9 +43,12 @@ class Retention:
         self._store, self._days, self._snapshots, self._home, self._now = store, days, snapshots, home, now
         self._due = asyncio.Event()
         self._clearing = asyncio.Lock()
+        self._to_scrub = False
+        """Something was deleted that may still stand in the files."""
 
     def poke(self) -> None:
         """Something was deleted: what is left of it goes now."""
+        self._to_scrub = True
         self._due.set()
 
     async def run(self) -> None:
@@ -69,7 +72,9 @@ class Retention:
         if self._days:
             await self._expire(self._now() - timedelta(days=self._days))
         await self.clear()
-        await _through(self._store.sweep_blobs)
+        self._to_scrub |= await _through(self._store.sweep_blobs)
+        if self._to_scrub:
+            self._to_scrub = not await self._store.scrub()
 
     async def clear(self) -> None:
         """Delete what is left of logs that are buried; contents that only they named go with the next round."""
@@ -149,9 +154,13 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
 
 
-async def _through(piece: Callable[[], Awaitable[bool]]) -> None:
-    while await piece():  # noqa: ASYNC110  # nothing is waited for: others go first
+async def _through(piece: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether there was anything to do."""
+    any_ = False
+    while await piece():  # nothing is waited for: others go first
+        any_ = True
         await asyncio.sleep(PAUSE)
+    return any_
 
 
 def _checkpoints_in(event: Event) -> tuple[str, ...]:

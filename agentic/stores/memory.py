@@ -387,6 +387,10 @@ class MemoryStore(Store):
         self._blobs = {sha: content for sha, content in self._blobs.items() if sha in named}
         return False
 
+    async def scrub(self) -> bool:
+        """Nothing stands anywhere else here."""
+        return True
+
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
         self._check_open()

@@ -348,6 +348,10 @@ class SQLiteStore(Store):
             await asyncio.to_thread(retention.delete_files, self._folder, named, time.time())
         return come != "idle"
 
+    async def scrub(self) -> bool:
+        """What was deleted leaves the write-ahead log too; False where that has to wait."""
+        return await self._writer.empty_wal()
+
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
         rows = await asyncio.to_thread(retention.written, log, outcome)

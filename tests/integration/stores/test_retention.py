@@ -353,6 +353,31 @@ async def test_what_was_deleted_is_not_to_be_found_in_the_file_and_its_room_is_u
         assert (await store.kept()).free > 0
 
 
+async def test_what_was_deleted_leaves_the_write_ahead_log_too_as_soon_as_nobody_reads(tmp_path: Path) -> None:
+    def found() -> set[str]:
+        return {each.name for each in tmp_path.rglob("*") if each.is_file() and b"tangerine" in each.read_bytes()}
+
+    async with sqlite(tmp_path) as store:
+        await ended(store, "x1", content=b"a word that must not stay: tangerine" * 100)
+        await ended(store, "x2", NOW, "other", content=b"kept")
+        looking = open_quietly(tmp_path / "threadwright.db")
+        looking.execute("BEGIN")
+        looking.execute("SELECT count(*) FROM events").fetchone()
+        await swept(store)
+        assert not await store.scrub()
+        assert found() == {"threadwright.db-wal"}
+        looking.close(force=True)
+        assert await store.scrub()
+        assert found() == set()
+        length = (tmp_path / "threadwright.db-wal").stat().st_size
+        await ended(store, "x3", NOW, "three")
+        assert (tmp_path / "threadwright.db-wal").stat().st_size == length, (
+            "it is laid out again: no append lets it grow"
+        )
+        assert len(await log_of(store, "x2")) == 3
+    assert checking.whole(tmp_path / "threadwright.db") == ()
+
+
 async def test_what_was_imported_counts_from_then_and_may_come_again_after_it_expired(tmp_path: Path) -> None:
     async with sqlite(tmp_path) as store:
         await ended(store, "x1")
