@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentic.core.erasure import ERASED, Erasure, Share, erased, share_of, unsaid, without
-from agentic.core.events import Envelope
+from agentic.core.events import Envelope, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from reflexion.amending import changed
@@ -158,10 +158,9 @@ class Privacy:
         opened = {row.execution for row, _ in found.shares.values() if not row.finished}
         for thread in found.threads:
             items = [each for each in await self._store.said_in(thread) if each.execution not in opened]
-            reworded = await asyncio.to_thread(lambda those: [unsaid(each, erasure) for each in those], items)
-            changed_ = [new for new, item in zip(reworded, items, strict=True) if new != item]
-            for start in range(0, len(changed_), REWORDED_AT_ONCE):
-                await self._store.reword(changed_[start : start + REWORDED_AT_ONCE])
+            other = await asyncio.to_thread(_reworded, items, erasure)
+            for start in range(0, len(other), REWORDED_AT_ONCE):
+                await self._store.reword(other[start : start + REWORDED_AT_ONCE])
 
     async def _untitle(self, own: Sequence[ExecutionRow]) -> None:
         """A thread is titled with the words of its first task."""
@@ -195,6 +194,11 @@ class Privacy:
             if _touches(lesson, set(own), found.names):
                 await self._lessons.amend(_without_person(lesson, set(own), found.names))
         await self._lessons.erase_reflections(own, found.texts)
+
+
+def _reworded(items: Sequence[OutboxItem], erasure: Erasure) -> list[OutboxItem]:
+    """Those that say something else without a person."""
+    return [clean for item in items if (clean := unsaid(item, erasure)) != item]
 
 
 def _told(lesson: Lesson, own: set[str]) -> bool:

@@ -16,7 +16,7 @@ from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
 from agentic.stores.ledger import MemoryLedger
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)

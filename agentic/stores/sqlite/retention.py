@@ -40,7 +40,7 @@ FILE_SECONDS = 3_600.0
 BLOBS_DUE = "retention: blobs"
 """The fact that something was deleted since the last sweep began."""
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 _EXPIRED = """
     SELECT id FROM executions AS e
     WHERE gone = 0 AND finished != '' AND started_at < :before

@@ -344,8 +344,7 @@ class SQLiteStore(Store):
         """Do a piece of deleting contents that no log names; True while more is to be done."""
         come = await self._writer.commit(retention.sweep_blobs)
         if come == "done":
-            named = self._read(contents.in_files)
-            await asyncio.to_thread(retention.delete_files, self._folder, named, time.time())
+            await asyncio.to_thread(self._delete_files)
         return come != "idle"
 
     async def scrub(self) -> bool:
@@ -395,6 +394,11 @@ class SQLiteStore(Store):
             raise StoreUnavailable("the store is closed")
         with plainly():
             return query(self._reader)
+
+    def _delete_files(self) -> None:
+        with plainly(), closing(open_reader(self._path)) as connection:
+            named = contents.in_files(connection)
+        retention.delete_files(self._folder, named, time.time())
 
     async def _keep(self, ref: BlobRef, content: bytes) -> contents.Content:
         check_blob(ref, content)
