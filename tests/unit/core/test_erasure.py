@@ -24,11 +24,13 @@ from agentic.core.events import (
     Person,
     QuotedMessage,
     Started,
+    ToolStarted,
+    Triaged,
 )
 from agentic.core.verifying import verify
 from tests.unit.core.building import BEGUN, BOSS, YOU, Log
 from tests.unit.core.simulating import simulate
-from tests.unit.core.test_verifying import stamped
+from tests.unit.core.test_verifying import changed_at, stamped
 
 SECRET = "the vault code is 4711"
 ALIAS = "erased-1"
@@ -134,6 +136,29 @@ def test_an_answer_that_the_rules_went_by_keeps_its_words_and_loses_its_name(sai
     clean = erased(envelopes, erasure(envelopes, BOSS))
     assert verify(clean).divergence is None
     assert not share_of(clean, (), BOSS.id).any
+
+
+def test_a_log_that_the_rules_did_not_decide_so_loses_their_words_all_the_same() -> None:
+    log = Log(task="look")
+    log.settle()
+    log.say("guidance", SECRET, by=BOSS)
+    triaged = next(e for e in log.envelopes if isinstance(e.event, Triaged))
+    other = triaged.event.model_copy(update={"complexity": "simple", "why": SECRET})
+    envelopes = changed_at(stamped(log.envelopes), triaged.seq, other)
+    assert verify(envelopes).divergence is not None
+    clean = erased(envelopes, erasure(envelopes, BOSS))
+    assert clean[triaged.seq - 1].event == other.model_copy(update={"why": ERASED}), "what was decided is left as it is"
+    assert "4711" not in "".join(e.model_dump_json() for e in clean)
+
+
+def test_words_go_out_of_the_arguments_of_a_call_however_deep() -> None:
+    call = ToolStarted(
+        call="c", provider_id="p", tool="look", effect="read", args_sha="a", arguments={"at": [{"it": SECRET}, 3, None]}
+    )
+    log = [Envelope(execution="x1", seq=1, at=BEGUN, fence=1, event=call)]
+    (clean,) = without(log, Erasure("7", ALIAS, frozenset({"Ann"}), frozenset({SECRET})))
+    assert isinstance(clean.event, ToolStarted)
+    assert clean.event.arguments == {"at": [{"it": ERASED}, 3, None]}
 
 
 def test_what_was_decided_in_words_goes_too() -> None:
