@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from agentic.core.events import Envelope
+from agentic.core.events import Envelope, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 
 __all__ = ["Buried", "Kept", "Retention"]
@@ -91,11 +91,23 @@ class Retention(Protocol):
         """Do a piece of deleting contents that no log names; True while more is to be done."""
         ...
 
+    async def scrub(self) -> bool:
+        """Take what was deleted or put in another's place out of the files too; False where somebody reads it just now."""
+        ...
+
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the place of those that a finished execution has; nothing else of a log ever changes.
 
         False, and nothing is done, where it is open or gone, or has not exactly these places.
         """
+        ...
+
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread, delivered or not, in order."""
+        ...
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys; what those became in Discord stays known."""
         ...
 
     async def erase_spending(self, scope: str, before: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import discord
@@ -103,7 +104,7 @@ class ThreadwrightBot(commands.Bot):
         self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
         workshop = backstage.workshop
         self.retention = Retention(
-            store, options.retention_days, workshop.snapshots if workshop else None, backstage.home
+            store, options.retention_days, workshop.snapshots if workshop else None, backstage.home, self.present
         )
         self.expiry = Expiry(store, options.retention_days)
         self.privacy = later(self._privacy)
@@ -138,6 +139,10 @@ class ThreadwrightBot(commands.Bot):
         from bot.approving_lessons import ApprovingLessons  # with its first use: no start waits for it
 
         return ApprovingLessons(self)
+
+    def present(self) -> datetime:
+        """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
+        return min(datetime.now(UTC), self.discord_clock.now())
 
     def _privacy(self) -> Privacy:
         from bot.privacy import Privacy  # with its first use: no start waits for it

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentic.core.erasure import ERASED, Erasure, Share, erased, share_of, without
-from agentic.core.events import Envelope
+from agentic.core.erasure import ERASED, Erasure, Share, erased, share_of, unsaid, without
+from agentic.core.events import Envelope, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from reflexion.amending import changed
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 SOMEBODY = "somebody"
 """Stands in the history of a lesson for who had their name erased."""
+REWORDED_AT_ONCE = 100
+"""Messages that are changed in one transaction."""
+
 log = logging.getLogger(__name__)
 
 
@@ -71,6 +74,10 @@ class _Found:
         return tuple(dict.fromkeys(row.thread for row, _ in self.shares.values() if not row.finished))
 
     @property
+    def threads(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.thread for row, _ in self.shares.values()))
+
+    @property
     def names(self) -> frozenset[str]:
         return self.called.union(*(share.names for _, share in self.shares.values())) - {""}
 
@@ -107,6 +114,7 @@ class Privacy:
         for row, share in found.shares.values():
             if row.finished and not share.asked:
                 await self._rewrite(row, erasure)
+        await self._unsay(found, erasure)
         await self._untitle(own)
         await self._store.bury([row.execution for row in own])
         await self._store.erase_spending(f"person {person}", f"{datetime.now(UTC):%Y-%m-%d}")
@@ -145,15 +153,25 @@ class Privacy:
             if await self._store.execution(row.execution) is None:
                 return
 
-    async def _untitle(self, own: Iterable[ExecutionRow]) -> None:
+    async def _unsay(self, found: _Found, erasure: Erasure) -> None:
+        """What was posted is kept too, for as long as logs are: questions and answers that quote them."""
+        opened = {row.execution for row, _ in found.shares.values() if not row.finished}
+        for thread in found.threads:
+            items = [each for each in await self._store.said_in(thread) if each.execution not in opened]
+            other = await asyncio.to_thread(_reworded, items, erasure)
+            for start in range(0, len(other), REWORDED_AT_ONCE):
+                await self._store.reword(other[start : start + REWORDED_AT_ONCE])
+
+    async def _untitle(self, own: Sequence[ExecutionRow]) -> None:
         """A thread is titled with the words of its first task."""
-        for row in own:
-            first = (await self._store.executions(row.thread))[0]
-            session = await self._store.session(row.thread)
-            if session is not None and first.execution == row.execution and session.title:
+        theirs = {row.execution for row in own}
+        for thread in dict.fromkeys(row.thread for row in own):
+            first = next(iter(await self._store.executions(thread)), None)
+            session = await self._store.session(thread)
+            if session is not None and (first is None or first.execution in theirs) and session.title:
                 await self._store.save_session(replace(session, title=ERASED))
-                if await self._store.fact(f"titled: {row.thread}"):
-                    await self._store.set_fact(f"titled: {row.thread}", ERASED)
+                if await self._store.fact(f"titled: {thread}"):
+                    await self._store.set_fact(f"titled: {thread}", ERASED)
 
     # --- what was learned -------------------------------------------------------------------------------------
 
@@ -176,6 +194,11 @@ class Privacy:
             if _touches(lesson, set(own), found.names):
                 await self._lessons.amend(_without_person(lesson, set(own), found.names))
         await self._lessons.erase_reflections(own, found.texts)
+
+
+def _reworded(items: Sequence[OutboxItem], erasure: Erasure) -> list[OutboxItem]:
+    """Those that say something else without a person."""
+    return [clean for item in items if (clean := unsaid(item, erasure)) != item]
 
 
 def _told(lesson: Lesson, own: set[str]) -> bool:

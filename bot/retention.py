@@ -43,9 +43,12 @@ class Retention:
         self._store, self._days, self._snapshots, self._home, self._now = store, days, snapshots, home, now
         self._due = asyncio.Event()
         self._clearing = asyncio.Lock()
+        self._to_scrub = False
+        """Something was deleted that may still stand in the files."""
 
     def poke(self) -> None:
         """Something was deleted: what is left of it goes now."""
+        self._to_scrub = True
         self._due.set()
 
     async def run(self) -> None:
@@ -69,7 +72,9 @@ class Retention:
         if self._days:
             await self._expire(self._now() - timedelta(days=self._days))
         await self.clear()
-        await _through(self._store.sweep_blobs)
+        self._to_scrub |= await _through(self._store.sweep_blobs)
+        if self._to_scrub:
+            self._to_scrub = not await self._store.scrub()
 
     async def clear(self) -> None:
         """Delete what is left of logs that are buried; contents that only they named go with the next round."""
@@ -91,12 +96,12 @@ class Retention:
 
     async def _clear(self, thread: str) -> None:
         """The copies of the workspace go first: as long as the log is known to be buried they are looked for again."""
-        if self._snapshots is not None:
-            await self._snapshots.keep_only(thread, await self._named(thread))
+        if self._snapshots is not None and (named := await self._named(thread)) is not None:
+            await self._snapshots.keep_only(thread, named)
         await _through(lambda: self._store.clear(thread))
 
-    async def _named(self, thread: str) -> frozenset[str]:
-        """The checkpoints that the logs of a thread name which are kept."""
+    async def _named(self, thread: str) -> frozenset[str] | None:
+        """The checkpoints that the logs of a thread name which are kept; None, and all stay, where one cannot be read."""
         named: set[str] = set()
         for row in await self._store.executions(thread):
             try:
@@ -105,7 +110,8 @@ class Retention:
                 for envelope in await self._store.read_outcome(row.execution):
                     named.update(_checkpoints_in(envelope.event))
             except StoreError as damaged:
-                log.warning("which checkpoints %s names is not known: %s", row.execution, damaged)
+                log.warning("no checkpoint of thread %s is deleted: %s", thread, damaged)
+                return None
             await asyncio.sleep(0)
         return frozenset(named)
 
@@ -148,9 +154,13 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
 
 
-async def _through(piece: Callable[[], Awaitable[bool]]) -> None:
-    while await piece():  # noqa: ASYNC110  # nothing is waited for: others go first
+async def _through(piece: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether there was anything to do."""
+    any_ = False
+    while await piece():  # nothing is waited for: others go first
+        any_ = True
         await asyncio.sleep(PAUSE)
+    return any_
 
 
 def _checkpoints_in(event: Event) -> tuple[str, ...]:

@@ -8,13 +8,17 @@ name goes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import cast
+from functools import cache
+from types import NoneType
+from typing import Literal, cast, get_args, get_origin
+
+from pydantic import BaseModel
 
 from agentic.core.events import (
-    EVENT,
     Asked,
     Decided,
     Envelope,
@@ -22,6 +26,9 @@ from agentic.core.events import (
     FeedbackGiven,
     Finished,
     InputReceived,
+    OutboxItem,
+    Person,
+    QuotedMessage,
     Sort,
     Started,
 )
@@ -38,7 +45,6 @@ LEAST = 8
 LEAST_ID = 15
 """Ids of Discord are no shorter; a shorter one may be any number."""
 _PERSON = {"id", "name", "level"}
-_QUOTED = {"author", "text"}
 _TOLD = {"answer", "text", "summary", "remembered", "preview"}
 """What the rules say in words."""
 
@@ -129,16 +135,29 @@ def without(stream: Sequence[Envelope], erasure: Erasure) -> list[Envelope]:
     return [_without(envelope, erasure, answers=True) for envelope in stream]
 
 
+def unsaid(item: OutboxItem, erasure: Erasure) -> OutboxItem:
+    """What was said in Discord, as it is kept here, without them; there a name stands among the words."""
+    cleaning = _Cleaning(erasure, _long(erasure), ())
+    text = cleaning.value(item.text)
+    for name in sorted(erasure.names, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", ERASED, cast("str", text))
+    return item.model_copy(
+        update={"text": text, "options": cleaning.value(item.options), "parts": cleaning.value(item.parts)}
+    )
+
+
+def _long(erasure: Erasure) -> list[str]:
+    return [text for text in sorted(erasure.texts, key=len, reverse=True) if len(text) >= LEAST]
+
+
 def _without(envelope: Envelope, erasure: Erasure, *, answers: bool) -> Envelope:
     event = envelope.event
     own = frozenset(_said_by(event, erasure.person)) & erasure.texts
     kept: Collection[str] = ()
     if not answers:
         kept = erasure.texts if _answers(event) else ()
-    long = [text for text in sorted(erasure.texts, key=len, reverse=True) if len(text) >= LEAST]
-    dumped = cast("Mapping[str, object]", event.model_dump(mode="json"))
-    cleaned = _Cleaning(erasure, [text for text in long if text not in kept], own - set(kept)).value(dumped)
-    return envelope.model_copy(update={"event": EVENT.validate_python(cleaned)})
+    cleaned = _Cleaning(erasure, [text for text in _long(erasure) if text not in kept], own - set(kept)).value(event)
+    return envelope.model_copy(update={"event": cleaned})
 
 
 def _answers(event: Event) -> bool:
@@ -155,18 +174,28 @@ class _Cleaning:
     """Texts of this event that go where they are all that stands there."""
 
     def value(self, value: object) -> object:
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, list):
-            return [self.value(each) for each in cast("list[object]", value)]
-        if not isinstance(value, dict):
-            return value
-        known = cast("dict[str, object]", value)
-        if known.keys() == _PERSON and known["id"] == self.erasure.person:
-            return {**known, "id": self.erasure.alias, "name": ERASED}
-        if known.keys() == _QUOTED and known["author"] in self.erasure.names:
-            return {"author": ERASED, "text": ERASED}
-        return {key: self._named(each) if key == "by" else self.value(each) for key, each in known.items()}
+        match value:
+            case str():
+                return self._text(value)
+            case tuple():
+                return tuple([self.value(each) for each in cast("tuple[object, ...]", value)])
+            case list():
+                return [self.value(each) for each in cast("list[object]", value)]
+            case dict():
+                return {key: self.value(each) for key, each in cast("dict[str, object]", value).items()}
+            case Person(id=self.erasure.person):
+                return value.model_copy(update={"id": self.erasure.alias, "name": ERASED})
+            case QuotedMessage() if value.author in self.erasure.names:
+                return value.model_copy(update={"author": ERASED, "text": ERASED})
+            case BaseModel():
+                free = {name: getattr(value, name) for name in _free(type(value))}
+                return value.model_copy(
+                    update={
+                        name: self._named(each) if name == "by" else self.value(each) for name, each in free.items()
+                    }
+                )
+            case _:
+                return value
 
     def _named(self, by: object) -> object:
         """Who did it, as a person or by their id."""
@@ -179,6 +208,19 @@ class _Cleaning:
             text = text.replace(each, ERASED)
         person = self.erasure.person
         return text.replace(person, self.erasure.alias) if len(person) >= LEAST_ID else text
+
+
+@cache
+def _free(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a model but those that hold one of our own words: a person may have said just that word."""
+    return tuple(name for name, each in model.model_fields.items() if not _is_fixed(each.annotation))
+
+
+def _is_fixed(annotation: object) -> bool:
+    if get_origin(annotation) is Literal or annotation in (None, NoneType, ...):
+        return True
+    inside = get_args(annotation)
+    return bool(inside) and all(map(_is_fixed, inside))
 
 
 def _said_by(event: Event, person: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
 from agentic.stores.ledger import MemoryLedger
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +387,10 @@ class MemoryStore(Store):
         self._blobs = {sha: content for sha, content in self._blobs.items() if sha in named}
         return False
 
+    async def scrub(self) -> bool:
+        """Nothing stands anywhere else here."""
+        return True
+
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
         self._check_open()
@@ -399,6 +403,18 @@ class MemoryStore(Store):
             self._outcomes[execution] = [*outcome]
         self._rows[execution] = replace(row, task=first.task if isinstance(first, Started) else row.task)
         return True
+
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread."""
+        self._check_open()
+        return [row.item for row in self._outbox.values() if row.item.thread == thread]
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys."""
+        self._check_open()
+        for item in items:
+            if (row := self._outbox.get(item.key)) is not None:
+                self._outbox[item.key] = replace(row, item=item)
 
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""

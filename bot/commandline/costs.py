@@ -17,6 +17,7 @@ from agentic.ports import Store
 from bot.commandline.output import fail, note, say
 from bot.modelling import prices_from
 from bot.reckoning import ASSUMPTIONS, PriceOf, Spent, Sum, spent, summed
+from bot.refusals import Bound
 from bot.settings import Settings
 from bot.state import databases, open_store
 
@@ -41,12 +42,16 @@ class _Found:
 async def costs(settings: Settings, order: Order) -> int:
     """Print it; 1 where there is nothing to tell."""
     found: list[_Found] = []
+    deleted = 0
     for database in databases(settings.home):
         store = open_store(database)
         try:
             found += await _of_store(store, price_by(prices_from(settings)), order)
+            deleted += await _deleted(store, order)
         finally:
             await store.close()
+    if deleted:
+        note(Bound(settings.retention_days).missing(deleted).removeprefix("-# "))
     if not found:
         return fail(f"There is no task below {settings.home} that has ended and fits. `threadwright costs` shows all.")
     rows = _rows(found, order)
@@ -67,7 +72,7 @@ def price_by(prices: Prices) -> PriceOf:
 async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
     labels = {row.execution: row.label for row in await store.labels() if row.known}
     guilds = {row.thread: row.guild for row in await store.sessions()}
-    since = datetime.now(UTC) - timedelta(days=order.days) if order.days is not None else None
+    since = _since(order)
     found: list[_Found] = []
     for row in await store.executions():
         if not row.finished or (since is not None and row.started_at is not None and row.started_at < since):
@@ -84,6 +89,20 @@ async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
         if task is not None and (not order.role or (task.role or "general") == order.role):
             found.append(_Found(task, guild))
     return found
+
+
+async def _deleted(store: Store, order: Order) -> int:
+    """Tasks that would stand there too, were their logs not deleted; of what role they were is not known any more."""
+    since, number = _since(order), 0
+    for row in await store.sessions():
+        if not order.guild or row.guild == order.guild:
+            gone = await store.buried(row.thread)
+            number += sum(since is None or one.started_at is None or one.started_at >= since for one in gone)
+    return number
+
+
+def _since(order: Order) -> datetime | None:
+    return datetime.now(UTC) - timedelta(days=order.days) if order.days is not None else None
 
 
 _KEYS: dict[str, Callable[[_Found], str]] = {

@@ -50,6 +50,7 @@ WORST = 3
 """So many of a pattern's texts are measured at length: those that took longest while they were short."""
 
 MADE_OF_VALUES = {
+    ("agentic/core/erasure.py", "unsaid"): "a person's name, word for word",
     ("agentic/core/patterns.py", "__getattr__"): "every pattern of a module",
     ("agentic/core/patterns.py", "later"): "every pattern of a module",
     (

@@ -38,7 +38,7 @@ def open_writer(path: Path, busy_milliseconds: int = BUSY_MILLISECONDS) -> Conne
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")  # what was deleted is not to be found in the file
     connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
-    _lay_out_wal(connection)
+    lay_out_wal(connection)
     return connection
 
 
@@ -58,7 +58,7 @@ def version_problem(version: str = apsw.sqlite_lib_version()) -> str:
     return f"SQLite {version} can lose commits when a WAL is reset: install apsw 3.51.3 or newer"
 
 
-def _lay_out_wal(connection: Connection) -> None:
+def lay_out_wal(connection: Connection) -> None:
     """Let the WAL have its full length before anyone waits for it.
 
     A sync of a file that grew also writes the file system's journal, at twice the cost.  What a large transaction spills

@@ -51,6 +51,19 @@ def deliver(connection: Connection, key: str, messages: Sequence[str]) -> None:
         )
 
 
+def of_thread(connection: Connection, thread: str) -> list[OutboxItem]:
+    """All items of a thread, in order."""
+    rows = list(connection.execute(f"{_ROW} WHERE thread = ? ORDER BY position", (thread,)))
+    return [_readable(connection, row).item for row in rows]
+
+
+def reword(connection: Connection, items: Sequence[OutboxItem]) -> None:
+    """Other items under the same keys."""
+    for item in items:
+        written = item.model_dump_json(exclude_defaults=True)
+        connection.execute("UPDATE outbox SET item = ? WHERE key = ?", (written, item.key))
+
+
 def waiting(connection: Connection, thread: str | None) -> list[OutboxRow]:
     """What was not delivered, in order."""
     if thread is None:

@@ -14,7 +14,7 @@ something stays too long.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, cast
@@ -40,7 +40,7 @@ FILE_SECONDS = 3_600.0
 BLOBS_DUE = "retention: blobs"
 """The fact that something was deleted since the last sweep began."""
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 _EXPIRED = """
     SELECT id FROM executions AS e
     WHERE gone = 0 AND finished != '' AND started_at < :before
@@ -52,10 +52,13 @@ _EXPIRED = """
         AND NOT EXISTS (SELECT 1 FROM outbox WHERE thread = e.thread AND delivered IS NULL)
     ORDER BY id LIMIT :most
 """
-_DELIVERED = """
+_ITEM = "CASE WHEN json_valid(item) THEN item ELSE '{}' END"
+"""An outbox item; one that is damaged says nothing, and hinders nothing."""
+_NO_LESSON = f"coalesce({_ITEM} ->> '$.sort', '') != 'lesson'"
+_DELIVERED = f"""
     SELECT position FROM outbox
-    WHERE position <= ? AND delivered IS NOT NULL AND coalesce(item ->> '$.sort', '') != 'lesson'
-        AND NOT EXISTS (SELECT 1 FROM executions WHERE name = coalesce(item ->> '$.execution', '') AND gone = 0)
+    WHERE position <= ? AND delivered IS NOT NULL AND {_NO_LESSON}
+        AND NOT EXISTS (SELECT 1 FROM executions WHERE name = coalesce({_ITEM} ->> '$.execution', '') AND gone = 0)
     ORDER BY position LIMIT ?
 """
 _OLD_SCOPES = """
@@ -92,7 +95,7 @@ def forget_thread(connection: Connection, thread: str, facts: Sequence[str]) -> 
         return False
     connection.execute("UPDATE executions SET gone = ?, task = '' WHERE thread = ?", (FORGOTTEN, thread))
     connection.execute("UPDATE inbox SET item = NULL WHERE thread = ? AND item IS NOT NULL", (thread,))
-    posted = "SELECT position FROM outbox WHERE thread = ? AND coalesce(item ->> '$.sort', '') != 'lesson'"
+    posted = f"SELECT position FROM outbox WHERE thread = ? AND {_NO_LESSON}"
     _drop(connection, [cast(int, row[0]) for row in connection.execute(posted, (thread,))])
     connection.execute("DELETE FROM sessions WHERE thread = ?", (thread,))
     for fact in facts:
@@ -128,7 +131,11 @@ def _delete_piece(connection: Connection, table: str, number: int) -> bool:
     """Whether there may be more."""
     piece = f"SELECT position FROM {table} WHERE execution = ? ORDER BY seq LIMIT {EVENTS_A_PIECE}"
     connection.execute(f"DELETE FROM {table} WHERE position IN ({piece})", (number,))
-    return connection.changes() == EVENTS_A_PIECE
+    deleted = connection.changes()
+    if deleted:  # what comes next takes the positions of the last rows: a sweep that was there has to look again
+        newest = f"(SELECT coalesce(max(position), 0) FROM {table})"
+        connection.execute(f"UPDATE sweep SET {table} = min({table}, {newest})")
+    return deleted == EVENTS_A_PIECE
 
 
 def _drop_named(connection: Connection, name: str) -> None:
@@ -193,22 +200,29 @@ def erase_spending(connection: Connection, scope: str, before: str) -> None:
         connection.execute("DELETE FROM budgets WHERE scope = ?", (name,))
 
 
-def rewrite(connection: Connection, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
-    """Other events in the same places, with checksums of their own."""
+Written = Mapping[str, Sequence[EventRow]]
+
+
+def written(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> Written:
+    """The rows of a log and its outcome by their tables; made outside of the transaction, for a log may be long."""
+    return {"events": [to_row(each) for each in log], "outcomes": [to_row(each) for each in outcome]}
+
+
+def rewrite(connection: Connection, execution: str, task: str, written: Written) -> bool:
+    """Other events in the same places, with checksums of their own; those that are the same are left alone."""
     select = "SELECT id FROM executions WHERE name = ? AND gone = 0 AND finished != ''"
     number = cast("int | None", connection.execute(select, (execution,)).get)
     if number is None:
         return False
-    written = {"events": [to_row(each) for each in log], "outcomes": [to_row(each) for each in outcome]}
+    other: list[tuple[str, EventRow]] = []
     for table, rows in written.items():
-        there = connection.execute(f"SELECT seq, at, fence FROM {table} WHERE execution = ? ORDER BY seq", (number,))
-        if list(there) != [row[:3] for row in rows]:
+        select = f"SELECT seq, at, fence, version, checksum FROM {table} WHERE execution = ? ORDER BY seq"
+        there = list(connection.execute(select, (number,)))
+        if [row[:3] for row in there] != [row[:3] for row in rows]:
             return False
-    for table, rows in written.items():
-        for row in rows:
-            _replace(connection, table, number, row)
-    started = log[0].event
-    task = started.task if started.kind == "started" else ""
+        other += [(table, row) for row, old in zip(rows, there, strict=True) if row[3:5] != old[3:]]
+    for table, row in other:
+        _replace(connection, table, number, row)
     connection.execute("UPDATE executions SET task = ? WHERE id = ?", (task, number))
     return True
 

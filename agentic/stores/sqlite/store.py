@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem
+from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem, Started
 from agentic.core.upcasting import READING, Reading
 from agentic.errors import LogInvalid, StoreUnavailable
 from agentic.failpoints import reach
@@ -344,13 +344,27 @@ class SQLiteStore(Store):
         """Do a piece of deleting contents that no log names; True while more is to be done."""
         come = await self._writer.commit(retention.sweep_blobs)
         if come == "done":
-            named = self._read(contents.in_files)
-            await asyncio.to_thread(retention.delete_files, self._folder, named, time.time())
+            await asyncio.to_thread(self._delete_files)
         return come != "idle"
+
+    async def scrub(self) -> bool:
+        """What was deleted leaves the write-ahead log too; False where that has to wait."""
+        return await self._writer.empty_wal()
 
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
-        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, log, outcome))
+        rows = await asyncio.to_thread(retention.written, log, outcome)
+        first = log[0].event
+        task = first.task if isinstance(first, Started) else ""
+        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, task, rows))
+
+    async def said_in(self, thread: str) -> list[OutboxItem]:
+        """All outbox items of a thread."""
+        return self._read(lambda connection: outbox.of_thread(connection, thread))
+
+    async def reword(self, items: Sequence[OutboxItem]) -> None:
+        """Put items in the place of those under the same keys."""
+        await self._writer.commit(lambda connection: outbox.reword(connection, items))
 
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""
@@ -380,6 +394,11 @@ class SQLiteStore(Store):
             raise StoreUnavailable("the store is closed")
         with plainly():
             return query(self._reader)
+
+    def _delete_files(self) -> None:
+        with plainly(), closing(open_reader(self._path)) as connection:
+            named = contents.in_files(connection)
+        retention.delete_files(self._folder, named, time.time())
 
     async def _keep(self, ref: BlobRef, content: bytes) -> contents.Content:
         check_blob(ref, content)

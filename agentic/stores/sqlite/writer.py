@@ -23,6 +23,7 @@ from agentic.errors import StoreUnavailable
 from agentic.failpoints import reach
 from agentic.stores.sqlite.connection import Connection
 from agentic.stores.sqlite.group import Counters, Group
+from agentic.stores.sqlite.opening import lay_out_wal
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ class Writer:
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._closed = False
         self._wal_pages = 0
+        self._emptying = self._emptied = False
         connection.set_wal_hook(self._note_wal)  # also turns SQLite's own checkpoints off
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
@@ -90,6 +92,13 @@ class Writer:
         if len(self._asked) == 1:
             loop.call_soon(self._hand_over, loop)
         return await asked.future
+
+    async def empty_wal(self) -> bool:
+        """Copy the WAL into the database and cut it to nothing; False where somebody reads just now.  Nobody is waited for."""
+        self._emptying, self._emptied = True, False
+        await self.commit(_nothing)
+        await self.commit(_nothing)  # between the two it is done
+        return self._emptied
 
     async def close(self) -> None:
         """Write what waits, copy the WAL into the database and end the thread."""
@@ -133,6 +142,9 @@ class Writer:
                 loop.call_soon_threadsafe(_tell, batch)
 
     def _checkpoint(self) -> None:
+        if self._emptying:
+            self._empty_wal()
+            return
         due = CHECKPOINT_PAGES if self._queue.empty() else 8 * CHECKPOINT_PAGES
         if self._wal_pages < due:
             return
@@ -144,9 +156,28 @@ class Writer:
         reach("wal.copied")
         self.counters.checkpoints += 1
 
+    def _empty_wal(self) -> None:
+        self._emptying = False
+        connection = self._connection
+        patience = connection.execute("PRAGMA busy_timeout").get
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._wal_pages = 0
+            lay_out_wal(connection)
+            self._emptied = True
+        except apsw.Error:
+            return  # somebody reads or writes: what the WAL holds stays there for now
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {patience}")
+
     def _note_wal(self, _connection: Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
+
+
+def _nothing(_connection: Connection) -> None:
+    """A transaction that changes nothing, and costs nothing."""
 
 
 def _tell(asked: Sequence[_Asked[object]]) -> None:

@@ -33,8 +33,9 @@ HOW_LONG = {
 CONFIRM = (
     "Erase it for good? Your tasks are deleted with all that was said and done in them, so they can be neither undone nor "
     "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n"
-    "**Not erased:** messages here in Discord, files in threads, what answers and lessons of others made of your words, what "
-    "tasks cost you today, backups that were made before, and what model providers keep."
+    "**Not erased:** messages here in Discord, files in threads, what commands in other people's tasks printed, what answers "
+    "and lessons of others made of your words, what tasks cost you today, backups that were made before, and what model "
+    "providers keep."
 )
 ERASED_ALL = "✅ Erased. I keep nothing of you any more, except for files in threads and what you spent today."
 LEFT = "✅ Erased, except for tasks that are still open: {threads}. Stop them there with 🛑, then use `/privacy` once more."

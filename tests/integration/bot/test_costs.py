@@ -54,3 +54,22 @@ def test_what_tasks_cost_is_told_with_an_estimate_and_its_assumptions_by_server_
         assert perform(["costs", *missing]) == 1
     with pytest.raises(SystemExit):
         perform(["costs", "--days", "none"])
+
+
+def test_that_logs_were_deleted_is_said_beside_what_the_others_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def bury() -> None:
+        store = SQLiteStore.open(tmp_path / DATABASE)
+        try:
+            await store.bury(["x1"])
+        finally:
+            await store.close()
+
+    monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
+    asyncio.run(_kept(tmp_path))
+    asyncio.run(bury())
+    word = "1 earlier task is left out: the log was deleted (logs are kept for 30 days)."
+    for order, said in (([], True), (["--guild", "77"], True), (["--guild", "78"], False), (["--days", "1"], False)):
+        assert perform(["costs", *order]) == 1
+        assert (word in capsys.readouterr().err) == said

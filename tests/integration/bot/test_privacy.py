@@ -58,7 +58,11 @@ def lesson(guild: str, execution: str, id: str, **more: object) -> Lesson:
 
 async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: LocalGuild, tmp_path: Path) -> None:
     vic = str(guild.add_member("vic", [guild.add_role("ops").id]).id)
-    script = [finishes("Noted."), uses("ask_user", question="What is it called?"), finishes("It has a name now.")]
+    script = [
+        finishes("Noted."),
+        uses("ask_user", question="What is it called?"),
+        finishes(f"It has a name now. {PLAN}!"),
+    ]
     async with (
         ScriptedEndpoint.start(script) as endpoint,
         whole(tmp_path, endpoint, guild, operators=("ops",)) as running,
@@ -119,6 +123,9 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         assert sum(isinstance(each.event, FeedbackGiven) for each in outcome) > 0, "the vote counts, and is nobody's"
         assert verify(log).divergence is None
         assert broken_promises(log, outcome) == ()
+        kept = await store.said_in(str(other.id))
+        assert "It has a name now." in "".join(each.text for each in kept)
+        assert "tangerine" not in "".join(each.model_dump_json() for each in kept), "what was posted is kept too"
         session = await store.session(str(posted.id))
         assert session is not None
         assert session.title == ERASED
@@ -128,6 +135,9 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         assert (known[own].action, known[own].status) == (ERASED, "retired")
         assert (known[others].action, known[others].history[0].what) == ("Look twice.", "Approved by somebody.")
         assert "I store nothing of you" in (await asked(running, "vic")).content
+        async with asyncio.timeout(SECONDS):
+            while any(b"tangerine" in each.read_bytes() for each in tmp_path.glob(f"{DATABASE}*")):
+                await asyncio.sleep(0.05)  # the last of it goes beside other work
     for name in (DATABASE, LESSONS):
         assert b"tangerine" not in (tmp_path / name).read_bytes()
 

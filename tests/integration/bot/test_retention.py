@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 
+from agentic.core.events import CheckpointSaved, Finished
 from agentic.models.endpoint import ScriptedEndpoint
+from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.connection import connect
+from agentic.world.snapshots import Snapshots
 from bot import doctor
 from bot.commandline.exporting import Wanted, export
 from bot.commandline.replay import replay
@@ -18,6 +22,7 @@ from bot.guild.records import Message
 from bot.retention import Retention
 from bot.settings import Settings
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.integration.stores.samples import envelopes, started, take
 
 GONE = "its log was deleted (logs are kept for 30 days)"
 
@@ -114,3 +119,49 @@ async def test_the_command_line_says_that_a_log_was_deleted_and_how_much_is_kept
         assert kept is not None
         assert kept.why.startswith("1 log with ")
         assert "30 days" in kept.why
+
+
+class Ahead(datetime):
+    """The machine's clock, set 40 days ahead by mistake."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) + timedelta(days=40)
+
+
+async def test_a_machines_clock_that_is_set_ahead_by_mistake_deletes_nothing(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedEndpoint.start([finishes("One.")]) as endpoint, whole(tmp_path, endpoint, guild) as running:
+        thread = await running.task("say one")
+        await running.app.threads.idle(str(thread))
+        for module in ("bot.client", "bot.retention", "bot.discord_clock"):
+            monkeypatch.setattr(f"{module}.datetime", Ahead, raising=False)
+        await running.app.bot.retention.round()
+        assert len(await running.executions(thread)) == 1
+
+
+async def test_checkpoints_of_a_thread_with_a_log_that_cannot_be_read_stay(tmp_path: Path) -> None:
+    workspace, snapshots, database = tmp_path / "files", Snapshots(tmp_path / "kept"), tmp_path / "store.db"
+    workspace.mkdir()
+    saved: list[str] = []
+    for number in range(3):
+        (workspace / "a.txt").write_text(str(number))
+        saved.append((await snapshots.save("thread", workspace)).manifest)
+    for manifest in (tmp_path / "kept").glob("*/manifests/*"):
+        os.utime(manifest, (time.time() - 7_200,) * 2)
+    store = SQLiteStore.open(database)
+    for execution, manifest in (("x1", saved[0]), ("x2", saved[1])):
+        lease = await take(store)
+        kept = [started(), CheckpointSaved(manifest=manifest, through_seq=1), Finished(reason="done", answer="")]
+        await store.append(execution, 0, lease, envelopes(execution, lease, 0, kept))
+        await store.release(lease)
+    await store.bury(["x1"])
+    damaging = connect(str(database))
+    damaging.execute("UPDATE events SET checksum = 0 WHERE seq = 2 AND event LIKE '%checkpoint%' AND execution = 2")
+    damaging.close()
+    try:
+        await Retention(store, 30, snapshots, tmp_path).clear()
+        assert await snapshots.listed("thread") == tuple(saved)
+    finally:
+        await store.close()

@@ -281,6 +281,44 @@ async def test_content_that_is_stored_or_named_again_while_it_is_swept_stays(tmp
         assert await store.get_blob(blob_ref(b"copied", "").sha) == b"copied"
 
 
+async def test_content_of_a_log_that_takes_the_place_of_one_deleted_in_the_middle_of_a_sweep_stays(
+    tmp_path: Path,
+) -> None:
+    """SQLite gives the numbers of the last rows again once those are deleted."""
+    async with sqlite(tmp_path) as store:
+        await ended(store, "x1", content=b"gone")
+        await store.bury(["x1"])
+        while await store.clear("thread"):
+            pass
+        await ended(store, "x2", NOW, "two", more=pieces.MARKED_A_PIECE)
+        await ended(store, "x3", NOW, "three", more=pieces.MARKED_A_PIECE)
+        assert await store.sweep_blobs()
+        assert await store.sweep_blobs(), "nearly all events were read"
+        await store.bury(["x3"])
+        while await store.clear("three"):
+            pass
+        ref = await ended(store, "x4", NOW, "four", content=b"needed")
+        while await store.sweep_blobs():
+            pass
+        assert await store.get_blob(ref.sha) == b"needed"
+
+
+async def test_a_damaged_message_hinders_nothing_from_going(tmp_path: Path) -> None:
+    async with sqlite(tmp_path) as store:
+        await store.put_outbox([outbox_item("k1"), outbox_item("k2", "other")])
+        await store.delivered("k1", ["m1"])
+        await store.delivered("k2", ["m2"])
+    connection = connect(str(tmp_path / "threadwright.db"))
+    connection.execute("UPDATE outbox SET item = '{cut off'")
+    connection.close()
+    async with sqlite(tmp_path) as store:
+        await store.expire_outbox(OLD, OLD)
+        assert await store.forget_thread("other")
+        assert not await store.expire_outbox(NOW, BEFORE)
+        assert await store.by_message("m1") is None
+        assert await store.by_message("m2") is None
+
+
 async def test_a_large_content_goes_with_its_file_and_one_that_is_being_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +351,31 @@ async def test_what_was_deleted_is_not_to_be_found_in_the_file_and_its_room_is_u
     assert path.stat().st_size <= first + 100_000
     async with sqlite(tmp_path) as store:
         assert (await store.kept()).free > 0
+
+
+async def test_what_was_deleted_leaves_the_write_ahead_log_too_as_soon_as_nobody_reads(tmp_path: Path) -> None:
+    def found() -> set[str]:
+        return {each.name for each in tmp_path.rglob("*") if each.is_file() and b"tangerine" in each.read_bytes()}
+
+    async with sqlite(tmp_path) as store:
+        await ended(store, "x1", content=b"a word that must not stay: tangerine" * 100)
+        await ended(store, "x2", NOW, "other", content=b"kept")
+        looking = open_quietly(tmp_path / "threadwright.db")
+        looking.execute("BEGIN")
+        looking.execute("SELECT count(*) FROM events").fetchone()
+        await swept(store)
+        assert not await store.scrub()
+        assert found() == {"threadwright.db-wal"}
+        looking.close(force=True)
+        assert await store.scrub()
+        assert found() == set()
+        length = (tmp_path / "threadwright.db-wal").stat().st_size
+        await ended(store, "x3", NOW, "three")
+        assert (tmp_path / "threadwright.db-wal").stat().st_size == length, (
+            "it is laid out again: no append lets it grow"
+        )
+        assert len(await log_of(store, "x2")) == 3
+    assert checking.whole(tmp_path / "threadwright.db") == ()
 
 
 async def test_what_was_imported_counts_from_then_and_may_come_again_after_it_expired(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.core.decide import RULES_VERSION
-from agentic.core.erasure import ERASED, Erasure, erased, share_of, without
+from agentic.core.erasure import ERASED, Erasure, erased, share_of, unsaid, without
 from agentic.core.events import (
+    EVENT,
     Asked,
     Decided,
     Envelope,
@@ -18,15 +19,18 @@ from agentic.core.events import (
     Finished,
     InputReceived,
     Option,
+    OutboxItem,
     Part,
     Person,
     QuotedMessage,
     Started,
+    ToolStarted,
+    Triaged,
 )
 from agentic.core.verifying import verify
 from tests.unit.core.building import BEGUN, BOSS, YOU, Log
 from tests.unit.core.simulating import simulate
-from tests.unit.core.test_verifying import stamped
+from tests.unit.core.test_verifying import changed_at, stamped
 
 SECRET = "the vault code is 4711"
 ALIAS = "erased-1"
@@ -81,6 +85,30 @@ def test_words_go_wherever_they_stand_and_short_ones_only_where_they_were_said()
     assert clean[0].event == log.envelopes[0].event, "what is another person's stays"
 
 
+@pytest.mark.parametrize("said", ["finished", "guidance", "input_received", "operator"])
+def test_a_word_that_is_one_of_ours_too_goes_where_it_was_said_and_the_log_stays_one(said: str) -> None:
+    log = Log(task="look at it")
+    log.say("guidance", said, by=BOSS)
+    log.answer(f"They said {said}.")
+    log.add(Finished(reason="done", answer=""))
+    clean = erased(log.envelopes, erasure(log.envelopes, BOSS))
+    assert [EVENT.validate_json(e.event.model_dump_json()) for e in clean] == [e.event for e in clean]
+    assert [e.event.kind for e in clean] == [e.event.kind for e in log.envelopes]
+    (words,) = [e.event for e in clean if isinstance(e.event, InputReceived)]
+    assert (words.sort, words.text, words.author.level) == ("guidance", ERASED, "operator")
+    assert f"They said {ERASED}." in "".join(e.model_dump_json() for e in clean)
+
+
+def test_what_was_posted_loses_their_words_and_their_name_as_a_word() -> None:
+    said = f"Ann: “{SECRET}”. Ask Ann, not Anna."
+    options = (Option(id="a", label=SECRET),)
+    item = OutboxItem(key="x1.2.Ann", thread="1", execution="x1", sort="question", text=said, options=options)
+    clean = unsaid(item, Erasure("7", ALIAS, frozenset({"Ann"}), frozenset({SECRET, "Ask"})))
+    assert clean.text == f"{ERASED}: “{ERASED}”. Ask {ERASED}, not Anna."
+    assert clean.options == (Option(id="a", label=ERASED),)
+    assert (clean.key, clean.sort) == (item.key, "question")
+
+
 def test_a_long_id_goes_wherever_it_stands_and_quoted_messages_by_their_name() -> None:
     ben = Person(id="123456789012345678", name="Ben")
     quoted = (QuotedMessage(author="Ben", text="hi"), QuotedMessage(author="Ada", text="ask <@123456789012345678>"))
@@ -108,6 +136,29 @@ def test_an_answer_that_the_rules_went_by_keeps_its_words_and_loses_its_name(sai
     clean = erased(envelopes, erasure(envelopes, BOSS))
     assert verify(clean).divergence is None
     assert not share_of(clean, (), BOSS.id).any
+
+
+def test_a_log_that_the_rules_did_not_decide_so_loses_their_words_all_the_same() -> None:
+    log = Log(task="look")
+    log.settle()
+    log.say("guidance", SECRET, by=BOSS)
+    triaged = next(e for e in log.envelopes if isinstance(e.event, Triaged))
+    other = triaged.event.model_copy(update={"complexity": "simple", "why": SECRET})
+    envelopes = changed_at(stamped(log.envelopes), triaged.seq, other)
+    assert verify(envelopes).divergence is not None
+    clean = erased(envelopes, erasure(envelopes, BOSS))
+    assert clean[triaged.seq - 1].event == other.model_copy(update={"why": ERASED}), "what was decided is left as it is"
+    assert "4711" not in "".join(e.model_dump_json() for e in clean)
+
+
+def test_words_go_out_of_the_arguments_of_a_call_however_deep() -> None:
+    call = ToolStarted(
+        call="c", provider_id="p", tool="look", effect="read", args_sha="a", arguments={"at": [{"it": SECRET}, 3, None]}
+    )
+    log = [Envelope(execution="x1", seq=1, at=BEGUN, fence=1, event=call)]
+    (clean,) = without(log, Erasure("7", ALIAS, frozenset({"Ann"}), frozenset({SECRET})))
+    assert isinstance(clean.event, ToolStarted)
+    assert clean.event.arguments == {"at": [{"it": ERASED}, 3, None]}
 
 
 def test_what_was_decided_in_words_goes_too() -> None:
