@@ -97,7 +97,7 @@ def _toured(execution: Execution, completion: Completion | None) -> Finished | N
 
 def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:
     """The end with its claims as the log judges them; an answer that was given without ``finish`` has none."""
-    said = completion or Completion()
+    said = completion or Completion(answer=answer)
     claims = judged_claims(execution, said) if completion is not None else (WITHOUT_FINISH,)
     against = denied(execution, said)
     reason: Reason = "done" if said.success and not against else "failed"
