@@ -13,6 +13,7 @@ from agentic.core.completion import (
     objections,
     too_early,
     unchanged,
+    unmarked,
 )
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
@@ -83,7 +84,7 @@ def completed(execution: Execution) -> Finished | None:
     if execution.talk:
         return _ended(execution, "done", turn.text)
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
-        return _claimed(execution, None, turn.text, changed_files(execution.deeds))
+        return _claimed(execution, None, unmarked(turn.text), changed_files(execution.deeds))
     return None
 
 

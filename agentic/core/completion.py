@@ -113,6 +113,13 @@ def results_told(calls: tuple[Call, ...]) -> str:
     return "\n".join([*lines, *more])
 
 
+def unmarked(text: str) -> str:
+    """A text without the marker, which only we read."""
+    return "\n".join(
+        line.removeprefix(MARKER).lstrip() if line.startswith(MARKER) else line for line in text.splitlines()
+    )
+
+
 def is_marked(execution: Execution) -> bool:
     """The current turn says by the marker that it is done."""
     return _MARKER.search(execution.turn.text) is not None
@@ -191,6 +198,7 @@ def denied(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
         return ()
     claims = judged_claims(execution, completion)
     against = tuple(claim for claim in claims if claim.verdict == "contradicted")
+    against = (*proving.told_of_denied(completion.answer, execution.deeds), *against)
     if (wanting := unfounded(execution, completion.answer)) is not None:
         against = (wanting, *against)
     failing = failing_tests(execution.deeds)

@@ -74,6 +74,8 @@ _UNRUN: dict[Outcome, str] = {
     "cancelled": "cancelled, did not run",
     "unknown": "it was cut off, and nobody knows what came of it",
 }
+TOLD = "The answer speaks of this as done"
+"""A denied command."""
 NAMED = 3
 """So many files are named in a note."""
 
@@ -105,6 +107,20 @@ def _only_looks(step: Step) -> bool:
         return len(step.words) > 1 and step.words[1] in _GIT_LOOKS
     writes = _WRITES.get(step.program, ())
     return step.program in _LOOKING - {"tee"} and not any(word.startswith(writes) for word in step.words[1:] if writes)
+
+
+def told_of_denied(answer: str, deeds: Deeds) -> tuple[Claim, ...]:
+    """Denied commands that an answer names word for word, and does not say that they did not run."""
+    said = " ".join(answer.split())
+    if _ADMITS.search(said):
+        return ()
+    commands = dict.fromkeys(one.what for one in deeds.unrun if one.outcome == "denied" and " " in one.what.strip())
+    named = [what for what in commands if " ".join(what.split()) in said]
+    return tuple(
+        Claim(text=TOLD, command=what, verdict="contradicted", note=_UNRUN["denied"])
+        for what in named
+        if all(_match(what, ran) is None for ran in deeds.runs)
+    )
 
 
 def is_test_run(ran: Ran) -> bool:

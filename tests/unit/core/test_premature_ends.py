@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.core.actions import Finish, Think, UseTools
+from agentic.core.completion import unmarked
 from agentic.core.decide import decide
 from agentic.core.events import CallBlock, CommitCreated, Finished, Intervened, Reported, ToolFinished, Triaged
 from agentic.core.values import Claim, FileChange
@@ -364,3 +365,8 @@ def test_a_stronger_model_takes_over_from_one_that_did_nothing() -> None:
 def test_a_claim_is_read_of_an_old_log_as_it_was() -> None:
     """An end of an earlier version says nothing of what was changed."""
     assert Finished(reason="done", answer="x", claims=(Claim(text="y"),)).unchanged is False
+
+
+def test_the_marker_is_for_us_and_nobody_reads_it() -> None:
+    assert unmarked("I looked.\nTHREADWRIGHT DONE: I am going to fix it.") == "I looked.\nI am going to fix it."
+    assert unmarked("It says THREADWRIGHT DONE: there.") == "It says THREADWRIGHT DONE: there."
