@@ -30,15 +30,16 @@ Answers = Mapping[str, str]
 
 
 def buttons_of(
-    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False
+    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False, votes: bool = True
 ) -> ui.View | None:
     """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop.
 
-    ``undo``: what the execution of an answer changed can be put back; ``again``: a further attempt at its task is offered.
+    ``undo``: what the execution of an answer changed can be put back; ``again``: a further attempt at its task is offered;
+    ``votes``: it can be voted on.
     """
     match item.sort:
         case "answer":
-            made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)]
+            made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)] if votes else []
             made += [Undo.make(item.execution, item.key)] if undo else []
             made += [Again.make(item.execution, item.key)] if again else []
         case "receipt" if item.again:

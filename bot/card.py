@@ -96,14 +96,22 @@ def _claim(claim: Claim) -> str:
     return f"{_VERDICTS[claim.verdict]} {text.rstrip('.') if evidence else text}{evidence}{note}"
 
 
+def _listed(calls: Sequence[str]) -> str:
+    """Calls, each once, the first by name."""
+    once = tuple(dict.fromkeys(calls))
+    more = f" and {len(once) - UNCLEAR_SHOWN} more" if len(once) > UNCLEAR_SHOWN else ""
+    return ", ".join(inline(call, 100) for call in once[:UNCLEAR_SHOWN]) + more
+
+
 def _small(progress: Progress) -> list[str]:
     end = progress.finished
     lines = [NOT_CHANGED] if end is not None and end.unchanged and end.reason == "done" else []
+    if progress.denied:
+        lines.append(f"-# ⊘ Denied, did not run: {_listed(progress.denied)}")
     if progress.unclear:
-        calls = tuple(dict.fromkeys(progress.unclear))
-        shown = ", ".join(inline(call, 100) for call in calls[:UNCLEAR_SHOWN])
-        more = f" and {len(calls) - UNCLEAR_SHOWN} more" if len(calls) > UNCLEAR_SHOWN else ""
-        lines.append(f"-# ❔ Outcome unknown: {shown}{more}. I was interrupted there and did not repeat it.")
+        lines.append(
+            f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and did not repeat it."
+        )
     if progress.changed and progress.checkpoint_problem:
         lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
     if progress.cut_off:

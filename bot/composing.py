@@ -102,7 +102,7 @@ class Composer:
             short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
         shown = (*rendered.files, *diff, *files)[:10]
-        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered)
+        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered, votes=not progress.tour)
 
     async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
         """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""

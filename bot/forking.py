@@ -41,7 +41,7 @@ from bot.positions import Cut
 from bot.refusals import refused as why_not
 from bot.render import inline, one_line, plain
 from bot.restoring import NotDone
-from bot.rewinding import GONE, NO_CHECKPOINT, extension, written
+from bot.rewinding import GONE, NO_CHECKPOINT, TOUR, extension, written
 from bot.rights import may, needed
 from bot.tenure import give_back, take, while_held
 from bot.workshop import Workshop
@@ -141,6 +141,8 @@ class Forking:
         first = log_[0].event
         assert isinstance(first, Started)
         cut = kept.cut(log_, with_end=True)
+        if kept.seq and first.policy.tour:
+            raise NotDone(TOUR)
         if kept.seq:  # before anything is seen of it, what would refuse it is found
             copy = positions.copied(log_, cut, first, kept.execution, 1)
             extension(copy, cut, item, self.clock.now())

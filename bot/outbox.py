@@ -216,6 +216,7 @@ class Outbox:
                 reply_to=_answered(item) if index == 0 else "",
                 undo=rendered.undo,
                 again=rendered.again,
+                votes=rendered.votes,
             )
             messages.append(await self._post(item, index, post))
         return messages

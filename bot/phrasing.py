@@ -86,6 +86,8 @@ def phrase(step: Step, *, ended: bool) -> str:
         return f"{verbs[tense]} ({inline(step.subject, 60)})"
     verbs = _VERBS.get(step.tool)
     words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
+    if step.tool == "list" and step.subject in ("", "."):
+        return ("Listing the workspace", "Listed the workspace")[tense]
     if step.tool in _WITHOUT_SUBJECT or not step.subject:
         return words
     return f"{words} {inline(step.subject, 70)}"

@@ -91,6 +91,8 @@ class Post:
     """Its buttons include one that puts back what was changed."""
     again: bool = False
     """They include one that tries the task again."""
+    votes: bool = True
+    """They include 👍 and 👎, where it is an answer."""
 
 
 class Desk:
@@ -121,7 +123,7 @@ class Desk:
     async def _create(self, post: Post) -> str:
         reach("discord.post.before")
         channel = self._channel(post.channel)
-        view = (buttons_of(post.item, undo=post.undo, again=post.again) if post.item is not None else None) or MISSING
+        view = _buttons(post) or MISSING
         content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
         if post.reply_to:
@@ -314,3 +316,10 @@ def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:
     if error.status in (400, 413):
         return Unfit(str(error))
     return Held(f"Discord refused it ({error})", 60.0, error.code)
+
+
+def _buttons(post: Post) -> discord.ui.View | None:
+    """What belongs under the message; None where nothing does."""
+    if post.item is None:
+        return None
+    return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes)

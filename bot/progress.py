@@ -138,6 +138,8 @@ class Progress:
     """Files of the workspace it changed, in order of first change."""
     unclear: tuple[str, ...] = ()
     """Calls that were interrupted: nobody knows what came of them."""
+    denied: tuple[str, ...] = ()
+    """What was denied and did not run later either."""
     offered: bool = False
     """Some of its work stands on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -253,8 +255,17 @@ class Progress:
             )
         if event.outcome == "unknown" and isinstance(step, Step):
             self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
+        if isinstance(step, Step):
+            self._allow(event, step.subject or step.tool)
         for change in event.changes:
             self._change(change)
+
+    def _allow(self, event: ToolFinished, what: str) -> None:
+        """What was denied is kept until the same did run."""
+        if event.outcome == "denied":
+            self.denied = (*self.denied, what)[-STEPS_KEPT:]
+        elif event.outcome in ("ok", "failed") and what in self.denied:
+            self.denied = tuple(one for one in self.denied if one != what)
 
     def _unbegun(self, call: str) -> Step | None:
         """A call that got its result without having begun: it was denied, refused or cancelled."""

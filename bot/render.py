@@ -110,6 +110,8 @@ class Rendered:
     """A button that puts back what was changed belongs under the last of them."""
     again: bool = False
     """So does one that tries the task again."""
+    votes: bool = True
+    """So do 👍 and 👎."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:

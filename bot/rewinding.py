@@ -44,6 +44,7 @@ NO_COPY = (
     "That task cannot be run again from its beginning, since there is no copy of the files as they were before it{why}. "
     "Write what should be different; I know what was done."
 )
+TOUR = "That was only the tour, which I cannot continue from the middle. `/retry` without a turn begins the task anew."
 NO_TURN = "That task has no turn {turn}: it had {last}. `/retry` without a turn begins it anew."
 NO_POSITION = (
     "No checkpoint is left from which turn {turn} could be thought again{why}. `/checkpoints` lists those there are, and "
@@ -185,6 +186,8 @@ class Rewinding:
     ) -> Acted:  # fmt: skip
         first = log[0].event
         assert isinstance(first, Started)
+        if first.policy.tour:
+            raise NotDone(TOUR)
         update: dict[str, object] = {"forked_from": (past.execution, cut.through), "inbox": item.id}
         if trial:
             attempts = await attempts_at(self.store, item.thread, past.execution)

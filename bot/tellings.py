@@ -20,6 +20,7 @@ from bot.wording import duration, estimated, money
 from reflexion.lessons import Reflection
 
 NO_EXECUTION = "Nothing has run here yet."
+NO_COST = "Nothing has cost anything here yet."
 NO_NUMBER = "No number: the last task was talk, or ended without success."
 NO_SESSIONS = "I work in no thread that you can see. Mention me with a task, and I open one."
 _STATES: Mapping[ThreadState, str] = {
@@ -103,7 +104,7 @@ def moment_of(one: Kept) -> str:
 def cost_of_thread(costs: Sequence[Cost]) -> str:
     """An execution a line, and the sum."""
     if not costs:
-        return NO_EXECUTION
+        return NO_COST
     lines = [
         f"{money(cost.usd)} · {cost.tokens:,} tokens · {_times(cost.turns, 'turn')} · {inline(cost.task, TASK)}"
         f" by {plain(cost.requester.name, 40)}"
@@ -137,7 +138,7 @@ def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
 
 def _summed(lines: list[str], usd: float) -> str:
     if not lines:
-        return NO_EXECUTION
+        return NO_COST
     return "\n".join([*lines, f"**{money(usd)}** in the threads that you can see"])
 
 
@@ -145,7 +146,7 @@ def confidence(trends: Sequence[Trend]) -> str:
     """How sure it is now, the turns of each of the last executions as bars, and the thread's own line."""
     seen = [each for each in trends if each.scores or each.shown is not None]
     if not seen:
-        return "Nothing is known yet: it is said after the first turn."
+        return "Nothing is known yet: it comes with the first turn of a model."
     last = seen[-1]
     lines = [f"**{last.shown}** of 100, {band(last.shown)}" if last.shown is not None else NO_NUMBER]
     if len(last.scores) > 1:

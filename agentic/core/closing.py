@@ -13,6 +13,7 @@ from agentic.core.completion import (
     objections,
     too_early,
     unchanged,
+    unmarked,
 )
 from agentic.core.events import Claim, Event, Finished, ModelFailed, Reason, ToolFinished
 from agentic.core.evolving import EVIDENCE
@@ -83,7 +84,7 @@ def completed(execution: Execution) -> Finished | None:
     if execution.talk:
         return _ended(execution, "done", turn.text)
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
-        return _claimed(execution, None, turn.text, changed_files(execution.deeds))
+        return _claimed(execution, None, unmarked(turn.text), changed_files(execution.deeds))
     return None
 
 
@@ -97,7 +98,7 @@ def _toured(execution: Execution, completion: Completion | None) -> Finished | N
 
 def _claimed(execution: Execution, completion: Completion | None, answer: str, files: tuple[str, ...]) -> Finished:
     """The end with its claims as the log judges them; an answer that was given without ``finish`` has none."""
-    said = completion or Completion()
+    said = completion or Completion(answer=answer)
     claims = judged_claims(execution, said) if completion is not None else (WITHOUT_FINISH,)
     against = denied(execution, said)
     reason: Reason = "done" if said.success and not against else "failed"

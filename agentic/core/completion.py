@@ -1,8 +1,8 @@
 """What counts as done, and with what evidence.
 
 Done is the ``finish`` tool or the marker at a line's start; never a substring, never beside calls of which nobody has seen
-what came of them, and never what only announces the next step.  Where a change was asked for, an end without a single call
-that looks or acts is none.  Each claim is checked against the
+what came of them, and never what only announces the next step.  Where a change was asked for and none was made, an end is
+one only where it says why nothing had to be changed.  Each claim is checked against the
 log (``proving``): a command that ran with the exit code it names, a file that the log saw change.  What has no evidence
 stays unproven, and what the log denies is contradicted: that is sent back once, with the facts, and then shown as such.
 """
@@ -19,6 +19,7 @@ from agentic.core.counting import minds_only
 from agentic.core.deeds import Deeds, Ran
 from agentic.core.events import Claim
 from agentic.core.execution import FINISH, Call, Execution
+from agentic.core.patterns import later
 from agentic.core.promising import MARKER, promises
 from agentic.core.retelling import call_told
 
@@ -31,6 +32,23 @@ NOTHING_DONE = Claim(
     note="a change was asked for, nothing was changed, and no tool was used that looks or acts",
 )
 """What an end without any work denies."""
+ONLY_LOOKED = Claim(
+    text=NOTHING_DONE.text,
+    verdict="contradicted",
+    note="a change was asked for, and nothing was changed; make it, or, if nothing has to be changed, say so in the answer, "
+    "and why",
+)
+"""What an end after mere looking denies."""
+ALL_FAILED = "no file was changed, and of what could have changed anything all of it failed"
+_SAYS_WHY = later(
+    r"\b(?:(?<!i have )(?<!i've )(?<!i’ve )already|can['’]t|no (?:changes?|need|such|longer)|unchanged|"
+    r"(?:nothing|none) (?:to|needs?|needed|had|has|was|is)|"
+    r"not (?:needed|necessary|required|possible)|there (?:is|are|was|were) (?:no|not|nothing)|"
+    r"(?:does|do|did|is|are|was|were|could|can|have|has) ?n[o'’]t|cannot|"
+    r"schon|bereits|nichts|kein\w*|nicht|déjà|rien|aucun\w*|n['’]\w+ pas|ne \w+ pas|ya|nada|ning[uú]n\w*)\b",
+    re.IGNORECASE,
+)
+"""An answer that says why nothing was changed."""
 RESULTS_TOLD = 8
 """Results that a refused ``finish`` names."""
 _MARKER = re.compile(rf"^{MARKER}[ \t]*(.*)\Z", re.MULTILINE | re.DOTALL)
@@ -95,6 +113,13 @@ def results_told(calls: tuple[Call, ...]) -> str:
     return "\n".join([*lines, *more])
 
 
+def unmarked(text: str) -> str:
+    """A text without the marker, which only we read."""
+    return "\n".join(
+        line.removeprefix(MARKER).lstrip() if line.startswith(MARKER) else line for line in text.splitlines()
+    )
+
+
 def is_marked(execution: Execution) -> bool:
     """The current turn says by the marker that it is done."""
     return _MARKER.search(execution.turn.text) is not None
@@ -110,18 +135,38 @@ def unchanged(execution: Execution) -> bool:
 def idle(execution: Execution) -> bool:
     """A change was asked for, and no tool was used that looks or acts.
 
-    Who has looked may have found that nothing needs a change, or that only a question was asked.
+    Who has looked may have found that nothing needs a change.
     """
     return unchanged(execution) and not execution.deeds.looked
 
 
+def unfounded(execution: Execution, answer: str) -> Claim | None:
+    """What an end says of a change that was asked for and is not there; None where it is, or the answer says why not."""
+    if idle(execution):
+        return NOTHING_DONE
+    if not _fruitless(execution) or _SAYS_WHY.search(answer):
+        return None
+    if unchanged(execution):
+        return ONLY_LOOKED
+    ran = next((ran for ran in reversed(execution.deeds.runs) if ran.exit_code), Ran(""))
+    return Claim(text=IT_IS_DONE, command=ran.command, exit_code=ran.exit_code, verdict="contradicted", note=ALL_FAILED)
+
+
+def _fruitless(execution: Execution) -> bool:
+    """A change was asked for, no file was changed, and nothing else that may have made one did its work."""
+    deeds, triage = execution.deeds, execution.triage
+    asked = triage is not None and triage.asks_change
+    return asked and not (deeds.achieved or deeds.changes or execution.mind.offers)
+
+
 def ends_idly(execution: Execution) -> bool:
-    """The current turn says that it is done, or merely answers, and nothing was done."""
+    """The current turn says that it is done, or merely answers, and what was asked for was not done."""
     turn = execution.turn
     completion = finished_by(execution)
     if completion is None:
-        return idle(execution) and not turn.calls and bool(execution.judged.textual_answers)
-    return completion.success and idle(execution)
+        answers = not turn.calls and bool(execution.judged.textual_answers)
+        return answers and unfounded(execution, turn.text) is not None
+    return completion.success and unfounded(execution, completion.answer) is not None
 
 
 def judged_claims(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
@@ -153,8 +198,9 @@ def denied(execution: Execution, completion: Completion) -> tuple[Claim, ...]:
         return ()
     claims = judged_claims(execution, completion)
     against = tuple(claim for claim in claims if claim.verdict == "contradicted")
-    if idle(execution):
-        against = (NOTHING_DONE, *against)
+    against = (*proving.told_of_denied(completion.answer, execution.deeds), *against)
+    if (wanting := unfounded(execution, completion.answer)) is not None:
+        against = (wanting, *against)
     failing = failing_tests(execution.deeds)
     if failing is None or any(proving.names(claim, failing[0]) and claim.verdict != "unproven" for claim in claims):
         return against

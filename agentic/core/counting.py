@@ -11,6 +11,7 @@ from agentic.core.deeds import Deeds, Ran, Unrun
 from agentic.core.events import Reported, ToolFinished
 from agentic.core.execution import Call, Execution, Turn
 from agentic.core.frozen import changed
+from agentic.core.proving import only_looks
 from agentic.core.values import Attempt
 
 
@@ -54,7 +55,7 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
         offered = deeds.offered - {change.path for change in event.changes}
         deeds = changed(deeds, changes=deeds.changes + event.changes, offered=offered)
     if call is not None and event.outcome in ("ok", "failed", "unknown"):
-        deeds = _reached(execution, deeds, call.block.tool)
+        deeds = _reached(execution, deeds, call, event)
     if call is not None and event.outcome not in ("ok", "failed"):
         return changed(deeds, unrun=deeds.unrun + _unrun(execution, call, event))
     if call is None or call.intent is None:
@@ -63,11 +64,20 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     return changed(deeds, runs=deeds.runs + runs) if runs else deeds
 
 
-def _reached(execution: Execution, deeds: Deeds, name: str) -> Deeds:
+def _reached(execution: Execution, deeds: Deeds, call: Call, event: ToolFinished) -> Deeds:
     """How far it got: whether anything was looked at, and whether anything may have been changed."""
-    if deeds.acted or minds_only(execution, name):
+    if deeds.achieved or minds_only(execution, call.block.tool):
         return deeds
-    return changed(deeds, looked=True, acted=may_change(execution, name))
+    acted = may_change(execution, call.block.tool) and not _only_looked(call, event)
+    achieved = acted and event.outcome != "failed"
+    return changed(deeds, looked=True, acted=deeds.acted or acted, achieved=achieved)
+
+
+def _only_looked(call: Call, event: ToolFinished) -> bool:
+    """It ran commands, and none of them does more than look."""
+    command = call.intent.arguments.get("command") if call.intent is not None else None
+    ran = [each.command for each in event.attempts] or [command]
+    return all(isinstance(each, str) and only_looks(each) for each in ran)
 
 
 def _unrun(execution: Execution, call: Call, event: ToolFinished) -> tuple[Unrun, ...]:

@@ -46,7 +46,9 @@ class Deeds:
     looked: bool = False
     """A tool that looks, acts or asks came to something; what only the agent itself keeps does not count."""
     acted: bool = False
-    """One of them may have changed the world."""
+    """One of them may have changed the world; a command that only looks does not."""
+    achieved: bool = False
+    """One of those did not fail."""
 
     @property
     def commands(self) -> tuple[tuple[str, int | None], ...]:

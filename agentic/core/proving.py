@@ -31,6 +31,13 @@ _LOOKING = frozenset(
         "true", "test", "[", "sed", "awk", "tr", "nl", "less", "tee", "sleep",
     )
 )  # fmt: skip
+_HARMLESS = later(r"2>&1|[12&]?>>?\s*/dev/null")
+"""Redirections that write nothing."""
+_WRITES: dict[str, tuple[str, ...]] = {
+    "sed": ("-i", "--in-place"), "find": ("-delete", "-exec", "-ok", "-fprint", "-fls"), "sort": ("-o", "--output"),
+}  # fmt: skip
+"""Of what looks, the options that write."""
+_GIT_LOOKS = frozenset(("status", "log", "diff", "show", "ls-files", "blame", "grep", "rev-parse", "describe"))
 _FILTERS = frozenset(
     ("tail", "head", "cat", "tee", "grep", "egrep", "rg", "sed", "awk", "true", "echo", "printf", "less", ":")
 )
@@ -67,6 +74,8 @@ _UNRUN: dict[Outcome, str] = {
     "cancelled": "cancelled, did not run",
     "unknown": "it was cut off, and nobody knows what came of it",
 }
+TOLD = "The answer speaks of this as done"
+"""A denied command."""
 NAMED = 3
 """So many files are named in a note."""
 
@@ -85,6 +94,33 @@ def of_nothing_changed(claim: Claim) -> Claim:
     if not says_so or _NOT.search(claim.text):
         return claim
     return _noted(claim, "nothing ran that could have changed this file", verdict="contradicted")
+
+
+def only_looks(command: str) -> bool:
+    """It plainly reads and writes nothing; where that cannot be told, it may do more."""
+    line = read(command)
+    return line is not None and ">" not in _HARMLESS.sub("", command) and all(map(_only_looks, line.steps))
+
+
+def _only_looks(step: Step) -> bool:
+    if step.program == "git":
+        return len(step.words) > 1 and step.words[1] in _GIT_LOOKS
+    writes = _WRITES.get(step.program, ())
+    return step.program in _LOOKING - {"tee"} and not any(word.startswith(writes) for word in step.words[1:] if writes)
+
+
+def told_of_denied(answer: str, deeds: Deeds) -> tuple[Claim, ...]:
+    """Denied commands that an answer names word for word, and does not say that they did not run."""
+    said = " ".join(answer.split())
+    if _ADMITS.search(said):
+        return ()
+    commands = dict.fromkeys(one.what for one in deeds.unrun if one.outcome == "denied" and " " in one.what.strip())
+    named = [what for what in commands if " ".join(what.split()) in said]
+    return tuple(
+        Claim(text=TOLD, command=what, verdict="contradicted", note=_UNRUN["denied"])
+        for what in named
+        if all(_match(what, ran) is None for ran in deeds.runs)
+    )
 
 
 def is_test_run(ran: Ran) -> bool:

@@ -23,7 +23,7 @@ NAME: Final = TOUR
 COMMAND: Final = "uname -a && pwd && ls"
 HOW: Final = (
     "To work with a real model, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or name models in "
-    "THREADWRIGHT_TIER_2 (for example ollama/qwen3 for one on this machine), and start Threadwright again."
+    "THREADWRIGHT_TIER_2 (for example ollama_chat/qwen3 for one on this machine), and start Threadwright again."
 )
 FIRST: Final = "This is a scripted tour, not a model: no model is configured."
 QUOTED: Final = 300

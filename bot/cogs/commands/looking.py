@@ -178,5 +178,5 @@ class Looking(commands.Cog):
 
 def _lines(told: str, left_out: str, *more: str) -> str:
     """What is told, and what is left out of it; where that is all, nothing is said to have never been."""
-    told = "" if left_out and told == tellings.NO_EXECUTION else told
+    told = "" if left_out and told in (tellings.NO_EXECUTION, tellings.NO_COST) else told
     return "\n".join(filter(None, (told, left_out, *more)))

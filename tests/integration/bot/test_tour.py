@@ -8,10 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agentic.core.events import Finished
+from agentic.models.endpoint import ScriptedEndpoint
+from agentic.world.snapshots import Snapshots
 from bot.app import App, Place
+from bot.checkpoints import checkpoints_of
 from bot.guild.local import LocalGuild
 from bot.settings import Settings
-from tests.integration.bot.whole import Whole
+from tests.integration.bot.whole import Whole, finishes, whole
 
 
 @asynccontextmanager
@@ -34,6 +37,7 @@ async def test_the_tour_is_no_answer_and_nothing_is_counted_of_it(guild: LocalGu
             for word in ("✅", "Done", "confidence", "$", "scripted/tour", "How I know", "code-reviewer", "learned"):
                 assert word not in message.content, message.content
         assert "ANTHROPIC_API_KEY" in card.content, "what to do"
+        assert [id.split(":")[1] for id in card.custom_ids()] == ["undo"], "nothing is there to vote on"
         (ended,) = [event for event in await running.log(execution) if isinstance(event, Finished)]
         assert (ended.reason, ended.confidence, ended.claims) == ("tour", 0, ())
         after = [event.kind for event in await running.outcome(execution)]
@@ -62,3 +66,30 @@ async def test_a_vote_on_the_tour_counts_for_nothing_and_says_so(guild: LocalGui
         assert await running.app.store.pending(str(thread)) == []
         assert {event.kind for event in await running.outcome(execution)} <= {"checkpoint_saved"}
         assert await running.app.store.labels() == []
+
+
+async def test_a_tour_is_not_gone_on_with_from_its_middle_once_there_is_a_model(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """Its log holds the tour's own policy; begun anew it is a task like any other."""
+    home = tmp_path / "home"
+    async with asyncio.timeout(90), ScriptedEndpoint.start([finishes("Now for real.")]) as endpoint:
+        async with unconfigured(home, guild) as running:
+            thread = await running.task("Say hello in a file")
+            (tour,) = await running.executions(thread)
+        async with whole(home, endpoint, guild, triage="rules") as running:
+            known = await checkpoints_of(running.app.store, Snapshots(home / "checkpoints"), str(thread))
+            kept = next(each for each in known if each.seq)
+            for number, (name, options) in enumerate(
+                (("retry", {"turn": 2}), ("resume", {"checkpoint": kept.id}), ("fork", {"checkpoint": kept.id})), 1
+            ):
+                await guild.slash(thread, name, options)
+                await guild.wait_for(
+                    lambda _, number=number: (
+                        sum("only the tour" in m.content for m in running.of_bot(thread)) == number
+                    ),
+                    40,
+                )
+            assert await running.executions(thread) == [tour]
+            await guild.slash(thread, "retry", {})
+            assert (await running.says(thread, "Now for real.")).content.startswith("Now for real.")

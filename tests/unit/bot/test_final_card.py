@@ -178,3 +178,12 @@ def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cos
     assert line not in card("Text.", after(STARTED, asked, refused, asked, known, stopped))
     assert f"{line} 1 request." in card("Text.", after(STARTED, asked, known, asked, cut_off, stopped))
     assert f"{line} 2 requests." in card("Text.", after(STARTED, asked, guessed, asked, cut_off, stopped))
+
+
+def test_what_was_denied_stands_on_the_card_whatever_the_answer_says() -> None:
+    denied = (called(1, command="rm -rf build"), ended(1, outcome="denied"))
+    progress = after(STARTED, *denied, Finished(reason="done", answer="The build is gone."))
+    assert "-# ⊘ Denied, did not run: `rm -rf build`" in card("The build is gone.", progress).splitlines()
+    allowed = (called(2, command="rm -rf build"), ended(2))
+    progress = after(STARTED, *denied, *allowed, Finished(reason="done", answer="The build is gone."))
+    assert "Denied" not in card("The build is gone.", progress), "it ran after all"

@@ -91,6 +91,38 @@ def test_a_file_that_was_not_written_because_that_was_denied_is_contradicted() -
     assert judged(log, {"text": "It is so", "file": "other.ini"}).verdict == "unproven"
 
 
+@pytest.mark.parametrize("answer", ["I ran `rm -rf build`, and it is gone.", "Removed it with  rm -rf  build."])
+def test_an_answer_that_tells_of_a_denied_command_as_done_goes_back_and_is_no_success_then(answer: str) -> None:
+    log = without_running("denied")
+    log.answer(("finish", {"answer": answer}))
+    log.use(0)
+    log.settle()
+    assert "denied, did not run" in log.execution.told.texts[-1]
+    log.answer(("finish", {"answer": answer}))
+    log.use(0)
+    end = ended(log)
+    assert end.reason == "failed"
+    assert (end.claims[0].command, end.claims[0].note) == ("rm -rf build", "denied, did not run")
+
+
+@pytest.mark.parametrize("answer", ["`rm -rf build` was denied, so the build is still there.", "The tests pass."])
+def test_an_answer_that_admits_it_or_says_nothing_of_it_stands(answer: str) -> None:
+    log = without_running("denied")
+    log.answer(("finish", {"answer": answer}))
+    log.use(0)
+    assert ended(log).reason == "done"
+
+
+def test_an_answer_may_tell_of_what_was_denied_first_and_ran_then() -> None:
+    log = without_running("denied")
+    log.answer(("shell", {"command": "rm -rf build"}))
+    log.use(0, exit_code=0)
+    log.settle()
+    log.answer(("finish", {"answer": "I ran `rm -rf build`."}))
+    log.use(0)
+    assert ended(log).reason == "done"
+
+
 def ended(log: Log) -> Finished:
     log.settle()
     action = decide(log.execution)

@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.core.actions import Finish, Think, UseTools
+from agentic.core.completion import unmarked
 from agentic.core.decide import decide
 from agentic.core.events import CallBlock, CommitCreated, Finished, Intervened, Reported, ToolFinished, Triaged
 from agentic.core.values import Claim, FileChange
@@ -145,11 +146,13 @@ def wanting(*, changes: bool = True, **policy: object) -> Log:
     return log
 
 
-def said_done(log: Log, *, times: int = 2, claims: list[JsonValue] | None = None) -> Finished | None:
+def said_done(
+    log: Log, *, times: int = 2, claims: list[JsonValue] | None = None, answer: str = "Created hello.txt."
+) -> Finished | None:
     """It calls that done, and again where it is sent back."""
     ended = None
     for _ in range(times):
-        log.answer(("finish", {"answer": "Created hello.txt.", "claims": claims or []}))
+        log.answer(("finish", {"answer": answer, "claims": claims or []}))
         log.use(0)
         ended = end(log)
         if ended is not None:
@@ -188,17 +191,118 @@ def test_the_marker_for_a_change_that_was_not_begun_is_no_success() -> None:
     assert (ended.reason, ended.unchanged) == ("failed", True)
 
 
-def test_a_question_answered_after_looking_is_done_and_says_that_nothing_was_changed() -> None:
-    """Also where its words were taken for a change; where they were not, nothing needs to be said."""
-    for changes in (True, False):
-        log = wanting(changes=changes)
-        log.answer(("look", {"path": "a.py"}))
+def only(log: Log, *looks: Said) -> Log:
+    """It has done only this."""
+    for look in looks:
+        log.answer(look)
         log.use(0)
         log.settle()
-        ended = said_done(log)
-        assert ended is not None
-        assert (ended.reason, ended.unchanged) == ("done", changes)
-        assert ended.confidence > 50
+    return log
+
+
+LOOKS: tuple[Said, ...] = (
+    ("look", {"path": "."}),
+    ("shell", {"command": "cd src && ls -la 2>/dev/null | grep hello; git status"}),
+    ("shell", {"command": "cat a.txt 2>&1", "fallback": "find . -name 'a*'"}),
+)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_who_only_looked_where_a_change_was_asked_for_is_asked_once_and_is_no_success_then(look: Said) -> None:
+    log = only(wanting(), look)
+    ended = said_done(log)
+    assert [rule for rule, _ in nudges(log)] == ["evidence"]
+    assert "nothing was changed" in nudges(log)[0][1]
+    assert "say so in the answer, and why" in nudges(log)[0][1]
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("failed", True)
+    assert ended.confidence <= 20
+
+
+def test_mere_text_after_looking_is_no_success_either() -> None:
+    log = only(wanting(), LOOKS[0])
+    for _ in range(2):
+        log.answer("hello.txt is there now.")
+        ended = end(log)
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "There is no typo in it.",
+        "It was fixed already, in the last commit.",
+        "Nothing had to be changed: the file is there.",
+        "Die Datei ist schon da.",
+        "C'est déjà fait.",
+        "El archivo ya existe.",
+    ],
+)
+@pytest.mark.parametrize("look", LOOKS[:2])
+def test_who_looked_and_says_why_nothing_had_to_be_changed_is_done(answer: str, look: Said) -> None:
+    log = only(wanting(), look)
+    log.answer(("finish", {"answer": answer}))
+    log.use(0)
+    ended = end(log)
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("done", True)
+    assert nudges(log) == []
+    assert ended.confidence > 50
+
+
+def test_who_says_to_have_made_it_already_says_nothing_of_why_it_was_not_made() -> None:
+    ended = said_done(only(wanting(), LOOKS[0]), answer="I have already created hello.txt.")
+    assert ended is not None
+    assert ended.reason == "failed"
+
+
+def test_an_answer_in_words_may_say_so_too() -> None:
+    log = only(wanting(), LOOKS[0])
+    for _ in range(2):
+        log.answer("Nothing had to be changed: it is there.")
+        ended = end(log)
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("done", True)
+
+
+def test_a_question_answered_after_looking_is_done_where_no_change_was_asked_for() -> None:
+    ended = said_done(only(wanting(changes=False), LOOKS[0]))
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("done", False)
+    assert ended.confidence > 50
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sed -i s/a/b/ a", "find . -delete", "echo a > /tmp/x", "git push", "cat $(rm a)", "tee a", "ls | xargs rm"],
+)
+def test_a_command_that_may_do_more_than_look_counts_as_a_deed(command: str) -> None:
+    ended = said_done(only(wanting(), ("shell", {"command": command})))
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("done", False)
+
+
+def test_where_all_that_could_have_changed_something_failed_it_is_no_success() -> None:
+    log = wanting()
+    log.answer(("shell", {"command": "make hello.txt"}))
+    log.use(0, "failed", exit_code=2)
+    log.settle()
+    ended = said_done(log)
+    assert "all of it failed" in nudges(log)[0][1]
+    assert ended is not None
+    assert (ended.reason, ended.unchanged) == ("failed", False), "it may have done a part of it"
+
+
+def test_what_failed_at_first_and_went_well_then_is_a_success() -> None:
+    log = wanting()
+    for outcome in ("failed", "ok"):
+        log.answer(("shell", {"command": "make hello.txt"}))
+        log.use(0, outcome, exit_code=0 if outcome == "ok" else 2)
+        log.settle()
+    ended = said_done(log)
+    assert ended is not None
+    assert ended.reason == "done"
 
 
 def test_a_file_that_is_said_to_be_written_and_nothing_ran_that_could_have_is_contradicted() -> None:
@@ -211,7 +315,7 @@ def test_a_file_that_is_said_to_be_written_and_nothing_ran_that_could_have_is_co
         log.answer(("look", {"path": "."}))
         log.use(0)
         log.settle()
-        ended = said_done(log, claims=[{"text": text, "file": "hello.txt"}])
+        ended = said_done(log, claims=[{"text": text, "file": "hello.txt"}], answer="It is there already.")
         assert ended is not None
         assert ended.claims[0].verdict == verdict
         assert ended.reason == ("failed" if verdict == "contradicted" else "done")
@@ -261,3 +365,8 @@ def test_a_stronger_model_takes_over_from_one_that_did_nothing() -> None:
 def test_a_claim_is_read_of_an_old_log_as_it_was() -> None:
     """An end of an earlier version says nothing of what was changed."""
     assert Finished(reason="done", answer="x", claims=(Claim(text="y"),)).unchanged is False
+
+
+def test_the_marker_is_for_us_and_nobody_reads_it() -> None:
+    assert unmarked("I looked.\nTHREADWRIGHT DONE: I am going to fix it.") == "I looked.\nI am going to fix it."
+    assert unmarked("It says THREADWRIGHT DONE: there.") == "It says THREADWRIGHT DONE: there."
