@@ -131,7 +131,7 @@ async def test_f6_a_second_ready_changes_nothing(scenery: Scenery) -> None:
     guild.invalidate_sessions()
     await guild.wait_for(lambda g: not g.online)
     await guild.wait_for(lambda g: g.online, timeout=20.0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await scenery.bot.wait_until_ready()
     await scenery.talk.finish(scenery.talk.newest(thread), "The answer.")
     await scenery.says(thread, "The answer.")

@@ -48,7 +48,7 @@ async def test_the_role_that_somebody_chose_counts_over_the_words(guild: LocalGu
         begun = (await running.log(second))[0]
         assert isinstance(begun, Started)
         assert begun.role == "code-reviewer"
-        before, after = (request.system for request in endpoint.requests)
+        before, *_, after = (request.system for request in endpoint.requests)
         assert "Your role: python-coder." in before
         assert REVIEW in after
         assert first != second

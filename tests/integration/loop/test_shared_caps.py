@@ -22,12 +22,12 @@ from agentic.core.events import (
     PolicyChanged,
     Tier,
     ToolFinished,
+    ToolStarted,
 )
 from agentic.core.identity import execution_id
 from agentic.errors import StoreUnavailable
 from agentic.loop import Loop
 from agentic.models.replies import Reply
-from agentic.models.router import ModelRouter
 from agentic.models.scripted import Asked as Question
 from agentic.models.scripted import ScriptedModel, answer
 from agentic.ports import Answer, Lease, Scope, SessionRow
@@ -190,10 +190,14 @@ async def test_what_ended_executions_left_set_aside_is_settled_at_the_start(hous
 
 async def test_at_the_cap_on_time_a_command_is_ended_and_a_person_gives_more(house_of: HouseOf) -> None:
     house = await house_of(Reply(calls=(("act", {"name": "long", "seconds": 60.0}),)), FINISH)
-    await cast("ModelRouter", house.loop.model).warm_up(
-        ("openai/gpt-4o-mini",)
-    )  # else its import may take all the time
-    running = house.start(Bench(), max_minutes=0.02)
+    passed = 0.0
+    house.loop = replace(house.loop, steady=lambda: house.loop.clock.monotonic() + passed)
+    bench = Bench()
+    running = house.start(bench, max_minutes=10.0)
+    await house.first(ToolStarted)
+    await bench.under_way()
+    passed = 600.0
+    house.doorbell.set()
     asked = await house.first(Asked)
     assert (asked.what, asked.who_may) == ("minutes", "executor")
     result = await house.first(ToolFinished)

@@ -144,7 +144,7 @@ async def test_what_was_asked_for_before_closing_is_written(tmp_path: Path) -> N
         leases = [await take(store, f"t{number}") for number in range(10)]
         begun = [asyncio.create_task(begin(store, f"x{number}", lease)) for number, lease in enumerate(leases)]
         await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await asyncio.gather(*begun)
     async with sqlite(tmp_path) as store:
         assert len(await store.executions()) == 10

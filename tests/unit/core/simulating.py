@@ -55,7 +55,7 @@ from agentic.core.events import (
 from agentic.core.execution import Call
 from agentic.core.identity import question_id
 from agentic.core.owning import cut_off
-from agentic.core.peopled import MACHINE
+from agentic.core.peopled import ALLOW, MACHINE
 from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 
 MOST_STEPS = 400
@@ -99,7 +99,7 @@ class _World:
             side=self._chance(8),
             turns_medium=self._data.draw(st.integers(1, 6)),
             max_usd=0.02,
-            max_tokens=self._data.draw(st.sampled_from([60, 100_000])),
+            max_tokens=self._data.draw(st.sampled_from([60, 60, 100_000])),
         )
         self._drawn = Drawn(self._log)
         self._stopped = False
@@ -246,10 +246,12 @@ class _World:
             where = "while paused" if execution.paused is not None else "in flight" if in_flight else "at rest"
             self._drawn.held[f"stop {where}"] += 1
             self._log.say("stop")
-        elif self._crashes < 2 and self._chance(12):
+        elif self._crashes < 2 and self._chance(25 if execution.calls_in_flight else 12):
             self._crash()
         elif self._chance(20):
             self._said()
+        elif in_flight and action.timers and self._chance(8):
+            self._log.add(DeadlinePassed(ref=min(action.timers, key=lambda timer: timer.at).ref))
         elif execution.request_in_flight is not None:
             self._log.add(self._answered(execution.request_in_flight.id))
         elif execution.calls_in_flight:
@@ -288,7 +290,8 @@ class _World:
         part = self._data.draw(st.sampled_from(["", *(f"#{part.id}" for part in question.parts)]))
         target = self._data.draw(st.sampled_from(["", question.question + part, question.question + part, "qother"]))
         by = self._data.draw(st.sampled_from([YOU, BOSS, BOSS, GUEST]))
-        self._log.say("answer", self._data.draw(st.sampled_from(_WORDS)), target, by=by)
+        allowing = ("allow once",) * len(_WORDS) if any(option.id == ALLOW for option in question.options) else ()
+        self._log.say("answer", self._data.draw(st.sampled_from((*_WORDS, *allowing))), target, by=by)
 
     def _crash(self) -> None:
         execution = self._log.execution

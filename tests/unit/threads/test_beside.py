@@ -37,7 +37,7 @@ def held() -> Bench:
 
 
 async def until(home: House, words: str) -> str:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (found := [text for text in await home.texts() if words in text]):
             await asyncio.sleep(0.01)
     return found[0]
@@ -45,7 +45,7 @@ async def until(home: House, words: str) -> str:
 
 async def test_a_side_question_is_answered_while_the_execution_runs_and_changes_nothing_of_it() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, answer("it is half done"), FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, answer("it is half done"), FINISH], bench=bench) as home:
         task = await home.say("count the stars")
         await bench.began.wait()
         aside = item("side", "how far are you?")
@@ -89,7 +89,7 @@ async def test_a_stop_ends_a_side_question_that_outlives_its_task() -> None:
         while "done" not in await home.reasons():
             await asyncio.sleep(0.01)
         await home.threads.deliver(item("stop"), guild="1")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await home.threads.idle("100")
         assert sorted(await home.reasons()) == ["done", "stopped"]
         assert await home.store.pending("100") == []
@@ -126,7 +126,7 @@ async def test_a_side_question_that_outlives_its_task_ends_before_the_thread_is_
 
 
 async def test_a_side_question_where_nothing_runs_is_a_task() -> None:
-    async with asyncio.timeout(10), house([FINISH, FINISH]) as home:
+    async with asyncio.timeout(30), house([FINISH, FINISH]) as home:
         await home.say("first")
         await home.threads.idle("100")
         await home.threads.deliver(item("side", "what is this?"), guild="1")
@@ -136,7 +136,7 @@ async def test_a_side_question_where_nothing_runs_is_a_task() -> None:
 
 async def test_a_queue_is_listed_in_its_receipt_and_begins_in_its_order() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH, FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         one = await home.threads.deliver(item("queue", "then this"), guild="1")
@@ -151,7 +151,7 @@ async def test_a_queue_is_listed_in_its_receipt_and_begins_in_its_order() -> Non
 
 async def test_a_message_that_is_deleted_while_it_waits_is_taken_out() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         queued = item("queue", "write a poem")
@@ -167,7 +167,7 @@ async def test_a_message_that_is_deleted_while_it_waits_is_taken_out() -> None:
 
 async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_what_was_said() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
@@ -187,7 +187,7 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_wh
 
 async def test_a_pause_outlives_the_process() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
@@ -206,7 +206,7 @@ async def test_a_pause_outlives_the_process() -> None:
 async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
     machine = Person(id=MACHINE, name="Threadwright", level="operator")
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         for sort, by, holder in (
@@ -224,7 +224,7 @@ async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
 
 
 async def test_controls_where_nothing_runs_are_answered_and_kept_for_nothing() -> None:
-    async with asyncio.timeout(10), house([FINISH]) as home:
+    async with asyncio.timeout(30), house([FINISH]) as home:
         await home.say("first")
         await home.threads.idle("100")
         for sort in ("pause", "resume", "ask"):
@@ -262,7 +262,7 @@ async def test_what_the_last_execution_left_is_looked_at_before_the_next_one_beg
             assert await home.store.acquire(thread, "another") is None, "under the lease"
             seen.append(await home.reasons(thread))
 
-    async with asyncio.timeout(10), house([FINISH, FINISH], acts=Looking()) as home:
+    async with asyncio.timeout(30), house([FINISH, FINISH], acts=Looking()) as home:
         for text in ("first", "second"):
             await home.say(text)
             await home.threads.idle("100")
@@ -271,7 +271,7 @@ async def test_what_the_last_execution_left_is_looked_at_before_the_next_one_beg
 
 async def test_an_act_on_what_was_left_is_done_between_executions_under_the_lease_and_has_its_receipt() -> None:
     acts, bench = Undoing(), held()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, acts=acts) as home:
+    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench, acts=acts) as home:
         await home.say("first")
         await bench.began.wait()
         undo = item("undo", message="555").model_copy(update={"target": "x1"})
@@ -311,7 +311,7 @@ async def test_who_reads_a_receipt_may_do_the_next_thing_at_once() -> None:
             await super().put_outbox(items)
 
     store = Watched()
-    async with asyncio.timeout(10), house([FINISH], store=store, acts=Undoing()) as home:
+    async with asyncio.timeout(30), house([FINISH], store=store, acts=Undoing()) as home:
         await home.say("first")
         await home.threads.idle("100")
         await home.threads.deliver(item("undo", message="555"), guild="1")
@@ -337,7 +337,7 @@ def test_a_crowd_counts_what_lies_in_the_inbox_and_what_no_request_has_carried()
 
 async def test_a_second_task_knows_what_the_first_answered_and_changed_and_what_is_replied_to() -> None:
     first = answer("", ("finish", {"answer": "the answer is 7491"}))
-    async with asyncio.timeout(10), house([first, FINISH]) as home:
+    async with asyncio.timeout(30), house([first, FINISH]) as home:
         await home.say("compute it")
         await home.threads.idle("100")
         again = item("task", "double it").model_copy(

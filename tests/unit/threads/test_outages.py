@@ -39,7 +39,7 @@ class Away(MemoryStore):
 
 
 async def until_told(house: House, words: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not any(words in text for text in await house.texts()):
             await asyncio.sleep(0.01)
 
@@ -56,7 +56,7 @@ async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monke
         await bench.began.wait()
         store.away = True
         bench.hold.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while store.refused < 3:  # the step, and the word of it, which is tried again
                 await asyncio.sleep(0.01)
         store.away = False
@@ -128,7 +128,7 @@ async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered()
     def script(asked: Asked) -> Answer:
         return next(steps) if asked.prompt.tools else answer("half way")
 
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+    async with asyncio.timeout(30), house(script, store=store, bench=bench) as home:
         await home.say("go")
         await bench.began.wait()
         await until_told(home, "half way")
@@ -148,12 +148,12 @@ async def test_a_side_question_whose_process_died_is_answered_although_its_task_
         await asyncio.sleep(60)
         raise AssertionError
 
-    async with asyncio.timeout(10), house(first, store=store) as home:
+    async with asyncio.timeout(30), house(first, store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         await home.say("how far?", sort="side")
         await asked_aside.wait()
-    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
+    async with asyncio.timeout(30), house(lambda _: answer("half way"), store=store) as home:
         await home.threads.recover()
         await until_told(home, "half way")
         assert home.threads.state("100") == "asking"
@@ -175,7 +175,7 @@ async def test_what_is_said_in_the_moment_in_which_the_work_breaks_off_is_taken_
 
     bench = Breaking()
     finish = answer("", ("finish", {"answer": "Done."}))
-    async with asyncio.timeout(10), house([answer("", ("work", {})), finish, finish], bench=bench) as home:
+    async with asyncio.timeout(30), house([answer("", ("work", {})), finish, finish], bench=bench) as home:
         await home.say("go")
         await until_told(home, "A fault in Threadwright itself")
         await home.threads.idle("100")
@@ -197,12 +197,12 @@ async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -
                 yield envelope
 
     store = Damaged()
-    async with asyncio.timeout(10), house([answer("", ("ask", {}))], store=store) as home:
+    async with asyncio.timeout(30), house([answer("", ("ask", {}))], store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         await home.say("then this", sort="queue")
     first, store.damaged = (await store.executions("100"))[0].execution, True
-    async with asyncio.timeout(10), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
+    async with asyncio.timeout(30), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["damaged", "done"]
@@ -219,7 +219,7 @@ async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_una
             return await super().pending(thread)
 
     store = Hiccup()
-    async with asyncio.timeout(10), house(asking_and_answering, store=store) as home:
+    async with asyncio.timeout(30), house(asking_and_answering, store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         assert store.failed
@@ -245,7 +245,7 @@ async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for
         await asyncio.sleep(60)
         raise AssertionError
 
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+    async with asyncio.timeout(30), house(script, store=store, bench=bench) as home:
         await home.say("go")
         await bench.began.wait()
         await home.say("how far?", sort="side")

@@ -63,9 +63,9 @@ def test_any_bytes_become_text_that_can_be_encoded(data: bytes) -> None:
 
 @pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\x1b[1;", "\r", "\x08", "\x1bP", "x\r", "\x9b"])
 def test_broken_sequences_without_end_are_cleaned_in_linear_time(piece: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     clean(piece * 200_000)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(WILD, st.integers(1, 5))
