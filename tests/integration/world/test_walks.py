@@ -6,6 +6,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -120,3 +121,28 @@ def test_a_command_that_has_ended_is_answered_as_soon_as_it_is_given_up_and_the_
     loop.once()
     assert [id for id, _ in sent] == [1, 2, 3], "the first look told nothing any more"
     assert [row[0] for row in cast("list[list[str]]", sent[2][1]["changes"])] == ["new"]
+
+
+def test_folders_that_take_long_to_look_at_are_not_looked_at_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a workspace full of files would keep a processor busy for as long as anything runs in it."""
+    loop, now, walks, idle = Loop(), [100.0], list[float](), list[float]()
+
+    def slow(_: list[str]) -> tuple[int, int]:
+        walks.append(now[0])
+        now[0] += 4.0
+        return 0, 0
+
+    beside = Walks(loop, "watch")
+    watch = Watch(Limits({}), [str(tmp_path)], beside)
+    monkeypatch.setattr(limits, "usage", slow)
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    watch.begin()
+    for at in (100.0, 104.2, 109.0):
+        now[0] = at
+        watch.look(lambda _pid, _reason: None)
+        beside.do(partial(float, at), idle.append)
+        while at not in idle:
+            loop.once()  # whatever was begun has ended
+    assert walks == [100.0, 109.0]
