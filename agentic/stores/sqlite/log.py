@@ -147,7 +147,7 @@ def read(
     which they have so many characters."""
     # All rows first: a row that cannot be read must not leave the statement open, and with it an old state to be read.
     cursor = connection.execute(f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (execution, after, limit))
-    rows: list[object] = []
+    rows: list[tuple[object, ...]] = []
     for row in cursor:
         rows.append(row)
         characters -= len(cast(EventRow, row)[-1])
