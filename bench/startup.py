@@ -83,9 +83,9 @@ async def started(endpoint: ScriptedEndpoint, model: str, *, waits: bool) -> Sta
 
 @asynccontextmanager
 async def running(
-    endpoint: ScriptedEndpoint, model: str, home: str
+    endpoint: ScriptedEndpoint, model: str, home: str, python: str = sys.executable
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """``threadwright run`` with a local guild, and the guild's address."""
+    """``threadwright run`` with a local guild, and the guild's address; ``python`` says of which installation."""
     port = _free_port()
     environment = {
         "PATH": os.environ["PATH"],
@@ -100,7 +100,9 @@ async def running(
     }
     main = "import sys; from bot.cli import main; sys.exit(main(['run']))"
     log = (Path(home) / "bench.log").open("wb")
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", main, env=environment, stdout=log, stderr=log)
+    process = await asyncio.create_subprocess_exec(
+        python, "-c", main, env=environment, cwd=home, stdout=log, stderr=log
+    )
     try:
         yield process, f"http://127.0.0.1:{port}"
     finally:
@@ -137,11 +139,12 @@ class Person:
                     return str(channel["id"]), str(state["bot"]["id"])
                 await asyncio.sleep(0.02)
 
-    async def post(self, channel: str, text: str) -> None:
-        """Say something."""
+    async def post(self, channel: str, text: str) -> str:
+        """Say something; the message's id."""
         path = f"{self._url}/ui/channels/{channel}/messages"
         async with self._session.post(path, json={"content": text}, headers={"X-Local-Guild": "page"}) as response:
             response.raise_for_status()
+            return str((await response.json())["id"])
 
     async def sees(self, live: aiohttp.ClientWebSocketResponse, sign: str) -> float:
         """When the sign was seen, as a reaction or in words."""

@@ -23,6 +23,8 @@ RENEW_SECONDS = 5.0
 SAFETY_SECONDS = 8.0
 """How long ending the effects may take, before another owner could begin: longer than the loop waits for their end."""
 
+LATE = 3
+"""A lease that is granted late so often is not worked under."""
 RELEASE_SECONDS = 3.0
 """So long somebody who is cancelled waits until the lease is given back; else it runs out."""
 Allow = Callable[[str, float | None], None]
@@ -42,11 +44,18 @@ class LeaseStore(Leases, Protocol):
 
 async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: asyncio.Event | None = None) -> Lease:
     """The thread's lease; waits for one that may still run out, unless ``halt`` is set.  Raises ``ThreadTaken``."""
-    give_up = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS
+    give_up, late = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS, 0
     while True:
+        asked = clock.monotonic()
         lease = await store.acquire(thread, owner, LEASE_SECONDS)
-        if lease is not None:
+        if lease is not None and clock.monotonic() - asked <= RENEW_SECONDS:
             return lease
+        if lease is not None:  # it counts from when it was asked for: by now it may have run out, and is asked for anew
+            late += 1
+            if late < LATE:
+                continue
+            await store.release(lease)
+            raise StoreUnavailable(f"the store is too slow to hold the lease of thread {thread}")
         if clock.monotonic() > give_up or (halt is not None and halt.is_set()):
             raise ThreadTaken(f"another process has the thread {thread}; is Threadwright running twice on one folder?")
         await _pause(clock, halt)

@@ -22,6 +22,8 @@ TICK = 0.05
 LATE_SECONDS = 0.25
 FOR_GOOD_SECONDS = 5.0
 """A stall that has lasted so long is reported before it is over."""
+LOUD_SECONDS, STARTING_SECONDS = 1.0, 30.0
+"""A shorter stall, or one while a start still loads what it needs, is of interest only to whoever looks for it."""
 REPORT_EVERY = 60.0
 MINUTE, HOUR = 60.0, 3600.0
 FRAMES = 16
@@ -44,6 +46,7 @@ class Watchdog:
         self._stack = ""
         self._told = False
         """The stall that goes on now is in the log."""
+        self._entered = time.monotonic()
         self._reported = -report_every
         self._untold = 0
         self._longest: deque[tuple[float, float]] = deque()
@@ -86,17 +89,19 @@ class Watchdog:
             while self._longest[0][0] + MINUTE < now - HOUR:
                 self._longest.popleft()
         if lag > LATE_SECONDS and not self._told:
-            self._report(f"stood still for {lag:.2f} s")
+            self._report(lag, f"stood still for {lag:.2f} s")
         self._stack, self._told = "", False
 
-    def _report(self, what: str) -> None:
+    def _report(self, lag: float, what: str) -> None:
         now = time.monotonic()
         if now - self._reported < self.report_every:
             self._untold += 1
             return
         more = f" ({self._untold} more were not reported since the last time)" if self._untold else ""
         self._reported, self._untold = now, 0
-        log.warning("the event loop %s%s; it was here:\n%s", what, more, self._stack or "(nobody saw where)")
+        loud = lag >= LOUD_SECONDS and now - self._entered > STARTING_SECONDS
+        level = logging.WARNING if loud else logging.INFO
+        log.log(level, "the event loop %s%s; it was here:\n%s", what, more, self._stack or "(nobody saw where)")
 
     # --- in the thread ---
 
@@ -116,7 +121,7 @@ class Watchdog:
                 self._stack = self._stack_of_loop()
             if woken - asked > FOR_GOOD_SECONDS and not self._told:
                 self._told = True
-                self._report(f"stands still, for {woken - asked:.0f} s now")
+                self._report(woken - asked, f"stands still, for {woken - asked:.0f} s now")
 
     def _stack_of_loop(self) -> str:
         """Where the loop is, and where other threads compute, which may be what it waits for."""

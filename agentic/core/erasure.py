@@ -112,16 +112,16 @@ def erased(log: Sequence[Envelope], erasure: Erasure) -> list[Envelope]:
 
 def _told_anew(log: list[Envelope]) -> list[Envelope]:
     """What the rules say of somebody by name, they say of nobody: words that they derive are derived again."""
-    while (found := verify(log).divergence) is not None and found.expected is not None:
-        if not _only_words_differ(found.logged, found.expected):
-            break
+    while (found := verify(log).divergence) is not None and _only_words_differ(found.logged, found.expected):
         log[found.seq - 1] = log[found.seq - 1].model_copy(update={"event": found.expected})
     return log
 
 
-def _only_words_differ(one: Event, other: Event) -> bool:
+def _only_words_differ(one: Event, other: Event | None) -> bool:
+    if other is None or one.kind != other.kind:
+        return False
     before, after = one.model_dump(), other.model_dump()
-    return one.kind == other.kind and all(before[key] == after[key] for key in before.keys() - _TOLD)
+    return all(before[key] == after[key] for key in before.keys() - _TOLD)
 
 
 def without(stream: Sequence[Envelope], erasure: Erasure) -> list[Envelope]:

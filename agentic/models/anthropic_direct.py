@@ -174,9 +174,10 @@ class AnthropicDirect:
                 certificates = trusted.result()
         except Exception as error:
             raise broken("anthropic", error) from error
+        key = self._env.get(KEY) or None
         client = AsyncAnthropic(
-            api_key=self._env.get(KEY) or None,
-            auth_token=self._env.get(TOKEN) or None,
+            api_key=key,
+            auth_token=(self._env.get(TOKEN) or None) if key is None else None,  # it takes one of the two
             base_url=self._env.get(ADDRESS) or None,
             max_retries=0,
             timeout=None,  # ``Patience`` keeps both clocks

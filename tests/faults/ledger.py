@@ -15,7 +15,7 @@ import pytest
 
 from tests.faults.catalogue import Row
 
-Verdict = Literal["held", "failed", "skipped", "not yet"]
+Verdict = Literal["held", "failed", "skipped", "no test"]
 Outcome = Literal["passed", "failed", "skipped"]
 
 _NAME = re.compile(r"^test_f(\d{1,3})_")
@@ -57,7 +57,7 @@ class Ledger:
         """What is known of a row; ``strict`` counts a skipped test as one that did not hold."""
         outcomes = self.outcomes.get(row)
         if not outcomes:
-            return "not yet"
+            return "no test"
         if outcomes["failed"] or (strict and outcomes["skipped"]):
             return "failed"
         if outcomes["skipped"]:
@@ -79,4 +79,7 @@ class Ledger:
                 f"  ({counts})" if counts else ""
             )
         held = sum(self.verdict(row.number, strict=strict) == "held" for row in rows)
+        untested = [str(row.number) for row in rows if self.verdict(row.number, strict=strict) == "no test"]
+        if untested:
+            yield f"\nwithout a test: {', '.join(untested)}"
         yield f"\nfaults held: {held}/{len(rows)}"

@@ -67,8 +67,8 @@ def test_a_row_holds_only_if_all_of_its_tests_ran_and_passed(tmp_path: Path) -> 
     ledger = run(tmp_path, TESTS)
     lenient = [ledger.verdict(row, strict=False) for row in range(1, 7)]
     strict = [ledger.verdict(row, strict=True) for row in range(1, 7)]
-    assert lenient == ["held", "failed", "skipped", "failed", "held", "not yet"]
-    assert strict == ["held", "failed", "failed", "failed", "held", "not yet"]
+    assert lenient == ["held", "failed", "skipped", "failed", "held", "no test"]
+    assert strict == ["held", "failed", "failed", "failed", "held", "no test"]
     assert list(ledger.table(rows(), strict=True))[-1] == "\nfaults held: 2/100"
 
 
@@ -87,7 +87,7 @@ def test_the_command_prints_each_row_and_ends_with_the_sum(tmp_path: Path) -> No
         file.write_text(tests)
         command = [sys.executable, "-m", "tests.faults", str(file), "-p", "no:cacheprovider"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-        rows_printed = re.findall(r"^ {1,3}\d+  (?:held|failed|skipped|not yet) ", done.stdout, flags=re.MULTILINE)
+        rows_printed = re.findall(r"^ {1,3}\d+  (?:held|failed|skipped|no test) ", done.stdout, flags=re.MULTILINE)
         assert len(rows_printed) == 100
         assert done.stdout.rstrip().splitlines()[-1] == f"faults held: {held}/100"
         assert done.returncode == status

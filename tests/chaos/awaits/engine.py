@@ -23,6 +23,7 @@ from agentic.errors import SandboxUnavailable
 from agentic.world.bubblewrap import say_hello
 from agentic.world.channel import LENGTHS, pack
 from agentic.world.diaries import Diary as Opened
+from agentic.world.heartbeat import SHARE, Heartbeat
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
 from agentic.world.supervisor.diary import Diary
@@ -33,6 +34,7 @@ from tests.chaos.simulated.virtual import context_of, now
 MOMENT = 0.01
 """How long the supervisor takes for what is no command."""
 HEARTBEAT = 3.0
+BEAT = pack({"op": "beat"})
 DOWN_SECONDS = 6.0
 LINES = (b"one\n", b"two\n")
 
@@ -91,6 +93,7 @@ class Rung:
 
     def __init__(self, engine: Engine, owner: str, cross: Callable[[str], Any]) -> None:
         self._engine, self._owner, self.cross = engine, owner, cross
+        self._heartbeat = Beats()
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -107,7 +110,7 @@ class Rung:
             raise SandboxUnavailable("the engine does not answer")
         box = Box(self._engine, self, thread, diary)
         self._engine.boxes.append(box)
-        sandbox = Sandbox(box, Place(self.name), limits)
+        sandbox = Sandbox(box, Place(self.name), limits, thread, self._heartbeat)
         await say_hello(sandbox, "the simulated sandbox", "There is nothing to do about it.")
         return sandbox
 
@@ -120,6 +123,54 @@ class Rung:
         """Nothing is held."""
 
 
+class Beats(Heartbeat):
+    """The heartbeat of one process in virtual time: it beats for as long as that process lives, and no thread does it."""
+
+    def __init__(self) -> None:
+        super().__init__(now)
+
+    def add(self, thread: str, outlet: Any, seconds: float) -> None:
+        """Beat for it until it is removed."""
+        self._outlets[outlet] = (thread, seconds)
+        self._once(outlet)
+
+    def remove(self, outlet: Any) -> None:
+        """Beat for it no longer."""
+        self._outlets.pop(outlet, None)
+
+    def _once(self, outlet: Any) -> None:
+        if outlet in self._outlets:
+            outlet.beat(BEAT)
+            asyncio.get_running_loop().call_later(self._outlets[outlet][1] / SHARE, self._once, outlet)
+
+
+class Way:
+    """The owner's end of the pipe to a sandbox (an ``Outlet``)."""
+
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        self._closed = False
+
+    def write(self, frame: bytes) -> None:
+        """What is said to the supervisor."""
+        if self._closed:
+            raise BrokenPipeError("it was closed")
+        self._box.hears(frame)
+
+    def beat(self, frame: bytes) -> None:
+        """The owner lives."""
+        if not self._closed:
+            self._box.hears(frame)
+
+    async def drain(self) -> None:
+        """Wait until it was taken."""
+        await self._box.rung.cross("pipe.drain")
+
+    def close(self) -> None:
+        """Nothing more is said."""
+        self._closed = True
+
+
 class Box:
     """A sandbox: the owner's pipe to it (a ``Transport``), and the supervisor behind it."""
 
@@ -127,7 +178,8 @@ class Box:
         self.engine, self.thread, self.owner = engine, thread, rung._owner
         self.gone = ""
         self.runs: dict[str, Running] = {}
-        self._rung = rung
+        self.rung = rung
+        self.outlet = Way(self)
         self._in = bytearray()
         self._out: deque[bytes] = deque()
         self._came = asyncio.Event()
@@ -150,7 +202,7 @@ class Box:
             await self._came.wait()
         return self._out.popleft()
 
-    def write(self, data: bytes) -> None:
+    def hears(self, data: bytes) -> None:
         """What is said to it."""
         self._in += data
         while len(self._in) >= LENGTHS.size:
@@ -164,13 +216,9 @@ class Box:
             if not self._cut and not self.gone:
                 self._later(MOMENT / 2, self._take, header, payload)
 
-    async def drain(self) -> None:
-        """Wait until it was taken."""
-        await self._rung.cross("pipe.drain")
-
     async def close(self) -> str:
         """Remove it; an engine that is away cannot, and says so."""
-        await self._rung.cross("engine.remove")
+        await self.rung.cross("engine.remove")
         if now() < self.engine.down_until:
             raise SandboxUnavailable("the engine does not answer")
         self.end("it was removed")
@@ -232,7 +280,7 @@ class Box:
             self._later(MOMENT / 2, self._say, id, answer, content)
 
     def _begin(self, op: str, id: int, header: dict[str, Any]) -> None:
-        token, seconds = _meant(header["code"] if op == "python" else header["command"])
+        token, seconds = meant(header["code"] if op == "python" else header["command"])
         name = "python" if op == "python" else header["exec"]
         run = self.runs[name] = Running(token, id, header.get("key", ""), background=op == "start")
         if run.key:
@@ -319,7 +367,7 @@ def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _meant(command: str) -> tuple[str, float]:
+def meant(command: str) -> tuple[str, float]:
     """The wish that a command stands for, and how long it takes: ``make p1.3.0 0.4``, ``make('p1.4.0', 0.4)``."""
     words = shlex.split(command.replace("(", " ").replace(")", " ").replace(",", " "))
     while words and words[0] not in ("make", "rm"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agentic.errors import AgenticError
-from tests.chaos.awaits.scene import Actor, Play, Stage, staged
+from tests.chaos.awaits.scene import ADA, Actor, Play, Stage, staged
 from tests.chaos.awaits.trampoline import (
     CountedLoop,
     Line,
@@ -41,8 +41,8 @@ COLLECT_EVERY = 16
 """What runs leave behind is collected after so many of them."""
 AT_ONCE = 16
 """So many are handed to a worker at a time."""
-STARTS = 3
-"""After so many further starts nothing may be open."""
+STARTS = 4
+"""After further starts, with a person's word after each, nothing may be open."""
 REST_SECONDS, PROBE_SECONDS = 90.0, 60.0
 SHORT, LONG = 2.5, 25.0
 
@@ -219,15 +219,17 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     await _rest(stage)
     town.calm, stage.over = True, town.loop.counted
     found = await _probed(stage)
-    for _ in range(STARTS):
+    for number in range(STARTS):
         if town.alive and not await stage.truth.executions(open_only=True) and not await _owed(stage):
             break
-        await _replaced(stage)
+        await (_replaced(stage) if number % 2 == 0 or not town.alive else _told_to_go_on(stage))
         await _rest(stage)
         found += await _probed(stage)
     for row in await stage.truth.executions(open_only=True):
         found.append(
-            Violation("other", f"{row.execution} did not come to its end, also not after {STARTS} further starts")
+            Violation(
+                "other", f"{row.execution} did not come to its end, also not after further starts and a person's word"
+            )
         )
     people.cancel()
     for process in list(town.alive):
@@ -236,6 +238,12 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     if not run.way.startswith(NO_STOPS):
         found += [Violation("other", text) for text in late_stops(stage)]
     return found
+
+
+async def _told_to_go_on(stage: Stage) -> None:
+    """What shows that it is left alone goes on at a word."""
+    for row in await stage.truth.executions(open_only=True):
+        stage.guild.say(ADA, "please go on", row.thread)
 
 
 async def _replaced(stage: Stage) -> None:
@@ -254,7 +262,7 @@ async def _rest(stage: Stage) -> None:
         if not stage.town.alive:
             stage.start(f"process-{len(stage.town.processes) + 1}")
         rows = await stage.truth.executions()
-        over = len(rows) == stage.play.tasks and all(row.finished for row in rows)
+        over = len(rows) >= stage.play.tasks and all(row.finished for row in rows)
         owed = await _owed(stage)
         still = still + 1 if over and not owed and not any(one.closing for one in stage.town.alive) else 0
         if now() < least:

@@ -77,8 +77,7 @@ def _closing_raises() -> contextlib.AbstractContextManager[object]:
 
     async def careless(self: Sandbox, reason: str) -> str:
         self._channel.fail(reason)
-        if self._beat is not None:
-            self._beat.cancel()
+        self._heartbeat.remove(self._transport.outlet)
         await self._channel.close()
         return await self._transport.close()
 

@@ -17,6 +17,7 @@ from agentic.core.events import (
 )
 from agentic.purse import costs_in
 from agentic.stores.ledger import dollars, nanos
+from tests.chaos.awaits.engine import meant
 from tests.chaos.awaits.scene import COSTS, HIDDEN, Stage
 from tests.chaos.simulated.judging import Judge, Violation
 
@@ -47,7 +48,7 @@ def _log(stage: Stage, log: list[Envelope]) -> Iterator[str]:
         intent = intents.get(event.call)
         if intent is None or intent.tool not in COMMANDS:
             continue
-        token = _token(intent)
+        token, _ = meant(str(intent.arguments.get("command", intent.arguments.get("code", ""))))
         times = stage.benches.times[token]
         if event.preview.startswith(NOT_BEGUN) and times:
             yield f"{token!r} is said not to have begun at {envelope.seq}, and was done {times} times"
@@ -55,11 +56,6 @@ def _log(stage: Stage, log: list[Envelope]) -> Iterator[str]:
             yield f"{token!r} is said to be {event.outcome} at {envelope.seq}, and was done"
         if event.outcome == "ok" and not times and not event.job:
             yield f"{token!r} is said to be done at {envelope.seq}, and never was"
-
-
-def _token(intent: ToolStarted) -> str:
-    said = str(intent.arguments.get("command", intent.arguments.get("code", "")))
-    return next((word for word in said.replace("'", " ").split() if word.startswith("p") and "." in word), "")
 
 
 def _money(stage: Stage, execution: str, log: list[Envelope]) -> Iterator[str]:

@@ -265,3 +265,12 @@ async def test_what_a_stream_had_used_is_known_as_far_as_the_provider_has_said_i
         assert used.usd == pytest.approx(3e-6 * used.usage.input + 15e-6 * used.usage.output)
     else:
         assert used.usd is None
+
+
+async def test_a_key_and_a_token_of_anthropics_may_both_be_set():
+    async with ScriptedEndpoint.start([Reply("hello")]) as endpoint:
+        router = ModelRouter(endpoint.environment() | {"ANTHROPIC_AUTH_TOKEN": "a token beside it"})
+        async with asyncio.timeout(120):
+            answer = await router.answer(CLAUDE, PROMPT, max_tokens=100, timeout=60)
+        await router.close()
+    assert answer.blocks[0].text == "hello"

@@ -110,9 +110,9 @@ def test_no_second_sees_more_than_allowed_and_all_of_it_goes(asks: list[Asked]) 
     assert len(world.sent) == len(asks)
     assert world.schedule.waiting == 0
     assert world.breaches == 0, "no limit of a route was run into"
-    for lane, urgency in {(job.lane, job.urgency) for _, job in world.sent}:
-        mine = [job.asked for _, job in world.sent if (job.lane, job.urgency) == (lane, urgency)]
-        assert mine == sorted(mine), "a channel's messages keep their order"
+    for queue in {(job.lane, job.urgency, job.route) for _, job in world.sent}:
+        mine = [job.asked for _, job in world.sent if (job.lane, job.urgency, job.route) == queue]
+        assert mine == sorted(mine), "a channel's messages, which have one route, keep their order"
 
 
 def test_a_flood_never_sends_more_than_allowed_in_any_second() -> None:

@@ -35,7 +35,7 @@ async def test_a_stall_is_named_in_the_log_with_its_place_and_is_the_longest_of_
     caplog: pytest.LogCaptureFixture, stall: object
 ) -> None:
     assert callable(stall)
-    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
+    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
         await asyncio.sleep(0.2)
         stall()
         async with asyncio.timeout(20):
@@ -48,7 +48,7 @@ async def test_a_stall_is_named_in_the_log_with_its_place_and_is_the_longest_of_
 async def test_stalls_that_follow_each_other_are_reported_once_with_their_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog(report_every=1.0) as watchdog:
+    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=1.0) as watchdog:
         await asyncio.sleep(0.2)
         async with asyncio.timeout(30):
             while len(caplog.records) < 2:
@@ -63,7 +63,7 @@ async def test_a_stall_that_does_not_end_is_reported_while_it_lasts(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.watchdog.FOR_GOOD_SECONDS", 0.4)
-    with caplog.at_level(logging.WARNING, "bot.watchdog"), Watchdog():
+    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog():
         await asyncio.sleep(0.1)
         until = time.monotonic() + 20
         while not caplog.records and time.monotonic() < until:
@@ -76,3 +76,20 @@ def test_status_says_for_how_long_the_bot_stood_still_and_where_that_is_told() -
     assert "at most 0.01 s in the last hour" in little
     assert "in my log" not in little
     assert "at most 1.3 s in the last hour. Whoever runs me finds in my log what held me up." in much
+
+
+async def test_only_a_long_stall_after_the_start_is_a_warning(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who starts the bot on a busy machine reads the table, and no stacks."""
+    for loud, starting, level in ((0.0, 60.0, logging.INFO), (60.0, 0.0, logging.INFO), (0.0, 0.0, logging.WARNING)):
+        monkeypatch.setattr("bot.watchdog.LOUD_SECONDS", loud)
+        monkeypatch.setattr("bot.watchdog.STARTING_SECONDS", starting)
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
+            await asyncio.sleep(0.2)
+            stands()
+            async with asyncio.timeout(20):
+                while watchdog.longest() < STALL / 2 or not caplog.records:
+                    await asyncio.sleep(0.01)
+        assert {record.levelno for record in caplog.records} == {level}

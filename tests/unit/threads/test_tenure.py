@@ -224,3 +224,22 @@ async def test_a_wait_that_is_called_off_twice_ends_what_it_waited_for() -> None
         with pytest.raises(asyncio.CancelledError):
             await waiting
     assert ended.is_set()
+
+
+async def test_a_lease_whose_grant_came_late_is_asked_for_anew_because_it_may_have_run_out() -> None:
+    clock = FastClock()
+
+    class Stalled(MemoryStore):
+        times = 0
+
+        async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+            lease = await super().acquire(thread, owner, seconds)
+            self.times += 1
+            if self.times == 1:
+                clock.seconds += LEASE_SECONDS + 1.0
+            return lease
+
+    store = Stalled(clock.monotonic)
+    lease = await take(store, clock, "t", "me")
+    assert (store.times, lease.fence) == (2, 2)
+    assert await store.acquire("t", "another") is None
