@@ -107,6 +107,11 @@ class Conversation(Protocol):
         """The thread's newest execution in a person's terms."""
         ...
 
+    async def standing(self, thread: str) -> StatusView:
+        """As much of ``status`` as decides what words and signs mean, at once where something runs: the state, whose
+        execution it is, its open question, who paused it."""
+        ...
+
     async def thread_of_message(self, message_id: str) -> str | None:
         """The session a message belongs to: the task's own message, or one that the bot posted."""
         ...

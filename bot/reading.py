@@ -196,7 +196,7 @@ async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = Fa
     state = conversation.state(thread) if thread else "unknown"
     if state == "unknown" or (state == "idle" and not wholly):
         return Scene(state)
-    status = await conversation.status(thread)
+    status = await conversation.standing(thread)
     return Scene(
         state, status.question, status.requester, status.asked, execution=status.execution, paused=status.paused
     )

@@ -22,7 +22,7 @@ async def recall(session: Session, execution: str) -> None:
     session.requester = folded.started.requester.id if folded.started is not None else ""
     session.side = folded.side
     if folded.question is not None:
-        session.asked(folded.question.question)
+        session.asked(folded.question)
     else:
         session.answered()
     session.paused = folded.paused.author.id if folded.paused is not None else ""

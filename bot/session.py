@@ -26,7 +26,7 @@ from agentic.core.identity import execution_id
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import SessionRow
 from bot.bells import Bell
-from bot.conversation import Activity
+from bot.conversation import Activity, StatusView
 from bot.crowding import Crowd
 from bot.ground import Ground
 
@@ -76,6 +76,8 @@ class Session:
     """A stop was given: what precedes the loop ends at once."""
     learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     question: str = ""
+    open_question: Asked | None = None
+    """The same, with its words and options."""
     asking: asyncio.Event = field(default_factory=Bell)
     paused: str = ""
     """Who paused the running execution, '' while it is not."""
@@ -138,7 +140,7 @@ class Session:
         if isinstance(event, ModelRequested):
             self.ground.courtesy.began(self.thread)
         if isinstance(event, Asked):
-            self.asked(event.question)
+            self.asked(event)
         elif self.question and isinstance(event, Decided | Finished):
             self.answered()
             self._goes_on()
@@ -174,15 +176,28 @@ class Session:
     def _running(self) -> tuple[asyncio.Task[None], ...]:
         return (*((self.task,) if self.task is not None else ()), *self.learning)
 
-    def asked(self, question: str) -> None:
+    def standing(self) -> StatusView | None:
+        """What decides the meaning of words and signs here; None where nothing runs, so that only a log tells.
+
+        A stop must not wait until the log of what it stops is read and folded.
+        """
+        current = self.execution or self.left_open
+        if not current or self.side or not self.requester or self.activity == "idle":
+            return None
+        return StatusView(
+            self.activity, execution=current, requester=self.requester, question=self.question,
+            asked=self.open_question, paused=self.paused,
+        )  # fmt: skip
+
+    def asked(self, asked: Asked) -> None:
         """A question is open: its slot is for others meanwhile."""
-        self.question = question
+        self.question, self.open_question = asked.question, asked
         self.asking.set()
         self.ground.slots.set_aside(self.thread)
 
     def answered(self) -> None:
         """No question is open."""
-        self.question = ""
+        self.question, self.open_question = "", None
         self.asking.clear()
 
     def paused_by(self, person: str) -> None:

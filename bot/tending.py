@@ -59,7 +59,7 @@ class Tending:
         why = LOCKED if locked else await self._hindrance(row)
         if why is None:
             return
-        now = await self._bot.conversation.status(thread)
+        now = await self._bot.conversation.standing(thread)
         held = self._held.get(thread, "").partition(" ")[0] == now.execution
         if why and not held:
             await self._pause(row, why, now.execution)

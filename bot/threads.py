@@ -73,6 +73,11 @@ class Threads:
             return StatusView("unknown")
         return await status_of(session, self._ground.store, self._ground.clock.now())
 
+    async def standing(self, thread: str) -> StatusView:
+        """Whose the running execution is, and what is open in it, without its log."""
+        session = self._sessions.get(thread)
+        return (session.standing() if session is not None else None) or await self.status(thread)
+
     async def thread_of_message(self, message_id: str) -> str | None:
         """The session a message belongs to: a thread made from a message has that message's id."""
         if message_id in self._sessions:

@@ -10,9 +10,10 @@ from pydantic import JsonValue
 
 from agentic.core.events import Block, ReasoningBlock, StopReason, TextBlock
 from agentic.core.lazy_dataclass import dataclass
+from agentic.models.allowance import NAME, Allowance
 from agentic.models.anthropic_wire import PROVIDER, REDACTED
 from agentic.models.calls import read_call
-from agentic.models.characters import whole
+from agentic.models.characters import dumps, whole
 from agentic.models.counting import RawUsage
 from agentic.models.failures import NoAnswer, Refusal
 from agentic.ports import ToolSpec
@@ -50,8 +51,9 @@ class SaidError(Exception):
 
 @dataclass(slots=True)
 class Reading:
-    """An answer as it comes in, event by event; ``take_whole`` takes one that came at once."""
+    """An answer as it comes in, event by event, as much of it as is allowed; ``take_whole`` takes one that came at once."""
 
+    allowance: Allowance
     on_text: Callable[[str], None] | None = None
     model: str = ""
     stop: StopReason = "other"
@@ -68,7 +70,8 @@ class Reading:
         self._stop(message.get("stop_reason"))
         for index, block in enumerate(cast("list[JsonValue]", message["content"])):
             if isinstance(block, dict):
-                self.open_blocks[index] = block
+                self._open(index, block)
+        self._check()
         self.ended = True
 
     def take(self, event: JsonValue) -> None:
@@ -79,7 +82,7 @@ class Reading:
             case "message_start":
                 self._head(_row(event.get("message")))
             case "content_block_start":
-                self.open_blocks[_index(event)] = _row(event.get("content_block"))
+                self._open(_index(event), _row(event.get("content_block")))
             case "content_block_delta":
                 self._delta(_index(event), _row(event.get("delta")))
             case "message_delta":
@@ -91,6 +94,7 @@ class Reading:
                 raise SaidError(refusal_of(event, 500, {}))
             case _:
                 pass
+        self._check()
 
     def blocks(self, specs: Mapping[str, ToolSpec]) -> tuple[Block, ...]:
         """The blocks in order; a call that the length limit ended is not complete, whatever it looks like."""
@@ -119,31 +123,66 @@ class Reading:
         )
 
     def _head(self, message: Row) -> None:
-        self.model = str(message.get("model") or "")
+        self.model = str(message.get("model") or "")[:NAME]
         self.usage |= _row(message.get("usage"))
 
     def _stop(self, reason: JsonValue) -> None:
         if isinstance(reason, str):
             self.stop = STOPS.get(reason, "other")
 
+    def _check(self) -> None:
+        """More than is allowed: what came counts as cut off by its length."""
+        if self.allowance.over:
+            self.stop, self.ended = "length", True
+
+    def _open(self, index: int, block: Row) -> None:
+        """A block with what it brings along; what is sealed is there as a whole or not at all."""
+        if not self.allowance.opens():
+            return
+        kept: Row = {"type": block.get("type")}
+        for name in ("text", "thinking"):
+            kept |= {name: self.allowance.take(str(block[name]))} if block.get(name) else {}
+        for name in ("id", "name"):
+            kept |= {name: str(block[name])[:NAME]} if block.get(name) else {}
+        if "input" in block:
+            raw = self.allowance.take(dumps(block["input"]).decode())
+            kept["input"] = raw if self.allowance.over else block["input"]
+        for name in ("signature", "data"):
+            kept |= {name: sealed} if (sealed := self._sealed(block.get(name))) else {}
+        if kept["type"] != "redacted_thinking" or kept.get("data"):
+            self.open_blocks[index] = kept
+
+    def _sealed(self, value: JsonValue) -> str:
+        text = str(value or "")
+        return text if self.allowance.take(text) == text else ""
+
     def _delta(self, index: int, delta: Row) -> None:
         block = self.open_blocks.get(index)
         if block is None:
+            if self.allowance.over:
+                return
             raise NoAnswer("a piece of a block that was not opened")
         match delta.get("type"):
             case "text_delta":
-                text = str(delta.get("text", ""))
-                self.pieces.setdefault(index, []).append(text)
-                if self.on_text:
+                text = self._piece(index, delta.get("text"))
+                if self.on_text and text:
                     self.on_text(whole(text))
             case "input_json_delta":
-                self.pieces.setdefault(index, []).append(str(delta.get("partial_json", "")))
+                self._piece(index, delta.get("partial_json"))
             case "thinking_delta":
-                self.pieces.setdefault(index, []).append(str(delta.get("thinking", "")))
+                self._piece(index, delta.get("thinking"))
             case "signature_delta":
-                block["signature"] = delta.get("signature")
+                block["signature"] = self._sealed(delta.get("signature"))
             case _:
                 pass
+
+    def _piece(self, index: int, value: JsonValue) -> str:
+        """A piece of a block, as much of it as is allowed."""
+        text = self.allowance.take(str(value or ""))
+        pieces = self.pieces.setdefault(index, [])
+        if text or not pieces:
+            pieces.append(text)
+        return text
 
 
 def refusal_of(body: JsonValue, status: int, headers: Mapping[str, str]) -> Refusal:

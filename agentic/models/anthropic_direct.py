@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from agentic.collecting import uncollected
 from agentic.errors import ModelKeyRefused
 from agentic.models import characters, failures
+from agentic.models.allowance import allowance
 from agentic.models.anthropic_answer import Reading, SaidError, refusal_of
 from agentic.models.anthropic_clients import Clients
 from agentic.models.anthropic_wire import AnthropicWire
@@ -68,7 +69,7 @@ class AnthropicDirect:
         """Ask once; streams where ``on_text`` is given."""
         bare = model.removeprefix("anthropic/")
         body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
-        reading = Reading(on_text)
+        reading = Reading(allowance(max_tokens), on_text)
 
         def used() -> Used:
             return used_so_far(model, reading.raw_usage(), reading.written, reading.model, self._prices)
@@ -147,6 +148,8 @@ class AnthropicDirect:
                     reading.take(characters.loads(data))
                     if reading.model:
                         begun()
+                    if reading.allowance.over:
+                        return
         finally:
             await stream.response.aclose()
         if not reading.ended:

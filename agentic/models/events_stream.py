@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
+from agentic.models.failures import NoAnswer
+
 DATA = b"data:"
+LONGEST = 32 * 1024 * 1024
+"""Bytes of one event, which no provider comes near."""
 
 
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """The data of each event, as soon as its line is complete.
+    """The data of each event, as soon as its line is complete.  Raises ``NoAnswer`` where one does not end.
 
     Each event of the protocols here has one data line; names and comments are passed over.
     """
-    rest = b""
+    begun: list[bytes] = []
+    size = 0
     async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join((*begun, lines[0]))
+            begun, size = [], 0
+        begun.append(rest)
+        size += len(rest)
+        if size > LONGEST:
+            raise NoAnswer("an event without an end")
         for line in lines:
             if line.startswith(DATA):
                 yield line[len(DATA) :].strip()
-    if rest.startswith(DATA):
-        yield rest[len(DATA) :].strip()
+    last = b"".join(begun)
+    if last.startswith(DATA):
+        yield last[len(DATA) :].strip()

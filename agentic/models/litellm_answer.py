@@ -15,6 +15,7 @@ from agentic.core.events import Block, ReasoningBlock, StopReason, TextBlock
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelError
 from agentic.models import failures
+from agentic.models.allowance import NAME, Allowance
 from agentic.models.calls import read_call
 from agentic.models.characters import whole
 from agentic.models.counting import RawUsage
@@ -51,8 +52,9 @@ class CallPieces:
 
 @dataclass(slots=True)
 class Reading:
-    """An answer as it comes in."""
+    """An answer as it comes in, as much of it as is allowed."""
 
+    allowance: Allowance
     on_text: Callable[[str], None] | None = None
     model: str = ""
     stop: StopReason = "other"
@@ -65,15 +67,15 @@ class Reading:
 
     def take_whole(self, answer: Whole) -> None:
         """A whole answer."""
-        self.model = answer.model or ""
+        self.model = (answer.model or "")[:NAME]
         self.tokens = answer.usage
         for choice in answer.choices[:1]:
-            self._stop(choice.finish_reason)
             self._spoken(choice.message)
+            self._stop(choice.finish_reason)
 
     def take(self, piece: Piece) -> None:
         """One piece of a stream."""
-        self.model = piece.model or self.model
+        self.model = (piece.model or self.model)[:NAME]
         self.tokens = piece.usage or self.tokens
         for choice in piece.choices[:1]:
             self._spoken(choice.delta)
@@ -108,11 +110,11 @@ class Reading:
 
     def _spoken(self, spoken: Spoken) -> None:
         if spoken.reasoning_content:
-            self.reasoning.append(spoken.reasoning_content)
-        if spoken.content:
-            self.text.append(spoken.content)
+            self.reasoning.append(self.allowance.take(spoken.reasoning_content))
+        if spoken.content and (text := self.allowance.take(spoken.content)):
+            self.text.append(text)
             if self.on_text:
-                self.on_text(whole(spoken.content))
+                self.on_text(whole(text))
         for called in spoken.tool_calls or ():
             self._called(called)
 
@@ -120,15 +122,21 @@ class Reading:
         """A piece belongs to the call of its place, unless it brings another id: some send every call at place 0."""
         index = called.index if called.index is not None else len(self.calls)
         call = self.by_index.get(index)
-        if call is None or (called.id and called.function.name and call.id != called.id):
-            call = CallPieces(called.id or "")
+        id, tool = (called.id or "")[:NAME], (called.function.name or "")[:NAME]
+        if call is None or (id and tool and call.id != id):
+            if not self.allowance.opens():
+                return
+            call = CallPieces(id)
             self.calls.append(call)
             self.by_index[index] = call
-        call.tool = call.tool or called.function.name or ""
-        call.arguments.append(called.function.arguments or "")
+        call.tool = call.tool or tool
+        if called.function.arguments:
+            call.arguments.append(self.allowance.take(called.function.arguments))
 
     def _stop(self, reason: str | None) -> None:
-        if reason:
+        if self.allowance.over:
+            self.stop, self.ended = "length", True
+        elif reason:
             self.stop = STOPS.get(reason, "other")
             self.ended = True
 

@@ -12,6 +12,7 @@ from agentic.core.events import Block, TextBlock
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import ModelBadRequest, ModelError, ModelKeyRefused, ModelUnavailable
 from agentic.models import failures
+from agentic.models.allowance import allowance
 from agentic.models.calls import by_name
 from agentic.models.failures import NoAnswer
 from agentic.models.finishing import Came, finished_answer, used_so_far
@@ -129,7 +130,7 @@ class LiteLLMRoute:
 
     async def _ask(self, asking: Asking, patience: Patience) -> Answer:
         keywords = self._keywords(asking)
-        reading = Reading(None if asking.schema else asking.on_text)
+        reading = Reading(allowance(asking.max_tokens), None if asking.schema else asking.on_text)
         provider = asking.model.partition("/")[0]
         try:
             if asking.on_text is None:
@@ -160,6 +161,9 @@ class LiteLLMRoute:
                 reading.take(Piece.model_validate(piece))
                 if asking.meter is not None:
                     asking.meter.reads(used)
+                if reading.allowance.over:
+                    reading.tokens = None  # they come at the end, for which nobody waits
+                    return
         finally:
             await stream.aclose()
         if not stream.received_finish_reason:

@@ -240,9 +240,7 @@ class Sandboxes:
         home, ledger = self._places(thread)
         uid, gid = rung.owner
         try:
-            ledger.parent.mkdir(parents=True, exist_ok=True)
-            hidden = Hidden(workspace, ledger)
-            hidden.lift()  # what a process that crashed left hidden gets its owner back before all gets ours
+            hidden = await self._shown_again(thread, workspace, ledger)
             for folder in (workspace, home):
                 await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
         except OSError as error:
@@ -250,6 +248,25 @@ class Sandboxes:
         sandbox = await self._started(thread, self._start(rung, thread, workspace, home))
         held = self._held[thread] = _Held(sandbox, hidden)
         return held
+
+    async def _shown_again(self, thread: str, workspace: Path, ledger: Path) -> Hidden:
+        """What a process that crashed left hidden gets its owner back before all gets ours.
+
+        That may be many files, so a thread does it; whoever asks may give up, and the next sandbox there waits for it.
+        """
+
+        def shown() -> Hidden:
+            ledger.parent.mkdir(parents=True, exist_ok=True)
+            hidden = Hidden(workspace, ledger)
+            hidden.lift()
+            return hidden
+
+        task = asyncio.create_task(asyncio.to_thread(shown), name="sandbox-masks")
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._own_end(thread, _done_late(task))
+            raise
 
     async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path) -> Sandbox:
         path = diaries.path_of(self.state, thread)
@@ -304,7 +321,12 @@ async def _end(held: _Held, reason: str) -> None:
     try:
         await held.sandbox.close(reason)
     finally:
-        held.hidden.lift()
+        await asyncio.to_thread(held.hidden.lift)
+
+
+async def _done_late(task: asyncio.Task[Hidden]) -> None:
+    """Nobody waits for what comes of it."""
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _end_late(starting: asyncio.Task[Sandbox]) -> None:

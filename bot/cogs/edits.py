@@ -100,7 +100,7 @@ class Edits(commands.Cog):
 
     async def _of_guidance(self, said: Said, id: str, thread: str) -> Outcome:
         """An edit of what the running execution has taken in."""
-        running = (await self.bot.conversation.status(thread)).execution
+        running = (await self.bot.conversation.standing(thread)).execution
         row = await self.bot.store.execution(running) if running else None
         if row is None or row.finished:
             return Ignored("an edit of what is no running task")

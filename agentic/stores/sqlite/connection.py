@@ -21,6 +21,10 @@ class Rows(Protocol):
         """The next row, or None."""
         ...
 
+    def close(self, force: bool = False) -> None:
+        """No more rows are read."""
+        ...
+
     @property
     def get(self) -> Value:
         """The first column of the first row, or None."""

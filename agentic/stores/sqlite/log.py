@@ -140,14 +140,24 @@ def append_outcome(connection: Connection, execution: str, events: Sequence[Enve
     _insert(connection, "outcomes", cast(int, number), rows)
 
 
-def read(connection: Connection, execution: str, after: int, limit: int) -> list[Envelope]:
-    """Up to ``limit`` events of the log after ``after``."""
+def read(
+    connection: Connection, execution: str, after: int, limit: int, characters: int
+) -> tuple[list[Envelope], bool]:
+    """Up to ``limit`` events of the log after ``after``, and whether there may be more; it ends with the first event by
+    which they have so many characters."""
     # All rows first: a row that cannot be read must not leave the statement open, and with it an old state to be read.
-    rows = list(connection.execute(f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (execution, after, limit)))
+    cursor = connection.execute(f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (execution, after, limit))
+    rows: list[tuple[object, ...]] = []
+    for row in cursor:
+        rows.append(row)
+        characters -= len(cast(EventRow, row)[-1])
+        if characters <= 0:
+            cursor.close(force=True)
+            break
     envelopes = [to_envelope(execution, row) for row in rows]
     if envelopes and envelopes[-1].seq != max(after, 0) + len(envelopes):
         raise StoreCorrupt(f"events are missing from the log of {execution}: restore the database from a backup")
-    return envelopes
+    return envelopes, characters <= 0 or len(rows) == limit
 
 
 def read_outcome(connection: Connection, execution: str) -> list[Envelope]:

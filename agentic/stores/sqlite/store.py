@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 PAGE_EVENTS = 200
 """Events read at a time; between pages other tasks run."""
+PAGE_CHARACTERS = 500_000
+"""With the first event by which a page has so many it ends."""
 
 
 class SQLiteStore(Store):
@@ -104,14 +106,14 @@ class SQLiteStore(Store):
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
         """The events after ``after``, in order, also those appended while this reads."""
-        page = self._page(execution, after)
+        page, more = self._page(execution, after)
         while page:
             for envelope in page:
                 yield envelope
-            if len(page) < PAGE_EVENTS:
+            if not more:
                 return
             await asyncio.sleep(0)
-            page = self._page(execution, page[-1].seq)
+            page, more = self._page(execution, page[-1].seq)
             if not page and await self.was_buried(execution) is not None:
                 raise LogInvalid(f"the log of execution {execution} was deleted while it was read")
 
@@ -385,8 +387,8 @@ class SQLiteStore(Store):
 
     # --- inside ---
 
-    def _page(self, execution: str, after: int) -> list[Envelope]:
-        return self._read(lambda connection: log.read(connection, execution, after, PAGE_EVENTS))
+    def _page(self, execution: str, after: int) -> tuple[list[Envelope], bool]:
+        return self._read(lambda connection: log.read(connection, execution, after, PAGE_EVENTS, PAGE_CHARACTERS))
 
     def _read(self, query: Callable[[Connection], T]) -> T:
         # On the event loop's thread on purpose: a read takes tens of microseconds, less than handing it to a thread.

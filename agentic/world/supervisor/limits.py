@@ -115,7 +115,8 @@ class Watch:
 
     def _look_at_files(self, used: tuple[int, int], began: float, over: Over) -> None:
         self._walking = False
-        self._next_files = began + min(10 * (time.monotonic() - began), 0.9)
+        took = time.monotonic() - began
+        self._next_files = began + took + min(10 * took, max(0.9, took))
         size, inodes = self._known = used
         # a folder that is over the limit already must still let a command clean it up
         most = max(self._limits.workspace, self._start[0] + SLACK)

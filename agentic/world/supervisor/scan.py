@@ -13,7 +13,7 @@ import os
 import stat
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .confined import FOLDER, PLAIN, Confined, sha_of
 from .frames import Json
@@ -66,15 +66,18 @@ class Scanner:
         self._changes.clear()
         self._hash_files = self._hash_bytes = 1 << 62
 
-    def scan(self) -> dict[str, Json]:
-        """The changes since the last scan, as fields of a header."""
+    def scan(self, wanted: Callable[[], bool]) -> dict[str, Json] | None:
+        """The changes since the last scan that was told, as fields of a header.
+
+        ``wanted`` is asked once all was looked at: where nobody wants to hear of it now, the next scan tells it.
+        """
         self._take_notes()
         touched = self._notify.touched()
         for folder in sorted(self._folders if touched is None else touched):
             if folder in self._folders:
                 self._look(folder)
         self._take_notes()
-        return self._told()
+        return self._told() if wanted() else None
 
     def note(self, path: str, sha: str) -> None:
         """A file operation of ours wrote (or deleted, '') this file: no scan reports it, also none that goes on now."""

@@ -34,6 +34,8 @@ class Serving:
         self._waiting = waiting
         """How many bytes wait for the owner."""
         self._watching = False
+        self._looking: dict[str, Callable[[], None]] = {}
+        """What has ended and is not answered before it is known what changed; each can be answered without."""
         self.operations: dict[str, Callable[[Request], None]] = {
             "exec": self._exec,
             "start": self._start,
@@ -91,16 +93,26 @@ class Serving:
             "killed": command.reason,
             "left_running": list[Json](command.left),
         }
-        self._with_changes(
-            request, header, command.collector.shown(), scan=request.flag("scan", True) and command.scans
-        )
+        scan = request.flag("scan", True) and command.scans
+        self._with_changes(request, command.id, header, command.collector.shown(), scan=scan)
 
-    def _with_changes(self, request: Request, header: dict[str, Json], shown: bytes, *, scan: bool) -> None:
-        """Answer, once it is known what changed; or at once."""
-        if scan:
-            self._here.changes(lambda told: self._send(request, {**header, **told}, shown))
-        else:
+    def _with_changes(self, request: Request, id: str, header: dict[str, Json], shown: bytes, *, scan: bool) -> None:
+        """Answer, once it is known what changed; or at once, as soon as whoever asked gives it up."""
+        if not scan:
             self._send(request, header, shown)
+            return
+
+        def told(changes: dict[str, Json]) -> None:
+            self._looking.pop(id, None)
+            self._send(request, {**header, **changes}, shown)
+
+        call_off = self._here.changes(told)
+
+        def at_once() -> None:
+            if call_off():
+                self._send(request, header, shown)
+
+        self._looking[id] = at_once
 
     def _streaming(self, request: Request) -> Callable[[bytes], None]:
         sent = 0
@@ -148,10 +160,13 @@ class Serving:
     def _kill(self, request: Request) -> None:
         commands = self._here.commands
         command = commands.running.get(request.text("exec"))
+        scan = request.flag("scan", True)
+        if not scan and (at_once := self._looking.pop(request.text("exec"), None)) is not None:
+            at_once()
         if command is None:
             self._send(request, {"killed": 0})
             return
-        command.scans = request.flag("scan", True)
+        command.scans = scan
         commands.kill(command, request.text("reason", "stopped"), lambda count: self._send(request, {"killed": count}))
 
     def _kill_all(self, request: Request) -> None:
@@ -196,7 +211,7 @@ class Serving:
             "killed": run.killed,
             "restarted": run.restarted,
         }
-        self._with_changes(request, header, run.collector.shown(), scan=run.scans)
+        self._with_changes(request, PYTHON, header, run.collector.shown(), scan=run.scans)
 
     def _python_reset(self, request: Request) -> None:
         self._here.interpreter.reset(lambda count: self._send(request, {"killed": count}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 
 from .commands import Commands
@@ -45,9 +46,22 @@ class Session:
         self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
         limits.apply()
 
-    def changes(self, told: Callable[[dict[str, Json]], None]) -> None:
-        """Look for what changed in the workspace, and tell it as fields of a header."""
-        self._scans.do(self.scanner.scan, told)
+    def changes(self, told: Callable[[dict[str, Json]], None]) -> Callable[[], bool]:
+        """Look for what changed in the workspace, and tell it as fields of a header.
+
+        Returns how to call that off: True where nothing will be told, and all that changed is told by the next look.
+        """
+        once = threading.Lock()  # taken by whoever comes first, and never given back
+
+        def first() -> bool:
+            return once.acquire(blocking=False)
+
+        def tell(found: dict[str, Json] | None) -> None:
+            if found is not None:
+                told(found)
+
+        self._scans.do(lambda: self.scanner.scan(first), tell)
+        return first
 
     def set_masks(self, request: Request) -> tuple[dict[str, Json], bytes]:
         """These paths are hidden from now on."""

@@ -6,6 +6,7 @@ One piece of work after the other, each with what is to be done with its result;
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,12 +14,18 @@ from typing import TypeVar
 from .reactor import Reactor
 
 T = TypeVar("T")
+SWITCH_SECONDS = 0.0005
+"""So long at most the loop waits for a thread that computes, each time that it comes back from the kernel; not 5 ms.
+
+A kill reads the process table again and again, each file of it by itself.
+"""
 
 
 class Walks:
     """A thread, for as long as the supervisor lives."""
 
     def __init__(self, reactor: Reactor, name: str) -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._reactor = reactor
         self._queue: queue.SimpleQueue[Callable[[], Callable[[], None]]] = queue.SimpleQueue()
         threading.Thread(target=self._run, name=name, daemon=True).start()

@@ -128,6 +128,9 @@ class Talk:
             turn=log.turn.number, usd=log.spent.usd, seconds=12.0, model="scripted/plain", tier=2,
         )  # fmt: skip
 
+    async def standing(self, thread: str) -> StatusView:
+        return await self.status(thread)
+
     async def thread_of_message(self, message_id: str) -> str | None:
         if message_id in self.threads:
             return message_id

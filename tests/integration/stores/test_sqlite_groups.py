@@ -14,6 +14,7 @@ from agentic.core.events import Event
 from agentic.errors import LeaseLost, SequenceConflict
 from agentic.stores.sqlite import SQLiteStore, outbox
 from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.store import PAGE_CHARACTERS
 from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
 
 
@@ -109,6 +110,25 @@ async def test_others_run_while_a_long_log_is_read(tmp_path: Path) -> None:
         assert len(await log_of(store, "x1")) == 2_001
         ticking.cancel()
     assert ticks >= 5
+
+
+async def test_others_run_while_a_log_of_long_events_is_read(tmp_path: Path) -> None:
+    """A model that says megabytes fills a page with a few of them."""
+    async with sqlite(tmp_path) as store:
+        lease = await begin(store)
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(20, PAGE_CHARACTERS)))
+        others = 0
+
+        async def other() -> None:
+            nonlocal others
+            while True:
+                others += 1
+                await asyncio.sleep(0)
+
+        running = asyncio.create_task(other())
+        assert [envelope.seq for envelope in await log_of(store, "x1")] == [*range(1, 22)]
+        running.cancel()
+    assert others >= 20
 
 
 async def test_looking_for_what_is_to_be_delivered_reads_nothing_that_was(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 
@@ -294,3 +295,36 @@ async def test_folders_that_cannot_be_made_ready_are_no_sandbox_and_hold_up_nobo
             await pool.for_thread("one", tmp_path / "one")
     async with asyncio.timeout(20):
         assert (await (await pool.for_thread("two", tmp_path / "two")).exec("true", timeout=10)).ok
+
+
+async def test_what_was_hidden_is_shown_again_beside_the_loop_and_the_next_sandbox_waits_for_it(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be twenty thousand files; and what is shown late must not show what the next sandbox hides."""
+    lift, order, began, goes = Hidden.lift, list[str](), asyncio.Event(), threading.Event()
+    loop, here = asyncio.get_running_loop(), threading.get_ident()
+
+    def slow(self: Hidden) -> None:
+        order.append("begins")
+        assert threading.get_ident() != here
+        loop.call_soon_threadsafe(began.set)
+        goes.wait(20)
+        lift(self)
+        order.append("ended")
+
+    monkeypatch.setattr(Hidden, "lift", slow)
+    pool = make()
+    async with asyncio.timeout(30):
+        given_up = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
+        await began.wait()
+        given_up.cancel()
+        await asyncio.wait((given_up,))
+        assert given_up.cancelled()
+        wanted = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
+        await asyncio.wait((wanted,), timeout=0.1)
+        assert order == ["begins"]
+        goes.set()
+        await wanted
+        assert order == ["begins", "ended", "begins", "ended"]
+        await pool.end("one")
+    assert order == ["begins", "ended"] * 3

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from agentic.world.supervisor import limits
+from agentic.world.supervisor.commands import Command
+from agentic.world.supervisor.confined import Confined
+from agentic.world.supervisor.frames import Json, Request
 from agentic.world.supervisor.limits import Limits, Watch
 from agentic.world.supervisor.reactor import Reactor
+from agentic.world.supervisor.scan import Scanner
+from agentic.world.supervisor.serving import Serving
+from agentic.world.supervisor.session import Session
 from agentic.world.supervisor.walks import Walks
 
 
@@ -64,3 +74,75 @@ def test_a_fault_in_the_thread_is_one_of_the_loop() -> None:
     walks.do(lambda: 7, found.append)
     loop.once()
     assert found == [7]
+
+
+def test_the_loop_is_not_held_up_by_a_thread_each_time_that_it_comes_back_from_the_kernel() -> None:
+    before = sys.getswitchinterval()
+    try:
+        Walks(Loop(), "walks")
+        assert sys.getswitchinterval() <= 0.001
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_command_that_has_ended_is_answered_as_soon_as_it_is_given_up_and_the_next_look_tells_what_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a large workspace a look at what changed takes seconds, and no stop waits for it."""
+    loop, goes, sent = Loop(), threading.Event(), list[tuple[int, dict[str, Json]]]()
+    scanner = Scanner(Confined(str(tmp_path)))
+    look = scanner.scan
+
+    def slow(wanted: Callable[[], bool]) -> dict[str, Json] | None:
+        goes.wait(20)
+        return look(wanted)
+
+    monkeypatch.setattr(scanner, "scan", slow)
+    here: Any = SimpleNamespace(scanner=scanner, _scans=Walks(loop, "scans"), commands=SimpleNamespace(running={}))
+    here.watch = SimpleNamespace(ran_out_of_memory=lambda: False)
+    here.changes = lambda told: Session.changes(here, told)
+    serving = Serving(here, loop, lambda request, header, _: sent.append((request.id, header)), lambda: 0)
+    collector = SimpleNamespace(truncated=False, saved_as="", total=0, shown=lambda: b"")
+
+    def ended(number: int) -> None:
+        command = Command(f"x{number}", "", cast(Any, collector), lambda _: None)
+        command.status = 0
+        serving._executed(Request({"id": number}, b""), command)  # pyright: ignore[reportPrivateUsage]
+
+    (tmp_path / "new").touch()
+    ended(1)
+    assert sent == []
+    serving.operations["kill"](Request({"id": 2, "exec": "x1", "scan": False}, b""))
+    assert [id for id, _ in sent] == [1, 2]
+    assert "changes" not in sent[0][1]
+    goes.set()
+    loop.once()
+    ended(3)
+    loop.once()
+    assert [id for id, _ in sent] == [1, 2, 3], "the first look told nothing any more"
+    assert [row[0] for row in cast("list[list[str]]", sent[2][1]["changes"])] == ["new"]
+
+
+def test_folders_that_take_long_to_look_at_are_not_looked_at_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a workspace full of files would keep a processor busy for as long as anything runs in it."""
+    loop, now, walks, idle = Loop(), [100.0], list[float](), list[float]()
+
+    def slow(_: list[str]) -> tuple[int, int]:
+        walks.append(now[0])
+        now[0] += 4.0
+        return 0, 0
+
+    beside = Walks(loop, "watch")
+    watch = Watch(Limits({}), [str(tmp_path)], beside)
+    monkeypatch.setattr(limits, "usage", slow)
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    watch.begin()
+    for at in (100.0, 104.2, 109.0):
+        now[0] = at
+        watch.look(lambda _pid, _reason: None)
+        beside.do(partial(float, at), idle.append)
+        while at not in idle:
+            loop.once()  # whatever was begun has ended
+    assert walks == [100.0, 109.0]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
+import pytest
+
+from agentic.core.events import Envelope
 from agentic.models.scripted import answer
 from agentic.stores.memory import MemoryStore
 from bot.embeds import status_embed
-from tests.unit.threads.house import Bench, house
+from bot.reading import scene_of
+from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -47,6 +52,37 @@ async def test_a_question_outlives_the_process_that_asked_it() -> None:
         await home.say("this", sort="answer", target=question)
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
+
+
+async def test_what_words_and_signs_mean_is_known_without_reading_the_log_of_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stop reaches a task with the longest of logs as soon as any other."""
+    store, unread = MemoryStore(), list[str]()
+    read = store.read
+
+    def noted(execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        unread.append(execution)
+        return read(execution, after)
+
+    async def at_once(home: House) -> None:
+        whole = await home.threads.status("100")
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "read", noted)
+            scene = await scene_of(home.threads, "100", wholly=True)
+        assert unread == []
+        assert scene.asked is not None
+        assert scene.asked.options
+        assert (scene.state, scene.execution, scene.requester) == ("asking", whole.execution, ANN.id)
+        assert (scene.question, scene.asked, scene.paused) == (whole.question, whole.asked, whole.paused)
+
+    async with asyncio.timeout(10), house([ASK], store=store) as home:
+        await home.say("do one of two")
+        await home.threads.settled("100")
+        await at_once(home)
+    async with asyncio.timeout(10), house([], store=store) as home:
+        await home.threads.recover()
+        await at_once(home)
 
 
 async def test_a_vote_that_was_not_taken_in_before_a_crash_is_taken_in_at_the_next_start() -> None:
