@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -58,6 +59,8 @@ async def ours(home: Path) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     async with App.open(read_settings(), Place(home)) as app:
         app.watchdog.lags, app.watchdog.report_every = [], 0.0
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("bot.watchdog").setLevel(logging.INFO)  # short stalls too
         await app.online()
         await app.until(stopped)
         (home / LAGS).write_text(json.dumps(app.watchdog.lags), encoding="utf-8")
