@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.actions import Ask, Finish, Record, Think, Wait
+from agentic.core.actions import Ask, Finish, Inspect, Record, Think, Wait
 from agentic.core.decide import RULES_VERSION, decide
 from agentic.core.events import (
     Asked,
@@ -27,6 +27,7 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WorkspaceFound,
     WorkspaceRestored,
 )
 from agentic.core.evolving import fold
@@ -271,6 +272,23 @@ def test_who_leaves_in_order_keeps_a_copy_that_no_rule_asked_for() -> None:
     log.add(CheckpointSaved(manifest="m", through_seq=2, why="leaving"))
     log.request()
     assert verify(stamped(log.envelopes)).decisions == (2, 4)
+
+
+def test_a_look_at_the_workspace_is_one_that_a_rule_asked_for() -> None:
+    """An owner who finds a command cut off looks once what became of the files."""
+    log = Log(saved=False)
+    log.answer(("shell", {}))
+    log.settle()
+    log.start()
+    log.fence = 2
+    log.add(OwnerChanged(worker="b"))
+    log.settle(saving=False)
+    assert isinstance(decide(log.execution), Inspect)
+    log.add(WorkspaceFound())
+    seq = log.execution.seq
+    log.settle()
+    assert verify(stamped(log.envelopes)).divergence is None
+    assert seq in verify(stamped(log.envelopes)).decisions
 
 
 @pytest.mark.parametrize("version", [0, RULES_VERSION + 1])
