@@ -49,7 +49,12 @@ async def test_labels_follow_people_and_after_enough_of_them_the_shown_number_is
 ) -> None:
     """The second task of a home with labels shows by a calibrator; a 👎 turns the first one's label."""
     home = tmp_path / "home"
-    first = [uses("shell", command="true"), finishes("First."), Reply(text="no reflection"), Reply(text="none")]
+    first = [
+        uses("shell", command="echo mended > parser.py"),
+        finishes("First."),
+        Reply(text="no reflection"),
+        Reply(text="none"),
+    ]
     async with ScriptedEndpoint.start(first) as endpoint, whole(home, endpoint, guild) as running:
         thread = await running.task("fix the failing test in parser.py")
         assert (await label_of(running, thread, 0, "")).label is None, "that it ended as done is no evidence"
@@ -76,7 +81,7 @@ async def test_labels_follow_people_and_after_enough_of_them_the_shown_number_is
     def second(request: CapturedRequest) -> Reply:
         if request.system.startswith("You review"):
             return Reply(text="none")
-        return finishes("Second.") if request.answers else uses("shell", command="true")
+        return finishes("Second.") if request.answers else uses("shell", command="echo mended > lexer.py")
 
     async with ScriptedEndpoint.start(second) as endpoint, whole(home, endpoint, guild) as again:
         await again.task("fix the failing test in lexer.py", thread)
