@@ -16,7 +16,7 @@ from reflexion.redaction import redact
 FIELD_CHARACTERS = 500
 _NOTHING = frozenset(("na", "none", "null", "nil", "unknown", "nothing", "tbd", "todo", "undefined", "string", ""))
 _TEMPLATE = re.compile(r"^(?:\{.*\}|<.*>|\[.*\])$", re.DOTALL)
-_QUOTED = re.compile(r"`([^`]{12,})`|\"([^\"]{12,})\"|“([^”]{12,500})”")
+_QUOTED = re.compile(r"`([^`]{12,})`|\"([^\"]{12,})\"|“([^“”]{12,500})”")
 _LEFT_OUT = re.compile(r"…|\.\.\.|\[redacted\]")
 _LETTERS = re.compile(r"[^a-z]")
 
