@@ -14,7 +14,7 @@ STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum
 
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup embeddings run test check types core compiled coverage faults chaos conformance bench mutants
+.PHONY: help setup embeddings run test check types core compiled coverage faults chaos conformance bench mutants walls
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -39,7 +39,7 @@ $(MEANING): | $(STAMP)
 	@touch $(MEANING)
 
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
-	@$(BIN)/threadwright run
+	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)
 
 # Most tests wait more than they compute, so there are more jobs than a small machine has cores.  Files go out in the
 # order of their folders, which has the long ones first: none is left to run alone at the end.
@@ -90,3 +90,6 @@ bench: embeddings ## measure, each figure beside its target
 
 mutants: setup ## take each rule out and name the test that fails (ONLY=rule for the rules alone)
 	$(BIN)/python -m tests.mutants $(if $(ONLY),"$(ONLY)")
+
+walls: embeddings ## what an attacker tries: area, tried, through (ARGS=... for pytest)
+	@$(BIN)/python -m tests.walls $(ARGS)

@@ -91,8 +91,8 @@ async def figures() -> AsyncIterator[Figure]:
 
 async def _started(stack: AsyncExitStack, endpoint: ScriptedEndpoint, python: str) -> Bot:
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-latency-"))
-    _, url = await stack.enter_async_context(running(endpoint, MODEL, home, python))
-    me = await stack.enter_async_context(person(url))
+    _, link = await stack.enter_async_context(running(endpoint, MODEL, home, python))
+    me = await stack.enter_async_context(person(link))
     channel, name = await me.online()
     await asyncio.sleep(5.0)  # what a start loads in the background is there
     return Bot(me, await stack.enter_async_context(me.live()), channel, name)

@@ -114,6 +114,7 @@ def _reflects(record: str) -> Answer:
         "root_cause": f"Some of the {noun} must not count.",
         "strategy_change": f"Leave {noun} in state {state} out before adding up.",
         "key_insight": f"Not all of the {noun} count.",
+        "touches": "none",
     }
     return answer(json.dumps(insight))
 

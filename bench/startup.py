@@ -11,7 +11,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -27,6 +26,7 @@ from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
 from bench.figures import Figure
+from tests.e2e.person import entered
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 MEMORY_AFTER = float(os.environ.get("BENCH_MEMORY_AFTER", "30"))
@@ -66,7 +66,7 @@ async def started(endpoint: ScriptedEndpoint, model: str, *, waits: bool) -> Sta
     """One start with a fresh home."""
     with tempfile.TemporaryDirectory(prefix="bench-startup-") as home:
         began = perf_counter()
-        async with running(endpoint, model, home) as (process, url), person(url) as me:
+        async with running(endpoint, model, home) as (process, link), person(link) as me:
             channel, bot = await me.online()
             async with me.live() as live:
                 await me.post(channel, f"<@{bot}> What is the answer?")
@@ -85,13 +85,12 @@ async def started(endpoint: ScriptedEndpoint, model: str, *, waits: bool) -> Sta
 async def running(
     endpoint: ScriptedEndpoint, model: str, home: str, python: str = sys.executable
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """``threadwright run`` with a local guild, and the guild's address; ``python`` says of which installation."""
-    port = _free_port()
+    """``threadwright run`` with a local guild, and the link to its page; ``python`` says of which installation."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": home,
         "THREADWRIGHT_HOME": home,
-        "THREADWRIGHT_GUILD_PORT": str(port),
+        "THREADWRIGHT_GUILD_PORT": "0",
         "THREADWRIGHT_TIER_2": model,
         "THREADWRIGHT_PRICES": f"{MODELS['litellm']}=0/0",
         "HOSTED_VLLM_API_BASE": f"{endpoint.url}/v1",
@@ -99,12 +98,13 @@ async def running(
         **endpoint.environment(),
     }
     main = "import sys; from bot.cli import main; sys.exit(main(['run']))"
-    log = (Path(home) / "bench.log").open("wb")
+    said = Path(home) / "bench.log"
+    log = said.open("wb")
     process = await asyncio.create_subprocess_exec(
         python, "-c", main, env=environment, cwd=home, stdout=log, stderr=log
     )
     try:
-        yield process, f"http://127.0.0.1:{port}"
+        yield process, await _link(said)
     finally:
         log.close()
         with contextlib.suppress(ProcessLookupError):
@@ -117,6 +117,14 @@ async def running(
             await process.wait()
 
 
+async def _link(said: Path) -> str:
+    """The link that the process prints as soon as the bot is online."""
+    async with asyncio.timeout(SECONDS):
+        while (found := re.search(r"Open (\S+/#key=[\w-]+) ", said.read_text())) is None:
+            await asyncio.sleep(0.01)
+        return found[1]
+
+
 class Person:
     """Somebody at the page."""
 
@@ -125,13 +133,8 @@ class Person:
         self._url = url
 
     async def online(self) -> tuple[str, str]:
-        """Open the page, wait until the bot is online; (a channel, the bot)."""
+        """Wait until the bot is online; (a channel, the bot)."""
         async with asyncio.timeout(SECONDS):
-            while True:
-                with contextlib.suppress(aiohttp.ClientError):
-                    async with self._session.get(f"{self._url}/"):
-                        break
-                await asyncio.sleep(0.02)
             while True:
                 state = await self._get("/ui/state")
                 if state["online"]:
@@ -142,7 +145,7 @@ class Person:
     async def post(self, channel: str, text: str) -> str:
         """Say something; the message's id."""
         path = f"{self._url}/ui/channels/{channel}/messages"
-        async with self._session.post(path, json={"content": text}, headers={"X-Local-Guild": "page"}) as response:
+        async with self._session.post(path, json={"content": text}) as response:
             response.raise_for_status()
             return str((await response.json())["id"])
 
@@ -153,9 +156,12 @@ class Person:
                 pass
             return perf_counter()
 
-    def live(self) -> contextlib.AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+    @asynccontextmanager
+    async def live(self) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         """What happens in the guild, as it happens: asking again and again would weigh on what is measured."""
-        return self._session.ws_connect(f"{self._url}/ui/live")
+        async with self._session.ws_connect(f"{self._url}/ui/live") as live:
+            await live.send_json({"session": self._session.headers["Authorization"].removeprefix("Bearer ")})
+            yield live
 
     async def _get(self, path: str):
         async with self._session.get(f"{self._url}{path}") as response:
@@ -164,20 +170,15 @@ class Person:
 
 
 @asynccontextmanager
-async def person(url: str) -> AsyncIterator[Person]:
-    """A person with the page's cookie."""
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-        yield Person(session, url)
+async def person(link: str) -> AsyncIterator[Person]:
+    """A person who opened the page by its link."""
+    address, headers = await entered(link)
+    async with aiohttp.ClientSession(headers=headers) as session:
+        yield Person(session, address)
 
 
 def _reply(request: CapturedRequest) -> Reply:
     return Reply("", (("finish", {"answer": ANSWER}),)) if "finish" in request.tools else Reply(ANSWER)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _resident_mb(pid: int) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agentic.core.completion import NOTHING_DONE
 from agentic.core.events import Claim, Finished
 from bot.differences import Difference, change_line, inline_diff
-from bot.fences import FENCE
+from bot.fences import FENCE, kept_apart
 from bot.lesson_lines import used_lines
 from bot.progress import Progress
 from bot.render import inline, plain
@@ -35,9 +35,9 @@ def card(
 ) -> str:
     """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
     if progress is None or progress.finished is None or progress.plain:
-        return text
+        return kept_apart(text)
     end = progress.finished
-    parts = [_words(text.strip(), end)]
+    parts = [_words(kept_apart(text.strip()), end)]
     if end.reason != "done":
         parts.insert(0, ending(end))
     parts += _changes(differences)

@@ -11,22 +11,30 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentic.collecting import uncollected
 from bot.commandline.output import fail, nobody_reads, note, open_standard_streams, say
 
 if TYPE_CHECKING:
     from bot.settings import Settings
+    from bot.sources import Sources
 
 MISTAKEN = 64
 """``EX_USAGE`` of sysexits.h: nothing was begun."""
 INTERRUPTED = 130
 UNREAD = 141
 """As for a program that SIGPIPE ended."""
+
+NOT_READ = (
+    "{file} is not read: settings in a folder that you work on may be anybody's. If they are yours, name the file "
+    "(--env-file {file}) or move it to {home}."
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,17 +48,26 @@ def main(argv: Sequence[str] | None = None) -> None:
 def perform(argv: Sequence[str] | None = None) -> int:
     """Read the command line and the settings, do the command, return its exit code."""
     wanted = parser().parse_args(argv)
+    with private_files():
+        return _performed(wanted)
+
+
+def _performed(wanted: argparse.Namespace) -> int:
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
     with uncollected():
         from agentic.errors import AgenticError, StoreCorrupt
-        from bot.settings import SettingsMistaken, honour_provider_variables, read_settings
+        from bot.logs import log_to_standard_error
+        from bot.settings import SettingsMistaken, honour_provider_variables, settings_from
+        from bot.sources import gather
         from bot.state import HomeUnusable
 
     try:
-        settings = read_settings()
-        honour_provider_variables()
-        logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        sources = gather(getattr(wanted, "env_file", None), os.environ)
+        _tell_of_unread(sources)
+        settings = settings_from(sources)
+        honour_provider_variables(sources)
+        log_to_standard_error(settings.log_level, prompts=settings.log_prompts)
         if wanted.command in ("backup", "export", "import"):
             return _keep(wanted, settings)
         return asyncio.run(_command(wanted, settings))
@@ -72,6 +89,26 @@ def perform(argv: Sequence[str] | None = None) -> int:
         return fail(f"This machine refused something: {error}. `threadwright doctor` shows every part.")
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextmanager
+def private_files() -> Generator[None]:
+    """What is made meanwhile, only its owner can read."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _tell_of_unread(sources: Sources | None) -> None:
+    """Say that the ``.env`` of this folder does not count, which it once did."""
+    from bot.logs import one_line
+    from bot.sources import ENV_FILE, HOME, home_of, unread
+
+    if file := unread(Path.cwd(), sources):
+        home = home_of(sources.told(HOME)[0] if sources else os.environ.get(HOME, ""))
+        note(NOT_READ.format(file=one_line(file), home=one_line(home / ENV_FILE)))
 
 
 def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -141,7 +178,8 @@ def _setup(wanted: argparse.Namespace) -> int:
     from bot.commandline.setup import Order, setup
 
     order = Order(
-        wanted.file, wanted.local, wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
+        getattr(wanted, "env_file", None), wanted.local,
+        wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
         wanted.turns, wanted.minutes, proposals=wanted.yes,
     )  # fmt: skip
     try:
@@ -151,6 +189,14 @@ def _setup(wanted: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **about: Any) -> None:
+        """Every command takes the file of settings, before its name or after it."""
+        super().__init__(**about)
+        self.add_argument(
+            "--env-file", type=Path, default=argparse.SUPPRESS, metavar="PATH",
+            help="a file of settings, besides .env in THREADWRIGHT_HOME; none is looked for where you are",
+        )  # fmt: skip
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
         self.print_usage(sys.stderr)
@@ -174,7 +220,7 @@ def parser() -> argparse.ArgumentParser:
     names = "setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import"
     whole = _Parser(
         prog="threadwright",
-        usage=f"threadwright [--help] [--version] {names} …",
+        usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
         description="A Discord bot that gives each thread an agent. `threadwright task --help` tells more of a command.",
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")

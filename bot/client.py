@@ -36,6 +36,7 @@ from bot.reading import Options, Reader
 from bot.records import Records
 from bot.registration import Registration
 from bot.retention import Expiry, Retention
+from bot.rights import role_warnings
 from bot.sending import Sender
 from bot.sweeping import Sweeping
 from bot.tending import Tending
@@ -190,6 +191,18 @@ class ThreadwrightBot(commands.Bot):
         await self.late.load_for(message)
         if not self.late.without_commands:
             await self.process_commands(message)
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """Roles that are set by name are warned of."""
+        self._warn_of_names(guild)
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """The same in a new server."""
+        self._warn_of_names(guild)
+
+    def _warn_of_names(self, guild: discord.Guild) -> None:
+        for warning in role_warnings(self.options.roles, ((str(r.id), r.name) for r in guild.roles), repr(guild.name)):
+            log.warning("%s", warning)
 
     async def on_guild_channel_update(self, *_: object) -> None:
         """Rights may have changed: what was kept back is tried again."""

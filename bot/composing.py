@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from agentic.core.events import OutboxItem
 from agentic.errors import AgenticError
 from agentic.ports import Store
+from agentic.world.names import safe_name
 from bot.altering import Changes, FetchBefore, FetchFile, nothing_kept
 from bot.asking import Standing
 from bot.differences import inline_diff, whole_diff
@@ -133,8 +134,8 @@ class Composer:
         try:
             async with asyncio.timeout(FETCH_SECONDS):
                 return await self._fetch_file(thread, path)
-        except (AgenticError, OSError) as error:
-            log.warning("thread %s: %s is not attached: %s", thread, path, error)
+        except (AgenticError, OSError, ValueError) as error:  # a path that no file system takes
+            log.warning("thread %s: %r is not attached: %s", thread, path, error)
             return None
 
 
@@ -145,7 +146,8 @@ def _attached(name: str, content: bytes) -> tuple[Attached, ...]:
 def _name(path: str, taken: list[Attached]) -> str:
     """A file's own name, with its folders where another has the same."""
     pure = PurePosixPath(path)
-    name = pure.name or "file"
-    if any(file.name == name for file in taken):
+    others = {file.name for file in taken}
+    name = safe_name(pure.name)
+    if name in others:
         name = "_".join(part for part in pure.parts if part not in ("/", ".."))
-    return name[-100:]
+    return safe_name(name, others)

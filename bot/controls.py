@@ -47,7 +47,9 @@ class Control(ui.DynamicItem[Any], template="tw:never"):
         interaction.client.dispatch(self.event, interaction, self.read(self.match, values))
 
 
-class Choice(Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d+)\.)?(?P<number>\d+):(?P<key>{_NAME})"):
+class Choice(
+    Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d{{1,9}})\.)?(?P<number>\d{{1,9}}):(?P<key>{_NAME})"
+):
     """One option of a question, counted from 0, or of one of its parts, which are counted from 1."""
 
     @classmethod
@@ -67,7 +69,9 @@ class Choice(Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d+)\
         return cls(button)
 
 
-class Pick(Control, template=rf"tw:pick:(?P<question>{_NAME}):(?P<part>\d+)\.(?P<page>\d+):(?P<key>{_NAME})"):
+class Pick(
+    Control, template=rf"tw:pick:(?P<question>{_NAME}):(?P<part>\d{{1,9}})\.(?P<page>\d{{1,9}}):(?P<key>{_NAME})"
+):
     """A list of options; its values are their numbers."""
 
     @classmethod

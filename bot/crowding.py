@@ -12,6 +12,7 @@ from dataclasses import field
 from agentic.core.events import Envelope, Finished, InboxItem, InputReceived, ModelRequested, Sort, Started
 from agentic.core.lazy_dataclass import dataclass
 from bot.bells import Bell
+from bot.render import plain
 
 ROOM = 50
 MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))
@@ -78,7 +79,7 @@ class Crowd:
 
     def over(self) -> str:
         """What is told once there is room again; the count begins anew."""
-        counts = [f"{number} of {name}'s messages" for name, number in self.left_out.items()]
+        counts = [f"{number} of {plain(name, 40)}'s messages" for name, number in self.left_out.items()]
         self.left_out.clear()
         return ROOM_AGAIN.format(count=", ".join(counts))
 

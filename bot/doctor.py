@@ -21,7 +21,7 @@ from agentic.errors import StoreError
 from bot.commandline.output import say
 from bot.settings import Settings
 from bot.soundness import troubles
-from bot.state import CHECKPOINTS, DATABASE, TASKS, why_unusable
+from bot.state import CHECKPOINTS, DATABASE, TASKS, not_ours, why_unusable, wide
 
 if TYPE_CHECKING:
     from agentic.models.tiers import TierChoice
@@ -71,7 +71,19 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         lessons(settings),
     )
     much = await asyncio.to_thread(kept, settings)
-    return (python(), guild(settings), *places, stored, *([much] if much else []), walls, *tiers, *loaded, learned)
+    return (
+        python(),
+        guild(settings),
+        *roles(settings),
+        *places,
+        *private(settings),
+        stored,
+        *([much] if much else []),
+        walls,
+        *tiers,
+        *loaded,
+        learned,
+    )
 
 
 def show(components: Sequence[Component]) -> None:
@@ -109,7 +121,8 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
     if choice.name == "host":
         return Component("sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto for walls")
     skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
-    return Component("sandbox", choice.name, "ok", f"a command really ran in it{skipped}")
+    memory = "held by its control group" if choice.name == "docker" else "counted 2 times a second, with what is shared"
+    return Component("sandbox", choice.name, "ok", f"a command really ran in it; memory is {memory}{skipped}")
 
 
 def _walls_todo(setting: str) -> str:
@@ -202,7 +215,8 @@ async def libraries(settings: Settings) -> tuple[Component, ...]:
 async def _loaded(library: str) -> str:
     """'' where a library can be loaded, else the last thing that was said of it."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", f"import {library}", env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        sys.executable, "-P", "-c", f"import {library}",  # -P: not what a folder that one is in calls so
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"},
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -251,6 +265,29 @@ def python() -> Component:
     return Component("python", version, "missing", "not a supported version", "use Python 3.11, 3.12 or 3.13")
 
 
+def private(settings: Settings) -> Iterator[Component]:
+    """Whether others reach the home, or the settings in it."""
+    from bot.envfile import is_private
+    from bot.sources import ENV_FILE
+
+    home = settings.home
+    if not home.is_dir():
+        pass  # the row of the store says why
+    elif wrong := not_ours(home):
+        yield Component("home", str(home), "missing", wrong, "set THREADWRIGHT_HOME to a folder of your own")
+    elif wide(home):
+        yield Component("home", str(home), "limited", "other users of this machine reach it", f"chmod 700 {home}")
+    else:
+        yield Component("home", str(home), "ok", "nobody else on this machine reaches it")
+    for file in dict.fromkeys((home / ENV_FILE, settings.env_file)):
+        if file is not None and file.is_file():
+            alone = is_private(file)
+            why = "you alone can read it" if alone else "other users can read the keys in it"
+            yield Component(
+                "settings", str(file), "ok" if alone else "limited", why, "" if alone else f"chmod 600 {file}"
+            )
+
+
 def guild(settings: Settings, address: str = "") -> Component:
     """Where people talk to it."""
     if settings.discord_token is not None:
@@ -280,13 +317,24 @@ async def discord(settings: Settings) -> tuple[Component, ...]:
     return tuple(rows)
 
 
+def roles(settings: Settings) -> tuple[Component, ...]:
+    """Roles that are set by name; nothing where each is an id."""
+    from bot.rights import named_roles
+
+    names = ", ".join(named_roles(settings.levels))
+    if not names:
+        return ()
+    todo = "set their ids: in Discord, Server Settings, Roles, Copy Role ID (developer mode)"
+    return (Component("roles", names, "limited", "set by name, and others can take a name", todo),)
+
+
 def store(settings: Settings, *, thoroughly: bool = False) -> Component:
     """Where events are kept; thoroughly, each row is held against its checksum."""
     if settings.store == "memory":
         return Component("store", "memory", "limited", "THREADWRIGHT_STORE=memory", "everything is lost at the end")
     path = settings.home / DATABASE
     try:
-        settings.home.mkdir(parents=True, exist_ok=True)
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         free = shutil.disk_usage(settings.home).free
         writable = os.access(settings.home, os.W_OK)
     except OSError as error:

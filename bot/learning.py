@@ -16,6 +16,7 @@ from agentic.core.identity import execution_id, trial_item
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import ExecutionRow, Store
+from bot.render import plain
 from reflexion.asking import open_question
 from reflexion.errors import ReflexionError
 from reflexion.outcome import owes
@@ -169,7 +170,9 @@ class Opinions:
 
     async def _told(self, item: InboxItem, why: str) -> None:
         """Say once that it waits; where that cannot be kept now either, with the next try."""
-        words = NOT_TAKEN.format(sign="❌" if item.sort == "correction" else "vote", name=item.author.name, why=why)
+        words = NOT_TAKEN.format(
+            sign="❌" if item.sort == "correction" else "vote", name=plain(item.author.name, 40), why=why
+        )
         key = f"{item.id}.not-taken"
         try:
             await self._tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=words))

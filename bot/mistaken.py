@@ -12,9 +12,14 @@ from pydantic.fields import FieldInfo
 
 from agentic import failpoints
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.patterns import later
+from reflexion.redaction import REDACTED, redact_known
 
 PREFIX = "THREADWRIGHT_"
 Fields = Mapping[str, FieldInfo]
+SHORTEST_KEY = 16
+_KEY = later(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
+_MIXED = later(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
 
 
 class SettingsMistaken(Exception):
@@ -34,7 +39,17 @@ class Mistake:
     instead: str
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.problem}. {self.instead}"
+        return f"{self.name}: {without_keys(self.problem)}. {without_keys(self.instead)}"
+
+
+def shown(value: str) -> str:
+    """What stands in a setting, if it is too short for a key: one may have got into the wrong line."""
+    return repr(value) if len(value) < SHORTEST_KEY else "what stands there"
+
+
+def without_keys(text: str) -> str:
+    """The text without words that have the form of a key: long, of letters and digits, and no path or name of a model."""
+    return _KEY.sub(lambda word: REDACTED if _MIXED.search(word[0]) else word[0], redact_known(text))
 
 
 def variable(field: str) -> str:
@@ -58,7 +73,7 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
         field = str(wrong["loc"][0])
         name = field if field == "DISCORD_TOKEN" else variable(field)
         ours = wrong["type"] == "value_error"
-        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{wrong['input']!r} cannot be used"
+        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{shown(str(wrong['input']))} cannot be used"
         yield Mistake(name, problem, _instead(field, fields))
 
 

@@ -4,12 +4,17 @@ An item is durable with the events that caused it, and waits until its messages'
 carries the same nonce; what may have been posted too long ago for a nonce is looked for in the channel first
 (``bot/rereading.py``).  What cannot be delivered now (rights, an archive, Discord away) is kept, said in the log, and
 tried again.
+
+What Discord takes in no form must not hold up all that follows in its thread: it is tried without its files, then as a
+file, and then it is said in its place that it is missing, once; only where that is said is it given up.  So a refusal that
+is about the place, and not about what was sent, loses nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -20,8 +25,8 @@ from agentic.ports import OutboxRow, Store
 from bot.board import Board
 from bot.composing import Composer
 from bot.feed import Feed
-from bot.posting import Desk, Gone, Held, Post, Unfit, nonce_of
-from bot.render import Rendered
+from bot.posting import NO_RIGHT, Desk, Gone, Held, Post, Unfit, nonce_of
+from bot.render import LIMIT, Rendered, cut, inline, length
 from bot.rereading import Doubts, Wanted, known, standing
 from bot.sending import Urgency
 
@@ -33,7 +38,16 @@ _BELOW_PROGRESS = frozenset(("answer", "question", "offer"))
 GENERATIONS = 3
 """A post whose message somebody deleted before it was recorded is posted anew so often."""
 UNFIT = ".unfit"
-LEFT_OUT = "⚠️ I had something to say here that Discord does not take in any form, so it is left out.{execution}"
+PATIENCE = 3
+"""So often an item is refused for a reason that nobody knows, while Discord answers for its thread, before it counts as
+what cannot be sent."""
+LEFT_OUT = "⚠️ I could not send {what}, so it is left out: {why}.{more}"
+_WHAT = {
+    "answer": "the answer to this task", "question": "a question", "progress": "my progress", "offer": "an offer",
+    "lesson": "a message about a lesson", "receipt": "a reply",
+}  # fmt: skip
+_QUESTION = " The task waits for your answer: write what it should do, or stop it with 🛑."
+_WITHOUT_FILES = "-# Not attached, because Discord did not take it: {names}"
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +62,8 @@ class Outbox:
         self._reasons: dict[str, str] = {}
         self._gone: set[str] = set()
         self._doubts = Doubts()
+        self._refused: Counter[str] = Counter()
+        """How often each item was refused by itself."""
 
     def poke(self) -> None:
         """There is something to deliver."""
@@ -148,8 +164,19 @@ class Outbox:
             await self._desk.open_thread(item.target, item.thread, item.text)
             await self._store.delivered(item.key, [item.thread])
             return
-        messages = await self._posted(item)
+        if item.key.endswith(UNFIT):  # what it says is missing came before it, and was sent after all
+            await self._store.delivered(item.key, [])
+            return
+        await self._send(item)
+
+    async def _send(self, item: OutboxItem) -> None:
+        try:
+            messages = await self._posted(item)
+        except Held as held:
+            self._refused[item.key] += held.perhaps_unfit and await self._desk.answers(item.thread)
+            raise
         await self._store.delivered(item.key, messages)
+        self._refused.pop(item.key, None)
         self._doubts.settle(item)
         if item.sort == "progress" and messages:
             await self._board.posted(item.execution, item.thread, messages[0])
@@ -163,29 +190,47 @@ class Outbox:
         rendered = await self._composed(item)
         if item.sort in _BELOW_PROGRESS and item.execution:
             await self._board.settle(item.execution)
-        try:
-            return await self._in_thread(item, lambda: self._post_parts(item, rendered))
-        except Unfit as unfit:
-            log.error("item %s does not fit Discord (%s); it is sent as a file", item.key, unfit)
-            plain = self._composer.as_file(item)
-            bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + GENERATIONS})
+        why = ""
+        tired = self._refused[item.key] >= PATIENCE
+        for form, shown in self._forms(item, rendered)[tired:]:
             try:
-                return await self._in_thread(item, lambda: self._post_parts(bare, plain))
-            except Unfit as again:
-                return await self._left_out(item, again)
+                return await self._in_thread(form, partial(self._post_parts, form, shown))
+            except Unfit as unfit:
+                why = unfit.words
+                log.error("item %s does not fit Discord (%s)", item.key, unfit)
+            except Held as held:
+                if not (held.perhaps_unfit and tired) and not (held.code == NO_RIGHT and shown.files):
+                    raise
+                why = "Discord refuses it again and again" if held.perhaps_unfit else "I may not attach files here"
+                log.error("item %s is not taken (%s)", item.key, held)
+        return await self._left_out(item, why)
 
-    async def _left_out(self, item: OutboxItem, why: Unfit) -> list[str]:
-        """What Discord takes in no form must not hold up all that follows in its thread; that it is missing is said."""
-        log.error("item %s does not fit Discord in any form (%s); it is left out", item.key, why)
-        if not item.key.endswith(UNFIT):
-            words = LEFT_OUT.format(
-                execution=f" `threadwright replay {item.execution}` shows it." * bool(item.execution)
-            )
-            note = OutboxItem(
-                key=f"{item.key}{UNFIT}", thread=item.thread, execution=item.execution, sort="notice", text=words,
-                notify=item.notify,
-            )  # fmt: skip
+    def _forms(self, item: OutboxItem, rendered: Rendered) -> list[tuple[OutboxItem, Rendered]]:
+        """As it is meant, without its files, and in the plainest form there is."""
+        forms = [(item, rendered)]
+        if rendered.files:
+            forms.append((item, _without_files(rendered)))
+        bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + GENERATIONS})
+        return [*forms, (bare, self._composer.as_file(item))]
+
+    async def _left_out(self, item: OutboxItem, why: str) -> list[str]:
+        """Say in its place that it is missing; raises ``Held`` where that cannot be said either."""
+        if item.key.endswith(UNFIT):
+            raise Held(f"Discord takes nothing there ({why})", 60.0)
+        log.error("item %s is left out: %s", item.key, why)
+        more = _QUESTION if item.sort == "question" else ""
+        more += f" `threadwright replay {item.execution}` shows it." if item.execution else ""
+        note = OutboxItem(
+            key=f"{item.key}{UNFIT}", thread=item.thread, execution=item.execution, sort="notice", notify=item.notify,
+            text=LEFT_OUT.format(what=_WHAT.get(item.sort, "a message"), why=why, more=more),
+        )  # fmt: skip
+        before = await self._store.outbox_row(note.key)
+        if before is None:
             await self._store.put_outbox([note])
+            await self._send(note)
+        elif not before.done:
+            self._doubts.arise(before.item)  # it may have been posted already
+            await self._send(before.item)
         return []
 
     async def _composed(self, item: OutboxItem) -> Rendered:
@@ -238,7 +283,7 @@ class Outbox:
                 return await self._desk.post(replace(post, nonce=nonce_of(item.key, index, generation)), urgency)
             except Gone:
                 log.info("item %s was posted and deleted before it was recorded; it is posted anew", item.key)
-        raise Held("its message is deleted again and again", 60.0)
+        raise Held("its message is deleted again and again", 60.0, perhaps_unfit=True)
 
     async def _in_thread(self, item: OutboxItem, act: Callable[[], Awaitable[list[str]]]) -> list[str]:
         """Run ``act``; where the thread does not exist yet, make it from the task's message first."""
@@ -250,6 +295,13 @@ class Outbox:
                 raise
         await self._desk.open_thread(session.channel, item.thread, session.title or "A task")
         return await act()
+
+
+def _without_files(rendered: Rendered) -> Rendered:
+    """The same with the names of its files in their place."""
+    line = _WITHOUT_FILES.format(names=", ".join(inline(file.name) for file in rendered.files))
+    *before, last = rendered.parts
+    return replace(rendered, parts=(*before, f"{cut(last, LIMIT - length(line) - 1)}\n{line}"), files=())
 
 
 def _answered(item: OutboxItem) -> str:

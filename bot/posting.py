@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar, cast
@@ -20,12 +21,14 @@ from discord.utils import MISSING
 from agentic.core.events import OutboxItem
 from agentic.core.identity import digest
 from agentic.core.lazy_dataclass import dataclass
+from agentic.errors import AgenticError
 from agentic.failpoints import reach
+from agentic.world.names import safe_name
 from bot.asking import Standing
 from bot.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.discretion import Discretion
 from bot.lookback import may_look_back
-from bot.render import LIMIT, Attached, cut
+from bot.render import LIMIT, Attached, cut, one_line
 from bot.rereading import Seen
 from bot.sending import Crowded, Sender, Urgency
 
@@ -43,10 +46,12 @@ _UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
 ARCHIVED = 50083
 """The code of what was refused because the thread is archived."""
 _THREAD_EXISTS, _TOO_OLD = 160004, 30046
+NO_RIGHT = 50013
+"""The code of what was refused because the bot lacks a right, which may be the one to attach files."""
 _REASONS = {
     _UNKNOWN_CHANNEL: ("the thread is gone", 600.0),
     50001: ("the bot may not see it; let it view the channel", 60.0),
-    50013: ("the bot may not write there; grant it “Send Messages in Threads” and “Attach Files”", 60.0),
+    NO_RIGHT: ("the bot may not write there; grant it “Send Messages in Threads” and “Attach Files”", 60.0),
     160005: ("the thread is locked; unlock it", 120.0),
     50024: ("threads cannot be opened there", 600.0),
     160006: ("the server has its maximum of active threads; archive some", 120.0),
@@ -56,11 +61,14 @@ log = logging.getLogger(__name__)
 
 
 class Held(Exception):
-    """Cannot be done now; ``reason`` says what to do, ``seconds`` when to try again."""
+    """Cannot be done now; ``reason`` says what to do, ``seconds`` when to try again.
 
-    def __init__(self, reason: str, seconds: float, code: int = 0) -> None:
+    ``perhaps_unfit``: it may be because of what is sent, and not because of Discord or the place.
+    """
+
+    def __init__(self, reason: str, seconds: float, code: int = 0, *, perhaps_unfit: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.seconds, self.code = reason, seconds, code
+        self.reason, self.seconds, self.code, self.perhaps_unfit = reason, seconds, code, perhaps_unfit
 
 
 class Gone(Exception):
@@ -68,7 +76,11 @@ class Gone(Exception):
 
 
 class Unfit(Exception):
-    """Discord does not take this content."""
+    """Discord does not take this content; ``words`` say why to people, and hold nothing of it."""
+
+    def __init__(self, detail: str, words: str = "Discord does not take it") -> None:
+        super().__init__(detail)
+        self.words = words
 
 
 def nonce_of(key: str, part: int = 0, generation: int = 0) -> str:
@@ -175,7 +187,7 @@ class Desk:
         """A file without secrets, in its name and in its text."""
         content = self._discretion.content(file.content, made=file.made)
         told = self._discretion.text(file.told) if file.told else None
-        return discord.File(io.BytesIO(content), self._discretion.text(file.name), description=told)
+        return discord.File(io.BytesIO(content), safe_name(self._discretion.text(file.name)), description=told)
 
     def shown(self, text: str) -> str:
         """A text as it is posted.  What replaces a secret may be longer than it was."""
@@ -221,7 +233,7 @@ class Desk:
         target = parent.get_partial_message(int(message))
         try:
             try:
-                name = self._discretion.text(title)[:100]
+                name = one_line(self._discretion.text(title), 100) or PLAIN_TITLE
                 reach("discord.thread.before")
                 await self._judged(Urgency.RESULT, lambda: target.create_thread(name=name), channel, "thread")
                 reach("discord.thread.after")
@@ -230,6 +242,8 @@ class Desk:
         except Held as held:
             if held.code != _THREAD_EXISTS:
                 raise
+        except Unfit as unfit:
+            raise Held(f"Discord makes no thread of it ({unfit})", 600.0) from unfit
         except Gone as gone:
             raise Held("the message with the task was deleted before its thread was made", 600.0) from gone
 
@@ -263,6 +277,19 @@ class Desk:
         target = self._channel(channel)
         return await self._judged(urgency, lambda: look(target))
 
+    async def answers(self, channel: str) -> bool:
+        """Whether Discord answers for this channel now."""
+
+        async def newest() -> None:
+            async for _ in self._channel(channel).history(limit=1):
+                return
+
+        try:
+            await self._judged(Urgency.MESSAGE, newest, channel, "look")
+        except (Held, Gone, Unfit):
+            return False
+        return True
+
     async def may_look_back(self, channel: str, person: str) -> bool:
         """Whether a person may read back what was said in a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
         return await self._judged(Urgency.MESSAGE, lambda: may_look_back(self._client, int(channel), int(person)))
@@ -289,8 +316,18 @@ class Desk:
             raise Held("too much waits to be sent already", 5.0) from crowded
         except discord.HTTPException as error:
             raise _judgement(error) from error
-        except (discord.RateLimited, aiohttp.ClientError, OSError) as error:
-            raise Held(f"Discord cannot be reached ({error or type(error).__name__})", 15.0) from error
+        except (discord.RateLimited, aiohttp.ClientError, OSError, json.JSONDecodeError) as error:
+            why = f"Discord cannot be reached ({error or type(error).__name__})"
+            raise Held(why, 15.0, perhaps_unfit=not isinstance(error, discord.RateLimited)) from error
+        except AgenticError:
+            raise
+        except (
+            Exception
+        ) as error:  # of the libraries or of ours, with what was to be sent: it would come again and again
+            if self._client.is_closed():
+                raise Held("the bot is leaving Discord", 15.0) from error
+            log.exception("a request could not be made")
+            raise Unfit(str(error), f"a fault in Threadwright ({type(error).__name__})") from error
 
 
 def _reference(post: Post) -> discord.MessageReference:
@@ -313,9 +350,11 @@ def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:
         return Held("the thread is archived" if error.code == ARCHIVED else "it exists", 60.0, error.code)
     if error.code in _REASONS:
         return Held(*_REASONS[error.code], error.code)
-    if error.status in (400, 413):
+    if error.status == 413:
+        return Unfit(str(error), "it is too large for Discord")
+    if error.status == 400:
         return Unfit(str(error))
-    return Held(f"Discord refused it ({error})", 60.0, error.code)
+    return Held(f"Discord refused it ({error})", 60.0, error.code, perhaps_unfit=error.status not in (401, 429))
 
 
 def _buttons(post: Post) -> discord.ui.View | None:

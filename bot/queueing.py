@@ -12,7 +12,10 @@ from bot.session import Session
 
 AFTER = 5.0
 """Seconds of waiting before a word is said."""
-WAITING = "⏳ Waiting for a free place: {before} before this one. I begin by myself; 🛑 calls it off."
+WAITING = (
+    "⏳ Waiting for a free place: {before} before this one. People take turns, so this can change. I begin by myself; "
+    "🛑 calls it off."
+)
 LEARNING = (
     "⏳ I am still working out what to learn from what was before. This begins with that, in two minutes at the latest; "
     "🛑 calls it off."

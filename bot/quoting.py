@@ -12,7 +12,7 @@ import discord
 from agentic.core.events import QuotedMessage
 from bot.posting import Desk, Gone, Held, Unfit
 from bot.reading import said_in
-from bot.render import cut, storable
+from bot.render import cut, named, storable
 
 MESSAGES = 50
 AGE = timedelta(minutes=30)
@@ -50,7 +50,7 @@ class Quoting:
             return ()
         since = discord.utils.snowflake_time(int(before)) - AGE
         return tuple(
-            QuotedMessage(author=storable(name), text=cut(storable(text), CHARACTERS))
+            QuotedMessage(author=named(name), text=cut(storable(text), CHARACTERS))
             for name, text, at in said
             if at >= since
         )

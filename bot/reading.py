@@ -15,8 +15,8 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import EventLog
 from bot.conversation import Conversation
 from bot.inputs import House, Kind, Said, Scene, Speaker
-from bot.render import cut, storable
-from bot.rights import ORDER, level_of
+from bot.render import cut, named, storable
+from bot.rights import ORDER, level_of, role_marks
 
 SHARED = 10
 """So many servers are asked for a person's level when they write directly."""
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was configured of the Discord side; ``roles`` maps ids or names of Discord roles to levels."""
+    """What was configured of the Discord side; ``roles`` maps ids (or names) of Discord roles to levels."""
 
     prefix: str = "!"
     roles: Mapping[str, Level] = field(default_factory=dict[str, Level])
@@ -66,14 +66,15 @@ class Reader:
         itself = self._client.user is not None and user.id == self._client.user.id
         level = self._level(user, guild)
         return Speaker(
-            str(user.id), storable(user.display_name), level, bot=user.bot or webhook, itself=itself, writes=writes
+            str(user.id), named(user.display_name), level, bot=user.bot or webhook, itself=itself, writes=writes
         )
 
     def _level(self, user: discord.abc.User, guild: discord.Guild | None) -> Level:
         owner = guild is not None and guild.owner_id == user.id
         if not isinstance(user, discord.Member):
             return level_of((), self._options.roles, administrator=owner, default=self._options.default_level)
-        names = (name for role in user.roles for name in (str(role.id), role.name))
+        mine = ((str(role.id), role.name) for role in user.roles)
+        names = role_marks(mine, (role.name for role in user.guild.roles))
         administrator = owner or user.guild_permissions.administrator
         return level_of(names, self._options.roles, administrator=administrator, default=self._options.default_level)
 
@@ -86,7 +87,7 @@ class Reader:
         house = self.house(message.guild)
         webhook = message.webhook_id is not None
         direct = isinstance(message.channel, discord.DMChannel)
-        named = any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&"))
+        addressed = any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&"))
         return Said(
             id=str(message.id),
             channel=str(message.channel.id),
@@ -94,10 +95,11 @@ class Reader:
             text=storable(message.content),
             at=message.created_at,
             speaker=self.speaker(message.author, message.guild, webhook=webhook),
-            addressed=named or direct,
+            addressed=addressed or direct,
             kind=_kind(message),
             files=tuple(
-                FileRef(name=storable(file.filename), path=file.url, size=file.size) for file in self._files(message)
+                FileRef(name=named(file.filename, "file"), path=file.url, size=file.size)
+                for file in self._files(message)
             ),
             quoted=_quoted(message),
         )
@@ -171,9 +173,7 @@ def _quoted(message: discord.Message) -> tuple[QuotedMessage, ...]:
         found.append((replied.author.display_name, said_in(replied)))
     found += [("somebody, forwarded", snapshot.content) for snapshot in message.message_snapshots]
     return tuple(
-        QuotedMessage(author=storable(name), text=cut(storable(text), QUOTED_CHARACTERS))
-        for name, text in found
-        if text
+        QuotedMessage(author=named(name), text=cut(storable(text), QUOTED_CHARACTERS)) for name, text in found if text
     )
 
 

@@ -10,7 +10,7 @@ import discord
 
 from agentic.core.events import FileRef, InboxItem
 from bot.posting import Desk, Gone, Held, Unfit
-from bot.render import storable
+from bot.render import named
 
 SECONDS = 15.0
 
@@ -45,4 +45,4 @@ class Refetching:
 async def _attachments(channel: discord.abc.Messageable, message: int) -> list[tuple[str, int, str]]:
     """(name, size, address) of what is attached to a message."""
     found = await channel.fetch_message(message)
-    return [(storable(one.filename), one.size, one.url) for one in found.attachments]
+    return [(named(one.filename, "file"), one.size, one.url) for one in found.attachments]

@@ -20,6 +20,8 @@ LIMIT = 2_000
 MESSAGES_AT_MOST = 3
 """Longer text becomes a file."""
 ANSWER_FILE = "answer.md"
+NAME = 100
+"""Characters of a name that are shown."""
 BEGINNING = 1_200
 """Characters that are shown of what became a file."""
 
@@ -64,6 +66,11 @@ def cut(text: str, limit: int) -> str:
 def one_line(text: str, limit: int = 80) -> str:
     """The first words of a text on one line."""
     return cut(" ".join(clean(text[: limit * 8]).split()), limit)
+
+
+def named(name: str, otherwise: str = "somebody") -> str:
+    """A name that somebody chose, on one line and without what hides or reorders; for people, prompts and logs."""
+    return one_line(name, NAME) or otherwise
 
 
 def inline(text: str, limit: int = 80) -> str:

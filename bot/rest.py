@@ -73,7 +73,8 @@ class Rest:
         judge = Judge(given.model, given.purse, clock, given.lessons, judges, mode=settings.judge)
         self.reflexion = Reflexion(
             store, given.lessons, given.model, clock, policy=policy, build=build, asks=given.lasts,
-            caps=caps_from(settings), judge=judge, embedder=embedder(settings.embeddings),
+            caps=caps_from(settings), judge=judge, readers=judges if settings.judge != "off" else (),
+            embedder=embedder(settings.embeddings),
         )  # fmt: skip
         self.aftermath = Aftermath(self.reflexion, store, given.lessons, clock, given.purse, given.tell, build)
         approving = given.bot.approving

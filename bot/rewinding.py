@@ -85,7 +85,7 @@ class Rewinding:
         if (done := await self._done(item)) is not None:
             return done
         log = [envelope async for envelope in self.store.read(past.execution)]
-        wanted = int(item.text) if item.text.isdecimal() else 0
+        wanted = int(item.text) if item.text.isdecimal() and len(item.text) < 10 else 0
         if not wanted:
             return await self._from_beginning(item, row, lease, past, later)
         if wanted > (last := positions.last_turn(log)):
@@ -305,7 +305,7 @@ def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, exte
         parts.append("Running that task again from its beginning.")
     elif wanted:
         turn = restored.turn + 1
-        near = "" if turn == int(wanted) else f" The nearest checkpoint to turn {wanted} is before turn {turn}."
+        near = "" if str(turn) == wanted else f" The nearest checkpoint to turn {wanted[:9]} is before turn {turn}."
         parts.append(f"Going on from turn {turn} of “{plain(started.task, 80)}”.{near}")
     else:
         parts.append(f"Going on with “{plain(started.task, 80)}”.")

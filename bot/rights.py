@@ -6,6 +6,7 @@ person's level, of what Discord lets the person do in that place, and of what it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -22,11 +23,40 @@ def at_least(level: Level, needed: Level) -> bool:
 def level_of(
     roles: Iterable[str], mapping: Mapping[str, Level], *, administrator: bool = False, default: Level = "executor"
 ) -> Level:
-    """The highest level of a person's roles (ids or names); administrators and the guild's owner are owners."""
+    """The highest level of a person's roles (ids, or names that count); administrators and the guild's owner are owners."""
     if administrator:
         return "owner"
     ranks = [ORDER.index(mapping[role]) for role in roles if role in mapping]
     return ORDER[max(ranks)] if ranks else default
+
+
+def named_roles(mapping: Iterable[str]) -> tuple[str, ...]:
+    """The roles that were set by name; digits are always an id, whatever somebody calls a role."""
+    return tuple(role for role in mapping if not role.isdecimal())
+
+
+def role_marks(roles: Iterable[tuple[str, str]], all_names: Iterable[str]) -> tuple[str, ...]:
+    """What a person's roles (id, name) are matched by: the ids, and names that only one role of the server has."""
+    count, marks = Counter(all_names), list[str]()
+    for number, name in roles:
+        marks += [number] if name.isdecimal() or count[name] > 1 else [number, name]
+    return tuple(marks)
+
+
+def role_warnings(mapping: Iterable[str], roles: Iterable[tuple[str, str]], server: str) -> tuple[str, ...]:
+    """What is wrong with roles that were set by name, given the roles (id, name) of a server."""
+    known, said = list(roles), list[str]()
+    for name in named_roles(mapping):
+        ids = [number for number, other in known if other == name]
+        if len(ids) > 1:
+            which = " or ".join(ids)
+            said.append(
+                f"In {server} {len(ids)} roles are called {name!r}, so none of them counts. Set an id: {which}."
+            )
+        elif ids:
+            why = "is matched by its name, which others can take"
+            said.append(f"The role {name!r} in {server} {why}. Set its id instead: {ids[0]}.")
+    return tuple(said)
 
 
 Act = Literal[

@@ -9,10 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 
 from agentic.core.events import InboxItem, Sort, Started
 from agentic.core.execution import Execution
-from agentic.errors import AgenticError, LeaseLost, SandboxLost
+from agentic.core.identity import execution_id
+from agentic.errors import (
+    AgenticError,
+    LeaseLost,
+    ModelError,
+    SandboxLost,
+    SandboxUnavailable,
+    StoreTooNew,
+    StoreUnavailable,
+)
 from agentic.failpoints import reach
 from agentic.ports import Lease, Toolbox
 from bot.ground import Acted, receipt_of
@@ -35,6 +45,14 @@ AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """What begins a further execution; what was learned from the one before is known to it."""
 NOT_DONE = "That could not be done: {error}"
 FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
+TRIES = 3
+"""So often it is tried to begin what somebody said, before it is left out for what is said after it."""
+NOT_BEGUN = (
+    "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: {error} What you wrote "
+    "after it goes on. Send it again in other words, or without its files."
+)
+OF_THE_PLACE = (SandboxUnavailable, SandboxLost, LeaseLost, StoreUnavailable, StoreTooNew, ModelError)
+"""What is wrong with the machine, and not with what somebody said: that waits until it is mended."""
 SETTLE_SECONDS = 5.0
 TELL_AGAIN_SECONDS = 5.0
 """What went wrong is told as soon as the store takes it; until then it is tried so often."""
@@ -66,6 +84,8 @@ class _Serving:
         self._session, self._ground, self._opine = session, session.ground, opine
         self._seen: frozenset[str] = frozenset()
         """What lay in the inbox when the work at hand was chosen."""
+        self._tries: Counter[str] = Counter()
+        """How often each item was not begun."""
 
     async def work(self) -> bool:
         """One execution; False where there is none to do."""
@@ -83,6 +103,10 @@ class _Serving:
                 raise
             session.resumed += 1
             log.warning("thread %s goes on after: %s", session.thread, lost)
+        except Exception as trouble:
+            if isinstance(work, str) or isinstance(trouble, OF_THE_PLACE) or not await self._never_began(work):
+                raise
+            await self._try_again(work, trouble)
         else:
             session.resumed = 0
         return True
@@ -134,6 +158,24 @@ class _Serving:
         except Halted as halted:
             session.execution = ""
             await call_off(session, str(halted))
+
+    async def _never_began(self, item: InboxItem) -> bool:
+        """Whether the log knows nothing of it, so that it would be the first thing to be done here again and again."""
+        return await self._ground.store.execution(execution_id(self._session.thread, item.id)) is None
+
+    async def _try_again(self, item: InboxItem, trouble: Exception) -> None:
+        """With the next look at the inbox; what never begins is told once, and what came after it has its turn."""
+        session, ground = self._session, self._ground
+        session.execution = ""
+        self._tries[item.id] += 1
+        log.error("thread %s: %s was not begun", session.thread, item.id, exc_info=trouble)
+        if self._tries[item.id] < TRIES:
+            return
+        ours = not isinstance(trouble, AgenticError)
+        error = FAULT.format(name=type(trouble).__name__) if ours else f"{trouble}."
+        receipt = receipt_of(item, Acted(NOT_BEGUN.format(tries=TRIES, error=error)))
+        await ground.tell(receipt.model_copy(update={"notify": True}))
+        await ground.store.discard([item.id])
 
     async def _attempt(self, item: InboxItem) -> None:
         """An act; a stop calls it off before it begins."""
@@ -189,7 +231,9 @@ class _Serving:
         halted, aside = session.halt.is_set(), bool(session.question or session.paused or session.left_alone)
         async with contextlib.AsyncExitStack() as stack:
             async with word_of_waiting(session, execution):
-                await stack.enter_async_context(ground.slots.slot(session.thread, hurried=halted, aside=aside))
+                asker = work.author.id if not isinstance(work, str) else session.requester
+                slot = ground.slots.slot(session.thread, session.row.guild, asker, hurried=halted, aside=aside)
+                await stack.enter_async_context(slot)
             lease = await self._take(isinstance(work, str))
             try:
                 work_done = self._run(lease, execution, work)

@@ -1,7 +1,7 @@
 """Every setting, in one frozen object that is read once at start and passed down.
 
 A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``.  Values come from
-the environment, then from ``.env`` in the working directory.  Whatever is wrong is told all at once, each with what
+the environment, then from the files that `sources.py` names.  Whatever is wrong is told all at once, each with what
 to write instead, so that nobody has to start the bot five times to find five mistakes.
 
 Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the libraries that need them read them.
@@ -13,13 +13,13 @@ import os
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from dotenv import dotenv_values
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events import Level
 from agentic.models.prices import ModelFacts, price_from
 from bot.mistaken import PREFIX, Mistake, SettingsMistaken, unknown_names, variable, wrong_values
+from bot.sources import PROVIDER_VARIABLES, TOKEN, Sources, gather, home_of
 
 __all__ = [
     "PREFIX",
@@ -32,8 +32,6 @@ __all__ = [
     "variable",
 ]
 
-ENV_FILE = ".env"
-
 
 def _split(value: object) -> object:
     if isinstance(value, str):
@@ -44,21 +42,12 @@ def _split(value: object) -> object:
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Names separated by commas."""
 
-PROVIDER_VARIABLES = (
-    "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE",
-    "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY",
-    "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
-)  # fmt: skip
-"""Variables of model providers that are honoured, from the environment or from ``.env``."""
-
 
 class Settings(BaseSettings):
     """Everything that can be set; each description is the reason the setting exists."""
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
         env_prefix=PREFIX,
-        env_file=ENV_FILE,
-        env_file_encoding="utf-8",
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -208,13 +197,14 @@ class Settings(BaseSettings):
         description="Seconds one request to a model may take; slow local models need more.",
     )
     owners: Names = Field(
-        default=(), description="Discord role names or ids whose members may change settings and allow the host."
+        default=(),
+        description="Ids of Discord roles whose members may change settings and allow the host; others can take a name.",
     )
     operators: Names = Field(
-        default=(), description="Discord role names or ids whose members may act on everyone's executions and budgets."
+        default=(), description="Ids of Discord roles whose members may act on everyone's executions and budgets."
     )
     viewers: Names = Field(
-        default=(), description="Discord role names or ids whose members may only look, not start or stop anything."
+        default=(), description="Ids of Discord roles whose members may only look, not start or stop anything."
     )
     default_level: Level = Field(
         default="executor", description="The right of everyone without one of these roles; 'viewer' closes the bot."
@@ -236,11 +226,22 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="How much is written to standard error."
     )
+    log_prompts: bool = Field(
+        default=False,
+        description="With THREADWRIGHT_LOG_LEVEL=debug, libraries log what they send and get as well: prompts and answers.",
+    )
+
+    _env_file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def env_file(self) -> Path | None:
+        """The file that `--env-file` named."""
+        return self._env_file
 
     @field_validator("home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+        return home_of(str(value)).absolute()
 
     @field_validator("discord_api")
     @classmethod
@@ -259,7 +260,7 @@ class Settings(BaseSettings):
     @field_validator("command_guilds")
     @classmethod
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(id.isdigit() for id in value):
+        if not all(id.isdecimal() and len(id) <= 20 for id in value):
             raise ValueError("each is a server's id, a number of about 18 digits; developer mode lets you copy it")
         return value
 
@@ -296,7 +297,7 @@ class Settings(BaseSettings):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """Discord roles (names or ids), each with its level."""
+        """Discord roles (ids or names), each with its level."""
         named: tuple[tuple[Names, Level], ...] = (
             (self.viewers, "viewer"), (self.operators, "operator"), (self.owners, "owner"),
         )  # fmt: skip
@@ -308,26 +309,27 @@ class Settings(BaseSettings):
         return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
 
 
-def read_settings() -> Settings:
-    """Read the environment and ``.env``; raises ``SettingsMistaken`` with every mistake at once."""
+def read_settings(env_file: Path | None = None) -> Settings:
+    """Read the environment and the files that count; raises ``SettingsMistaken`` with every mistake at once."""
+    return settings_from(gather(env_file, os.environ))
+
+
+def settings_from(sources: Sources) -> Settings:
+    """The settings that these sources say; raises ``SettingsMistaken`` with every mistake at once."""
     fields = Settings.model_fields
-    mistakes = tuple(unknown_names({*_told(), *os.environ}, fields))
+    mistakes = (*unknown_names(sources.names(), fields), *sources.mixed())
+    files = sources.from_files()
+    said = {name if name == TOKEN else field: files[name] for field in fields if (name := variable(field)) in files}
     try:
-        settings = Settings()
+        settings = Settings(**said)  # pyright: ignore[reportArgumentType]  # texts, as the environment has them
     except ValidationError as error:
         raise SettingsMistaken(mistakes + tuple(wrong_values(error, fields))) from None
     if mistakes:
         raise SettingsMistaken(mistakes)
+    settings._env_file = sources.env_file  # pyright: ignore[reportPrivateUsage]
     return settings
 
 
-def honour_provider_variables() -> None:
-    """Let the libraries of model providers see those of their variables that stand in ``.env``."""
-    for name, value in _told().items():
-        if name in PROVIDER_VARIABLES and value:
-            os.environ.setdefault(name, value)
-
-
-def _told() -> dict[str, str | None]:
-    file = Path(ENV_FILE)
-    return dotenv_values(file) if file.is_file() else {}
+def honour_provider_variables(sources: Sources) -> None:
+    """Let the libraries of model providers see those of their variables that stand in a file."""
+    os.environ.update(sources.for_providers())

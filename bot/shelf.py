@@ -49,7 +49,7 @@ async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
 
 async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
     """Delete everything but ``.aiignore``, what it hides and what is ``spared``; '' or what went wrong."""
-    result = await world.exec(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
+    result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
     left = await look(world)

@@ -1,36 +1,41 @@
-"""How many executions run at once: a bounded number of slots, given out in the order they were asked for.
+"""How many executions run at once: a bounded number of slots, given out in turns (``bot/turns.py``).
 
-A thread that has had its slot goes to the end of the line for its next execution, so a busy thread never starves the
-others.  An execution that waits for a person gives its slot away, and takes it back without waiting when the person
-has answered: for a moment there may be a few more than the bound, but nobody waits behind somebody who is asleep.
+A thread that has had its slot asks anew for its next execution, so a busy thread never starves the others.  An execution
+that waits for a person gives its slot away, and takes it back without waiting when the person has answered: for a moment
+there may be a few more than the bound, but nobody waits behind somebody who is asleep.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from bot.turns import Key, Task, next_of, order_of
+
 
 class Slots:
-    """At most ``limit`` holders, first come, first served."""
+    """At most ``limit`` holders; the next one is whose turn it is."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._line: OrderedDict[str, asyncio.Event] = OrderedDict()
-        self._working: set[str] = set()
-        self._aside: set[str] = set()
+        self._line: dict[str, tuple[Task, asyncio.Event]] = {}
+        self._working: dict[str, Task] = {}
+        self._aside: dict[str, Task] = {}
+        self._turns = 0
+        self._last: dict[Key, int] = {}
 
     @asynccontextmanager
-    async def slot(self, thread: str, *, hurried: bool = False, aside: bool = False) -> AsyncGenerator[None]:
-        """Hold a slot for ``thread``, after all who asked before.
+    async def slot(
+        self, thread: str, server: str = "", person: str = "", *, hurried: bool = False, aside: bool = False
+    ) -> AsyncGenerator[None]:
+        """Hold a slot for ``thread``, for which ``person`` asked in ``server``, when it is its turn.
 
         ``hurried`` is one that was told to stop: it does not wait.  ``aside`` is one that waits for a person: it needs
         no slot before the answer.
         """
         turn = asyncio.Event()
-        self._line[thread] = turn
+        self._line[thread] = Task(thread, server, person, self._turns), turn
         if hurried or aside:
             self._enter(thread)
         if aside:
@@ -41,13 +46,16 @@ class Slots:
             yield
         finally:
             self._line.pop(thread, None)
-            self._working.discard(thread)
-            self._aside.discard(thread)
+            self._working.pop(thread, None)
+            self._aside.pop(thread, None)
             self._admit()
 
     def position(self, thread: str) -> int:
-        """How many are before this thread and it: 0 if it holds a slot or wants none."""
-        return list(self._line).index(thread) + 1 if thread in self._line else 0
+        """How many go before this thread if nothing else comes, and it: 0 if it holds a slot or wants none."""
+        if thread not in self._line:
+            return 0
+        order = order_of(self._waiting, self._working.values(), self._last, self._turns)
+        return [task.thread for task in order].index(thread) + 1
 
     def hurry(self, thread: str) -> None:
         """Let a waiting thread through at once, as one that was told to stop."""
@@ -57,20 +65,28 @@ class Slots:
     def set_aside(self, thread: str) -> None:
         """Give the slot away while the thread waits for a person."""
         if thread in self._working:
-            self._working.discard(thread)
-            self._aside.add(thread)
+            self._aside[thread] = self._working.pop(thread)
             self._admit()
 
     def take_back(self, thread: str) -> None:
         """Hold the slot again: the person has answered."""
         if thread in self._aside:
-            self._aside.discard(thread)
-            self._working.add(thread)
+            self._working[thread] = self._aside.pop(thread)
+
+    @property
+    def _waiting(self) -> list[Task]:
+        return [task for task, _ in self._line.values()]
 
     def _admit(self) -> None:
         while self._line and len(self._working) < self._limit:
-            self._enter(next(iter(self._line)))
+            task = next_of(self._waiting, self._working.values(), self._last, self._turns)
+            self._turns += 1
+            self._last |= dict.fromkeys(((task.server,), (task.server, task.person)), self._turns)
+            self._enter(task.thread)
+        if not self._line:
+            self._last.clear()  # who asks later has waited since then
 
     def _enter(self, thread: str) -> None:
-        self._working.add(thread)
-        self._line.pop(thread).set()
+        task, turn = self._line.pop(thread)
+        self._working[thread] = task
+        turn.set()

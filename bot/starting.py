@@ -32,6 +32,7 @@ from agentic.models.tour import NAME as TOUR
 from agentic.ports import ExecutionRow, SessionRow, Store, Toolbox
 from agentic.purse import DailyCaps
 from bot.pasts import past_of, told_later
+from bot.render import inline, plain
 from bot.settings import Settings
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Beginning:
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
     """What a person is told of files that were not taken; None where all were."""
-    lines = [f"- {file.name}: {file.skipped}" for file in files if file.skipped]
+    lines = [f"- {inline(file.name)}: {plain(file.skipped)}" for file in files if file.skipped]
     if not lines:
         return None
     text = "These files were not taken into the workspace:\n" + "\n".join(lines)

@@ -11,7 +11,9 @@ tasks/<stamp>/        the same again, for each `threadwright task`
 from __future__ import annotations
 
 import errno
+import os
 import shutil
+import stat
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -92,10 +94,34 @@ def usable(home: Path) -> Generator[None]:
         raise HomeUnusable(f"{reason} Set THREADWRIGHT_HOME to another folder.") from error
 
 
+def own(home: Path) -> None:
+    """Make the home, or make it ours alone; raises ``HomeUnusable`` where another user could change what is in it."""
+    with usable(home):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if wrong := not_ours(home):
+            raise HomeUnusable(f"{home} cannot be used: {wrong}. Set THREADWRIGHT_HOME to a folder of your own.")
+        if wide(home) and home.stat().st_uid == os.geteuid():
+            home.chmod(0o700)
+
+
+def not_ours(home: Path) -> str:
+    """Why a home cannot be trusted; '' where it can."""
+    about = home.stat()
+    if about.st_uid in (os.geteuid(), 0):
+        return ""
+    return "it belongs to another user, who can change what is in it"
+
+
+def wide(home: Path) -> bool:
+    """Whether others reach what is in the home."""
+    return bool(stat.S_IMODE(home.stat().st_mode) & 0o077)
+
+
 def new_task_folder(home: Path, now: datetime) -> Path:
     """State of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed, copies of workspaces earlier."""
     tasks = home / TASKS
     folder = tasks / f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+    own(home)
     with usable(home):
         tasks.mkdir(parents=True, exist_ok=True)
         newest = sorted(tasks.iterdir(), reverse=True)

@@ -15,7 +15,7 @@ from bot.emoji import command
 from bot.gestures import commanded, unanswerable
 from bot.inputs import House, Ignored, Kind, Outcome, Said, Scene, Told, Wanted, unheard
 from bot.refusals import IN_THE_THREAD, NOT_YOURS, VIEWER
-from bot.render import one_line
+from bot.render import inline, one_line
 from bot.rights import may_steer
 
 NO_TASK = "What should I do? Write it after my name, for example: “the tests fail, fix the code”."
@@ -90,7 +90,7 @@ def _without_text(said: Said, scene: Scene) -> Outcome:
         return Told(NO_TASK)
     if said.thread and scene.state in _RUNS:
         return _plain(said, scene, FILES_ALONE)
-    return Told(FILES_ONLY.format(names=", ".join(file.name for file in said.files[:3])))
+    return Told(FILES_ONLY.format(names=", ".join(inline(file.name) for file in said.files[:3])))
 
 
 def _by_words(said: Said, scene: Scene, text: str) -> Outcome:

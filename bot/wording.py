@@ -44,6 +44,8 @@ _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
 SHOWN_AFTER = 3.0
 """So many seconds a step runs before its time is shown."""
 
+HOST_FOOTER = "⚠ host, no sandbox, .aiignore is not firm"
+
 
 def progress_text(
     progress: Progress, tail: str = "", verbosity: Verbosity = "normal", now: datetime | None = None
@@ -226,7 +228,7 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
         if sure := sure_of(progress):
             parts.append(f"confidence {sure}")
     if progress.sandbox:
-        parts.append(plain(progress.sandbox, 30))
+        parts.append(HOST_FOOTER if progress.sandbox.startswith("host") else plain(progress.sandbox, 30))
     return "-# " + " · ".join(parts)
 
 

@@ -41,6 +41,10 @@ class AttachmentGone(Exception):
         self.expired = expired
 
 
+HOST = "host, .aiignore is not firm"
+"""Nothing can be mounted over there: a command that sets out to can open what is hidden."""
+
+
 @dataclass(slots=True)
 class Workshop:
     """Worlds are kept a thread, so that what one execution changed is known in the next."""
@@ -79,7 +83,7 @@ class Workshop:
             return ""
         if choice.rung is None:
             return ""
-        return choice.name if choice.name == "host" else f"{choice.name}, no network"
+        return HOST if choice.name == "host" else f"{choice.name}, no network"
 
     async def close(self) -> None:
         """Wait until a sandbox that is being tried was ended by who tries it."""

@@ -12,13 +12,15 @@ from agentic.core.patterns import later
 
 _SHAPED: Final = later(
     r"""(?ix)
-        \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\( | (?:^|\s)\$\s\w
-      | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w | \w\s+--?[a-z][\w-]*
+        \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\((?![A-Z_]{1,40}\)) | (?:^|\s)\$\s\w
+      | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w
+      | \w(?<!\bwith)(?<!\bflag)(?<!\boption)(?<!\bpass)\s+--?
+          (?!m\s+(?:unittest|pytest|doctest)\b)[a-z][\w-]*
       | (?:^|\s)\.{0,2}/[\w./-]+\.(?:sh|py|pl|rb|js|bat|ps1)\b | \b(?:run|execute|start|source)\s+\.{0,2}/\w
       | \b(?:eval|exec|system|popen|__import__)\s*\( | \bsubprocess\.\w | \bshell\s*=\s*true\b | \biex\b
       | (?-i:\b(?:Invoke|Start|New|Set|Remove|Get|Add|Stop|Clear|Out)-[A-Z]\w+)
       | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
-      | `(?:[^`\s]*+[^\S\n][^`\n]*+|[^`\n]*+\n[^`\n]*+)`"""
+      | (?<!\w)`(?=\S)(?!make\s+(?:build|tests?|check|lint)`)(?:[^`\s]*+[^\S\n][^`\n]*+|[^`\n]*+\n[^`\n]*+)`"""
 )
 _PROGRAMS: Final = later(
     r"""(?ix) (?<![\w./-])(?:
@@ -51,7 +53,8 @@ _KNOWN: Final = later(
         \s+(?:\w[\w:-]*\s+){{0,2}}?(?:get|add|build|wheel|task|logs|{_VERBS})
       | (?:rails|rake|mix|artisan|manage\.py|django-admin)\s+(?:\w+[:.])*(?:fresh|{_VERBS})
       | (?:killall|pkill|reboot|poweroff)\s+\w
-      | (?:python[\d.]*|node|perl|ruby|php|sh|deno|bun)\s+(?:-\w|[\w./-]+\.(?:py|js|ts|pl|rb|php|sh)\b)
+      | (?:python[\d.]*|node|perl|ruby|php|sh|deno|bun)
+        \s+(?:-(?!m\s+(?:unittest|pytest|doctest)\b)\w|[\w./-]+\.(?:py|js|ts|pl|rb|php|sh)\b)
       )"""
 )
 """Programs that also only look, with a verb of doing after them."""

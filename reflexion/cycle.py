@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
@@ -29,7 +29,7 @@ from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
 from reflexion.evaluator import evaluate
 from reflexion.evidence import error_signature, evidence_of
 from reflexion.finding import Finder
-from reflexion.judge import Judge
+from reflexion.judge import Candidate, Judge
 from reflexion.judging import settled
 from reflexion.lessons import Insight, Lesson, Reflection, Verdict, propose_lesson, reflection_id
 from reflexion.lifecycle import Life, Showing
@@ -38,8 +38,9 @@ from reflexion.ports import Embedder, LessonStore
 from reflexion.proving import is_further, proved, told_first
 from reflexion.recording import UNAIDED, arms_of, showing_of, similar, verdict_of
 from reflexion.reflections import earlier_attempts, on_what_worked, said_of, task_of, told_of
-from reflexion.reflector import Reflector
+from reflexion.reflector import Reflector, Written
 from reflexion.retrieval import Choice, choose
+from reflexion.second_reader import SecondReader
 from reflexion.trajectory import Trajectory, read_trajectory
 from reflexion.underway import Underway
 
@@ -76,6 +77,7 @@ class Reflexion:
         asks: bool = False,
         caps: DailyCaps = NO_CAPS,
         judge: Judge | None = None,
+        readers: Sequence[Candidate] = (),
         embedder: Embedder | None = None,
     ) -> None:
         self._store = store
@@ -88,6 +90,9 @@ class Reflexion:
         """Somebody can be asked what was wrong with a result."""
         self._judge_of_work = judge
         self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
+        self._second = SecondReader(model, Purse(store, caps), clock, readers)
+        """Reads what a lesson touches after its writer; nobody where there are no ``readers``."""
+        self._model_name = model_name
         self._underway = Underway()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._swept: datetime | None = None
@@ -245,30 +250,32 @@ class Reflexion:
         written = await self._reflector.reflect(trajectory, decision.cause, case.stream, earlier, worked=worked)
         if written.insight is None:
             return Reflected(reflection="", problem=written.problem, worked=worked)
-        reflection = self._reflection(trajectory, guild, decision.cause, written.insight, written.model, evaluated)
+        reflection = self._reflection(trajectory, guild, decision.cause, written, written.insight, evaluated)
         if obstacle is not None:
             reflection = on_what_worked(reflection, obstacle)
         # What failed again in spite of what it was told is no second sign that this was right.
-        await self._keep(reflection, verified=evaluated.verifier != "none" and not is_further(trajectory))
+        await self._keep(reflection, case, verified=evaluated.verifier != "none" and not is_further(trajectory))
         reach("learn.kept")
         return Reflected(reflection=reflection.id, worked=worked)
 
-    async def _keep(self, reflection: Reflection, *, verified: bool) -> None:
+    async def _keep(self, reflection: Reflection, case: _Case, *, verified: bool) -> None:
         await self._lessons.keep_reflection(reflection)
         reach("learn.written")
-        await self._lessons.propose(propose_lesson(reflection), verified=verified)
+        writer = self._model_name or case.trajectory.model
+        lesson = await self._second.read(propose_lesson(reflection), writer, case.trajectory, case.stream)
+        await self._lessons.propose(lesson, verified=verified)
 
     def _reflection(
-        self, trajectory: Trajectory, guild: str, cause: str, insight: Insight, model: str, evaluated: Evaluated
+        self, trajectory: Trajectory, guild: str, cause: str, written: Written, insight: Insight, evaluated: Evaluated
     ) -> Reflection:
         orders = " ".join(orders_read(trajectory))
         evidence = tuple(line for line in evidence_of(trajectory) if line not in orders and not orders_in(line))
         return Reflection(
             id=reflection_id(trajectory.execution), thread=trajectory.thread, guild=guild,
             execution=trajectory.execution, task=task_of(trajectory), cause=cause, insight=insight,
-            evidence=evidence, error_signature=error_signature(trajectory), model=model,
+            evidence=evidence, error_signature=error_signature(trajectory), model=written.model,
             score=evaluated.score, held=taken_over(insight, trajectory), dictated=dictated(insight, trajectory),
-            said=said_of(trajectory), created=self._clock.now(),
+            said=said_of(trajectory), touches=written.touches, untrusted=trajectory.untrusted, created=self._clock.now(),
         )  # fmt: skip
 
     async def _record(self, trajectory: Trajectory, evaluated: Evaluated, judged: Judged | None) -> bool:

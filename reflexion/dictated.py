@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from agentic.core.patterns import later
 from reflexion.legible import as_read, decoded
 from reflexion.lessons import Insight
-from reflexion.trajectory import Trajectory
+from reflexion.trajectory import ASK, Trajectory
 
 RUN = 4
 """So many words in a row, the same in the order and in the insight, are no chance."""
@@ -23,8 +23,6 @@ GOES_ON = 3
 """So many lines an order may go on in."""
 WRAPPED = 56
 """A line so long may have been broken for its length."""
-ASKS = "ask_user"
-"""What came of it are a person's words."""
 _ORDER = later(
     r"""(?ix)
         \bremember\s*(?:[:,-]|to\b|that\b|this\b) | \bfrom\s+now\s+on\b | \bin\s+(?:the\s+)?future\s*[,:]
@@ -90,7 +88,7 @@ def taken_over(insight: Insight, trajectory: Trajectory) -> str:
 
 def orders_read(trajectory: Trajectory) -> tuple[str, ...]:
     """The orders that stood in what the agent read: output, errors, names of files."""
-    read = [call for call in trajectory.calls if call.tool != ASKS]
+    read = [call for call in trajectory.calls if call.tool != ASK]
     names = [_BETWEEN.sub(" ", change.path) for call in read for change in call.changes]
     said = [text for call in read for text in (call.preview, call.error)]
     return tuple(dict.fromkeys(order for text in (*said, *names) for order in orders_in(text)))
@@ -99,7 +97,7 @@ def orders_read(trajectory: Trajectory) -> tuple[str, ...]:
 def dictated(insight: Insight, trajectory: Trajectory) -> str:
     """The standing order out of people's words, or an earlier attempt's, that it repeats; '' where it repeats none."""
     earlier = (each.text for each in trajectory.lessons if each.kind == "reflection")
-    answers = (call.preview for call in trajectory.calls if call.tool == ASKS)
+    answers = (call.preview for call in trajectory.calls if call.tool == ASK)
     said = (trajectory.task, *trajectory.corrections, *trajectory.overheard, *answers, *earlier)
     return _repeated(insight, (order for text in said for order in orders_in(text)))
 

@@ -16,6 +16,7 @@ from pydantic import model_validator
 
 from agentic.core.events import Frozen
 from agentic.core.identity import digest
+from reflexion.abilities import Touches
 from reflexion.lifecycle import LessonStatus, Life
 from reflexion.redaction import redact
 from reflexion.screening import objections
@@ -23,8 +24,8 @@ from reflexion.words import stem, words_of
 
 __all__ = [
     "SHOWN", "Change", "Insight", "Lesson", "LessonKind", "LessonStatus", "LifeWith", "Reflection", "Scope", "ScopeKind",
-    "Trust", "Verdict", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by", "unheard",
-    "worked_id",
+    "Trust", "Verdict", "held_for", "lesson_id", "matter_of", "propose_lesson", "reflection_id", "screened", "told_by",
+    "unheard", "worked_id",
 ]  # fmt: skip
 
 LessonKind = Literal["strategy", "pitfall", "fact"]
@@ -70,6 +71,10 @@ class Reflection(Frozen):
     """The standing order of a person that it repeats."""
     teaches: Literal["", "strategy", "fact"] = ""
     """What a task that ended well teaches by how it got round an obstacle; '' where it failed."""
+    touches: Touches = None
+    """What doing what it advises touches, as its writer declared; None where that was not said, or before it was asked."""
+    untrusted: tuple[str, ...] = ()
+    """Text that its task had read and that nobody here vouches for, in words."""
     created: datetime
 
 
@@ -215,9 +220,14 @@ def propose_lesson(reflection: Reflection) -> Lesson:
     )  # fmt: skip
     if order := reflection.held or reflection.dictated:
         where = "in what the agent read" if reflection.held else "in the thread"
-        note = f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”): {APPROVAL}"
-        return lesson.model_copy(update={"status": "quarantined", "note": note})
-    return screened(lesson)
+        return held_for(lesson, f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”)")
+    if reflection.untrusted:
+        return held_for(lesson, f"Its task had read {' and '.join(reflection.untrusted)}")
+    if (looked_at := screened(lesson)).status == "quarantined":
+        return looked_at
+    if reflection.touches is None:
+        return held_for(lesson, "It was not said what doing it touches")
+    return held_for(lesson, f"Doing it touches {' and '.join(reflection.touches)}") if reflection.touches else lesson
 
 
 def matter_of(trigger: str) -> str:
@@ -237,5 +247,9 @@ def screened(lesson: Lesson) -> Lesson:
     found = objections(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
     if not found:
         return lesson
-    note = f"It holds {' and '.join(found)}: {APPROVAL}"
-    return lesson.model_copy(update={"status": "quarantined", "note": note})
+    return held_for(lesson, f"It holds {' and '.join(found)}")
+
+
+def held_for(lesson: Lesson, why: str) -> Lesson:
+    """The lesson, kept apart until a person has approved it."""
+    return lesson.model_copy(update={"status": "quarantined", "note": f"{why}: {APPROVAL}"})

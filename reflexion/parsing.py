@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from reflexion.abilities import Touches, declared
 from reflexion.errors import ReflectionUnusable
 from reflexion.legible import visible
 from reflexion.lessons import Insight
@@ -43,10 +44,15 @@ class _Answered(BaseModel):
     key_insight: Said
 
 
+def touched_in(text: str) -> Touches:
+    """What a model's answer says that its lesson touches; None where it says nothing that can be used."""
+    return declared(first_object(text, "root_cause").get("touches"))
+
+
 def parse_insight(text: str) -> Insight:
     """The reflection in a model's answer, inside fences or prose too; raises ``ReflectionUnusable``."""
     try:
-        answered = _Answered.model_validate(_first_object(text))
+        answered = _Answered.model_validate(first_object(text, "root_cause"))
     except ValidationError as error:
         problems = (f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in error.errors())
         raise ReflectionUnusable("; ".join(problems)) from error
@@ -72,8 +78,8 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".,;")
 
 
-def _first_object(text: str) -> object:
-    """The first JSON object with a field of a reflection; else the first one at all."""
+def first_object(text: str, field: str) -> dict[str, object]:
+    """The first JSON object of a text with this field, else the first one at all; raises ``ReflectionUnusable``."""
     found: list[dict[str, object]] = []
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")
@@ -87,4 +93,4 @@ def _first_object(text: str) -> object:
         at = text.find("{", end)
     if not found:
         raise ReflectionUnusable("there is no complete JSON object in the answer")
-    return next((value for value in found if "root_cause" in value), found[0])
+    return next((value for value in found if field in value), found[0])

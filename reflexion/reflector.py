@@ -15,10 +15,11 @@ from agentic.core.events import TextBlock, Usage
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import Answer, Clock, LanguageModel, Message, Prompt
 from agentic.purse import Purse
+from reflexion.abilities import Touches, abilities_text
 from reflexion.errors import ReflectionUnusable
 from reflexion.lessons import Insight
 from reflexion.outcome import OutcomeStream
-from reflexion.parsing import parse_insight, resting_on
+from reflexion.parsing import parse_insight, resting_on, touched_in
 from reflexion.paying import NO_ROOM, Paid, read_again, standing
 from reflexion.trajectory import Trajectory
 from reflexion.transcript import record_of, transcript
@@ -39,13 +40,15 @@ class Written:
     model: str
     usage: Usage
     usd: float
+    touches: Touches = None
+    """What doing what it advises touches, as its writer declares."""
 
 
 def reflection_instructions(*, worked: bool = False) -> str:
     """The system prompt, without the reasons that stand above it; ``worked``: for a task that ended well."""
     name = "success" if worked else "reflection"
     text = files("reflexion").joinpath(f"prompts/{name}.md").read_text(encoding="utf-8")
-    return _COMMENT.sub("", text, count=1).strip()
+    return _COMMENT.sub("", text, count=1).strip().replace("{abilities}", abilities_text())
 
 
 class Reflector:
@@ -88,7 +91,8 @@ class Reflector:
             spent, usd = _sum(spent, answer.usage), usd + answer.usd
             text = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
             try:
-                return Written(resting_on(parse_insight(text), record), "", answer.served_by or name, spent, usd)
+                insight = resting_on(parse_insight(text), record)
+                return Written(insight, "", answer.served_by or name, spent, usd, touched_in(text))
             except ReflectionUnusable as error:
                 problem = str(error) if answer.stop != "length" else f"the answer was cut off; {error}"
                 messages += [Message(role="assistant", text=text or "(nothing)"), _again(problem)]

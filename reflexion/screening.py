@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agentic.core.patterns import later
 from reflexion.commands import holds_command
+from reflexion.deeds import deeds_in
 from reflexion.hosts import names_host
 from reflexion.legible import as_read, decoded
 from reflexion.redaction import holds_secret
@@ -17,7 +18,8 @@ _ADDRESS = later(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
       | (?<![\w\\])\\\\[\w.-]+\\\w
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
-      | (?<!\w)!?\[[^\]\n]{1,500}\]\([^)\n]{1,500}\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S | (?<![:\w/])//[\w-]+\.\w
+      | (?<!\w)!?\[[^\]\n]{1,500}\]\([^)\n]{1,500}\) | \b(?:javascript|vbscript|mailto|data:\w+/):?\S
+        | (?<![:\w/])//[\w-]+\.\w
       | \b[a-z][\w.-]{0,250}:\d{2,5}\b"""
 )
 _PERSON = later(
@@ -26,7 +28,8 @@ _PERSON = later(
       | (?<![\w.,:/-])0(?=(?:[\ /-]?\d){7})\d{1,5}(?:[\ /-]\d{2,8}){1,5}\b
       | \b(?:call|dial|ring|phone|tel|telephone|mobile|cell|fax|whatsapp|sms)\b[^\n\d]{0,25}\d(?:[\ ()/.-]{0,2}\d){6,}
       | \b\d{3}-\d{2}-\d{4}\b | \b(?:\d{4}[\ -]?){3}\d{4}\b | (?-i:\b[A-Z]{2}\d{2}(?:\ ?[A-Z0-9]{4}){3,7}\b)
-      | \b(?:passport|identity\ card|driving\ licence|driver's\ license|social\ security|tax|insurance)\s(?:number|no\.?|id)\b
+      | \b(?:passport|identity\ card|driving\ licence|driver's\ license|social\ security|tax|insurance)\s(?:number|no\.?
+        |id)\b
           .{0,12}\w*\d
       | \b(?:born|birthday|date\ of\ birth|geburtsdatum)\b.{0,20}\d | \blives\s+(?:at|in)\s.{0,40}\d
       | (?-i:\b\d{1,4}[a-z]?\s(?:[A-Z][a-z]+\s){1,3}(?:Street|Road|Avenue|Lane|Drive|Square)\b)
@@ -37,7 +40,8 @@ _TOLD_SECRET = later(
           |contraseña|contrasena|mot\ de\ passe)s?\b
         (?:\s+(?:for|of|to)\s+[\w'-]+(?:\s+[\w'-]+)?)?\s*(?:\b(?:is|are|was|ist|lautet|es|est)\b|[:=])\s*["']?
         (?!(?:a|an|the|its|their|one|what|where|when|why|how|not|no|never|always|also|only|still|already|just|then|now|in|on
-            |at|by|from|to|for|of|with|without|as|too|so|than|under|inside|outside|longer|shorter|valid|invalid|empty|wrong|missing
+            |at|by|from|to|for|of|with|without|as|too|so|than|under|inside|outside|longer|shorter|valid|invalid|empty
+            |wrong|missing
             |optional|secret|public|private|there|here|none|null|undefined|unknown|up|out|old|new|due|part|case|both|all|any
             |first|last|next|string|text|bytes|int|integer|hex|base64|json|required|true|false)\b
           |\w+(?:ed|en|ing)\b|(?:read|set|kept|sent|put|lost|built|cut|spelt|known|shown|drawn|made)\b) [^\s"'.,;]
@@ -61,8 +65,10 @@ _PLACE_OF_SECRETS = later(
 _ORDER = later(
     r"""(?ix)
         \b(?:ignore|disregard|forget|override)\s+(?:all|any|every|your|these|previous|prior|above|earlier
-          |the\s+(?:previous|prior|above|earlier|system))\b.{0,30}\b(?:rules?|prompts?|guidelines?|polic\w+|orders?|messages?)\b
-      | \b(?:ignor|disregard|forget|vergiss|olvid|oubli|overrid)\w*\b.{0,30}\b(?:instruc|instrucc|istruzion|anweisung|consigne)
+          |the\s+(?:previous|prior|above|earlier|system))\b.{0,30}\b(?:rules?|prompts?|guidelines?|polic\w+|orders?
+          |messages?)\b
+      | \b(?:ignor|disregard|forget|vergiss|olvid|oubli|overrid)\w*\b.{0,30}\b(?:instruc|instrucc|istruzion|anweisung
+        |consigne)
       | (?:игнорир|забудь).{0,40}(?:инструкц|правил|указан) | (?:忽略|无视|無視).{0,20}(?:指令|指示|规则|規則)
       | \bsystem\s*prompt\b | \bnew\s+instructions?\b | \byou\s+are\s+now\b | \bpretend\s+(?:to|that|you)\b
       | <\|?/?(?:im_start|im_end|system|assistant|user|human)\|?> | \[/?(?:INST|SYS)\]
@@ -79,6 +85,21 @@ _ORDER = later(
       | \b(?:all|every|any)\s+(?:future|later)\s+(?:agents?|tasks?|attempts?|sessions?|executions?|runs?)\b"""
 )
 """What no advice needs: words that turn the reader against its rules, its people, or for good."""
+_STEERS = later(
+    r"""(?ix)
+        \b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:the\s+|your\s+)?(?:previous|prior|above|earlier
+        |system)\b.{0,30}\b(?:rules?|prompts?|instructions?|guidelines?)
+      | \b(?:note|message|instructions?|attention)\W{1,3}(?:to|for)\s+(?:the\s+|all\s+|any\s+)?(?:agents?|assistants?|ai
+        |llms?|language\s+models?|reviewers?|judges?)\b
+      | <\|?/?(?:im_start|im_end)\|?> | \[/?INST\]
+      | (?:игнорир|забудь).{0,40}(?:инструкц|правил) | (?:忽略|无视|無視).{0,20}(?:指令|指示|规则|規則)"""
+)
+"""Words in what was read that are meant for a model."""
+
+
+def orders_its_reader(text: str) -> bool:
+    """Whether a text that was read tries to steer whoever reads it, as no output of a program and no documentation does."""
+    return bool(_STEERS.search(as_read(text)))
 
 
 def objections(text: str) -> tuple[str, ...]:
@@ -93,5 +114,6 @@ def objections(text: str) -> tuple[str, ...]:
         ("a command", holds_command(text)),
         ("an order to whoever reads it", bool(_ORDER.search(text))),
         ("text that is encoded", bool(hidden)),
+        *((f"a deed that touches {touched}", True) for touched in deeds_in(text)),
     )
     return tuple(name for name, there in found if there)

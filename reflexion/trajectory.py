@@ -47,10 +47,12 @@ from agentic.core.tiering import chosen_for
 from reflexion.arguments import asked_in, command_in, written_in
 from reflexion.breaches import Breaches
 from reflexion.checks import CheckRun, Verdict, named_checks, read_check
+from reflexion.origins import of_call, of_message
 from reflexion.repository import Seen, declared
 from reflexion.verifier import Verified, verified_by
 
 Vote = Literal["up", "down"]
+ASK = "ask_user"
 BROKEN: tuple[Outcome, ...] = ("failed", "refused", "unknown")
 """Outcomes that make a turn unclean; what a person denied or stopped is no failure of the agent."""
 
@@ -118,6 +120,8 @@ class Trajectory:
     """What people said was wrong, while it ran and afterwards."""
     overheard: tuple[str, ...]
     """Messages that stood before the task, whoever wrote them."""
+    untrusted: tuple[str, ...]
+    """Text it was given or read that nobody here vouches for, in words."""
     withdrawn: bool
     """A person took it back: undid it, cleaned up after it, or deleted the message with its task."""
     votes: tuple[tuple[str, Vote], ...]
@@ -203,6 +207,7 @@ class _Reading:
     corrections: list[str] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
     """What each person said was wrong after the end, as they said it last."""
+    untrusted: list[str] = field(default_factory=list)
     withdrawn: bool = False
     votes: dict[str, Vote] = field(default_factory=dict)
     provider_failed: bool = False
@@ -212,6 +217,7 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self.complexity, self.role = self.started.complexity, self.started.role
+        self.untrusted.extend(of_message(self.started.files, self.started.quoted))
 
     def take(self, event: Event) -> None:
         self.breaches.take(event, self.turn)
@@ -281,6 +287,8 @@ class _Reading:
             if command := command_in(intent.arguments):
                 ran = Ran(command, event.exit_code, tests=_counts(event), changes=len(self.changes))
                 self.commands.append((len(self.calls), ran))
+        if tool != ASK:  # what came of it are a person's words
+            self.untrusted.extend(of_call(asked, f"{event.preview}\n{event.error}"))
         code, changes = event.exit_code, event.changes
         self.calls.append(Call(turn, tool, asked, event.outcome, code, said, event.error, changes, wrote=wrote))
         for change in event.changes:
@@ -300,6 +308,8 @@ class _Reading:
         return found
 
     def _person(self, event: InputReceived | FeedbackGiven) -> None:
+        if isinstance(event, InputReceived):
+            self.untrusted.extend(of_message(event.files, event.quoted))
         if isinstance(event, FeedbackGiven):
             self._vote(event.by.id, event.vote)
             if event.vote != "down":
@@ -343,7 +353,7 @@ class _Reading:
             repetition_nudges=self.nudges, breaches=self.breaches.count,
             corrections=(*self.corrections, *self.reasons.values()), withdrawn=self.withdrawn,
             overheard=tuple(each.text for each in started.quoted),
-            votes=tuple(self.votes.items()),
+            untrusted=tuple(dict.fromkeys(self.untrusted)), votes=tuple(self.votes.items()),
             lessons=started.lessons, withheld=started.withheld, told=self.told > (started.forked_from or ("", 0))[1],
             trial_of=started.trial_of, attempt=started.attempt,
             provider_failed=self.provider_failed,

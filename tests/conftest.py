@@ -7,6 +7,10 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.walls.tally import Walls, pytest_itemcollected, wall
+
+__all__ = ["pytest_itemcollected", "wall"]
+
 settings.register_profile("any-machine", settings(), deadline=None)  # how busy the machine is makes no test fail
 settings.load_profile("any-machine")
 
@@ -17,3 +21,10 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("THREADWRIGHT_") or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
             monkeypatch.delenv(name)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Print at the end what was tried against each wall, where ``python -m tests.walls`` does not do so already."""
+    ours = any(isinstance(plugin, Walls) for plugin in config.pluginmanager.get_plugins())
+    if not ours and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Walls())

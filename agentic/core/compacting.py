@@ -19,6 +19,7 @@ from agentic.core.chronicle import advanced
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Compacted
 from agentic.core.execution import Execution
+from agentic.core.fencing import mark_of
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.measuring import characters, history_tokens, pending, rate, request_tokens, window
 from agentic.core.prompt import build_prompt
@@ -97,7 +98,7 @@ def _cut(execution: Execution, why: Why) -> Cut | None:
     """Where to cut; None where it would not help."""
     if why in ("overflow", "window"):
         return _cut_to_fit(execution)
-    history, cut = execution.history, Cut(0, room_of(execution), _opening(execution.history, HEAD))
+    history, cut = execution.history, Cut(0, room_of(execution), _opening(execution, HEAD))
     cut = replace(cut, start=_start_of(history, execution.policy.turns_kept))
     if cut.start <= _first_turn(history):
         return None
@@ -108,7 +109,7 @@ def _cut_to_fit(execution: Execution) -> Cut | None:
     """As many of the last turns as fit; where not even the last one does, its results are cut."""
     history, target = execution.history, _target(execution)
     room = max(LEAST_ROOM, min(room_of(execution), target // 3))
-    cut = Cut(len(history), room, _opening(history, max(LEAST_ROOM, min(HEAD, target // 3))))
+    cut = Cut(len(history), room, _opening(execution, max(LEAST_ROOM, min(HEAD, target // 3))))
     for turns in range(execution.policy.turns_kept, 0, -1):
         cut = replace(cut, start=max(_start_of(history, turns), _first_turn(history)))
         if _after(execution, cut) <= target:
@@ -180,12 +181,13 @@ def _consult(execution: Execution) -> Consult:
     )
 
 
-def _opening(history: tuple[Message, ...], most: int) -> int:
+def _opening(execution: Execution, most: int) -> int:
     """How much of the first message goes over into the summary; 0 where it can stay as it is."""
-    first = history[0]
+    first = execution.history[0]
     if first.landmark:
-        return min(first.text.index(HEADING) - 3, most)  # an earlier cut took it up, and put three characters after it
-    return 0 if characters(history[:1]) <= most else min(most, len(first.text))
+        heading = f"{mark_of(execution.started)} {HEADING}"
+        return min(first.text.index(heading) - 3, most)  # an earlier cut took it up, and put three characters after it
+    return 0 if characters((first,)) <= most else min(most, len(first.text))
 
 
 def _first_turn(history: tuple[Message, ...]) -> int:

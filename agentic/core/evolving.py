@@ -36,12 +36,13 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.execution import Execution, Failure, Told
+from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed, settled
 from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested
 from agentic.core.shortening import compacted
-from agentic.core.telling import first_message, put_back, taken_over
+from agentic.core.telling import first_message, intervened, put_back, taken_over
 from agentic.core.tiering import starting_tier, tier_for
 
 MINUTES = "minutes"
@@ -182,7 +183,7 @@ def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> 
             evidence_nudges=judged.evidence_nudges + (event.rule == EVIDENCE),
             nudges=(*judged.nudges, (event.rule, turn.number)),
         ),
-        told=changed(told, texts=(*told.texts, event.text)),
+        told=changed(told, texts=(*told.texts, intervened(event.text, mark_of(execution.started)))),
         turn=changed(turn, intervened=(*turn.intervened, event.rule)),
         decided=None,
         consulted=None,
@@ -190,7 +191,7 @@ def _intervened(execution: Execution, event: Intervened, envelope: Envelope) -> 
 
 
 def _escalated(execution: Execution, event: Escalated, envelope: Envelope) -> Execution:
-    told = changed(execution.told, texts=(*execution.told.texts, taken_over(event)))
+    told = changed(execution.told, texts=(*execution.told.texts, taken_over(event, mark_of(execution.started))))
     execution = changed(execution, tier=event.to_tier, judged=climbing.escalated(execution, event), told=told)
     return changed(execution, decided=None, consulted=None, failure=Failure())
 
@@ -224,7 +225,9 @@ def _workspace_restored(execution: Execution, event: WorkspaceRestored, envelope
     """It goes on from here: what had ended or held it is over, and the time between is nobody's work."""
     gone = (envelope.at - execution.at).total_seconds() if execution.at and execution.resting_since is None else 0.0
     spent = changed(execution.spent, minutes_passed=False, waiting=execution.spent.waiting + max(gone, 0.0))
-    told = changed(execution.told, texts=(*execution.told.texts, put_back(event)), put_back=True)
+    told = changed(
+        execution.told, texts=(*execution.told.texts, put_back(event, mark_of(execution.started))), put_back=True
+    )
     execution = changed(execution, stopping=None, withdrawn=None, paused=None, refused=None, told=told, spent=spent)
     execution = changed(execution, question=None, partial={}, answer=None, expired=False, decided=None)
     execution = changed(execution, crashes=0, handed_over=True, quarantined=None, suspect=False, beside=(), unsaved=())

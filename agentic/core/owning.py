@@ -19,6 +19,7 @@ from agentic.core.events import (
     WorkspaceFound,
 )
 from agentic.core.execution import Call, Execution, Turn
+from agentic.core.fencing import item, mark_of
 from agentic.core.frozen import changed
 from agentic.core.telling import NOTE
 
@@ -159,4 +160,6 @@ def may_touch(execution: Execution, event: ToolStarted, turn: Turn) -> Execution
 
 def _noted(execution: Execution, text: str) -> Execution:
     told = execution.told
-    return changed(execution, told=changed(told, texts=(*told.texts, f"{NOTE} {text}")))
+    return changed(
+        execution, told=changed(told, texts=(*told.texts, item(mark_of(execution.started), f"{NOTE} {text}")))
+    )

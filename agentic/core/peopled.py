@@ -10,6 +10,7 @@ from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
 from agentic.core.execution import Execution, Failure
+from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed
 from agentic.core.judging import DayRaise
 from agentic.core.owning import brought, heard_from
@@ -84,7 +85,7 @@ def _answered(execution: Execution, event: InputReceived) -> Execution:
 
 
 def _told(execution: Execution, event: InputReceived) -> Execution:
-    text = guidance(event)
+    text = guidance(event, mark_of(execution.started))
     if not text:
         return execution
     told, mind = execution.told, execution.mind
@@ -110,7 +111,7 @@ def _deleted(execution: Execution, event: InputReceived) -> Execution:
         return execution
     if execution.turn.number < 2 and not execution.turn.answered:
         return changed(execution, withdrawn=event)
-    text = guidance(event)
+    text = guidance(event, mark_of(execution.started))
     return changed(execution, told=changed(execution.told, texts=(*execution.told.texts, text)))
 
 

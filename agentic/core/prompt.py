@@ -6,10 +6,14 @@ comes out the same byte for byte while nothing it states has changed, so the pro
 
 from __future__ import annotations
 
-from agentic.core.conversation import Prompt, ToolSpec
-from agentic.core.events import ChosenLesson, Perceived, StaleFile, Started, ToolRef
+from dataclasses import replace
+
+from agentic.core.conversation import Message, Prompt, ToolSpec
+from agentic.core.events import Perceived, StaleFile, Started, ToolRef
 from agentic.core.execution import Execution
+from agentic.core.fencing import item, mark_of, one_line, section
 from agentic.core.roles import SHELL, known, offered, only_looks
+from agentic.core.telling import without_lessons
 from agentic.prompts import identity
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 
@@ -19,7 +23,7 @@ _UNTRIAGED = Execution()
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
     """The next request.  The execution's history must already hold what the request adds to it."""
     if execution.talk:
-        return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=execution.history)
+        return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=_talk(execution))
     return Prompt(
         system=system_text(execution.started, execution),
         tools=offered(execution, tools),
@@ -28,9 +32,17 @@ def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple
     )
 
 
-def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
-    """Identity, ways of working, environment, tools, role, what the operator says, lessons: the same all through it.
+def _talk(execution: Execution) -> tuple[Message, ...]:
+    """Its history, whose first message tells no lessons."""
+    started, told = execution.started, execution.history
+    assert started is not None
+    return (*(replace(first, text=without_lessons(started, first.text)) for first in told[:1]), *told[1:])
 
+
+def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
+    """Identity, ways of working, environment, tools, role, what the operator says: the same all through it.
+
+    What others wrote, lessons included, stands in user messages, under headings with the mark (``telling.py``).
     ``execution`` says what its role is; it has none before triage.
     """
     if started is None:
@@ -43,43 +55,40 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
         parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
     if started.instructions:
         parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
-    lessons = [lesson for lesson in started.lessons if lesson.kind != "reflection"]
-    reflections = [lesson for lesson in started.lessons if lesson.kind == "reflection"]
-    if reflections:
-        parts.append(_listed("What went wrong in this thread before, and what to do differently", reflections))
-    if lessons:
-        parts.append(_listed("Lessons from earlier work (advice, not orders)", lessons))
     return "\n\n".join(parts)
 
 
 def tail_text(execution: Execution, perceived: Perceived | None) -> str:
     """What is perceived now: stale files, changes by others, to-do list, notes.  Never cached, never in the history."""
     parts: list[str] = []
-    mind = execution.mind
+    mind, mark = execution.mind, mark_of(execution.started)
     if perceived is not None:
-        parts.extend(_stale(file) for file in perceived.stale)
+        parts.extend(_stale(file, mark) for file in perceived.stale)
         if perceived.changes:
-            parts.append("Recent changes by others:\n" + "\n".join(f"- {change}" for change in perceived.changes))
+            changes = "\n".join(f"- {one_line(change)}" for change in perceived.changes)
+            parts.append(section(mark, "Recent changes by others:", changes))
         if perceived.environment:
-            parts.append(perceived.environment)
+            parts.append(item(mark, perceived.environment))
     if mind.todo:
         marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
-        parts.append("Your to-do list:\n" + "\n".join(f"{marks[item.state]} {item.text}" for item in mind.todo))
+        todo = "\n".join(f"{marks[each.state]} {each.text}" for each in mind.todo)
+        parts.append(section(mark, "Your to-do list:", todo))
     notes = mind.notes[mind.compacted.notes :] if mind.compacted is not None else mind.notes
     if notes:
-        parts.append("Your notes:\n" + "\n".join(f"- {note}" for note in notes))
-    return "[Perceived now]\n" + "\n\n".join(parts) if parts else ""
+        parts.append(section(mark, "Your notes:", "\n".join(f"- {note}" for note in notes)))
+    return f"{mark} [Perceived now]\n" + "\n\n".join(parts) if parts else ""
 
 
-def _stale(file: StaleFile) -> str:
-    return f"{file.path} changed since you read it; read it again before you edit it.\n{file.diff}".rstrip()
+def _stale(file: StaleFile, mark: str) -> str:
+    head = f"{one_line(file.path)} changed since you read it; read it again before you edit it."
+    return section(mark, head, file.diff).rstrip()
 
 
 def _environment(started: Started) -> str:
     lines = ["Environment:", "- The workspace is /workspace, which is also where commands start."]
     if started.sandbox:
         lines.append(f"- Sandbox: {started.sandbox}.")
-    return "\n".join((*lines, *(f"- {line}" for line in started.environment)))
+    return "\n".join((*lines, *(f"- {one_line(line)}" for line in started.environment)))
 
 
 def _tools(tools: tuple[ToolRef, ...], *, shell: bool) -> str:
@@ -92,7 +101,3 @@ def _tools(tools: tuple[ToolRef, ...], *, shell: bool) -> str:
     shown = (tool.name for tool in tools if tool.name in EXAMPLES and (shell or tool.name != SHELL))
     examples = [f"- {name} {EXAMPLES[name]}" for name in shown]
     return "\n".join((*lines, "Good calls look like this:", *examples) if examples else lines)
-
-
-def _listed(title: str, lessons: list[ChosenLesson]) -> str:
-    return f"{title}:\n" + "\n".join(f"- {lesson.text}" for lesson in lessons)

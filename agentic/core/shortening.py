@@ -8,6 +8,7 @@ from agentic.core.chronicle import advanced, bounded
 from agentic.core.conversation import Message
 from agentic.core.events import Compacted, Envelope
 from agentic.core.execution import Execution
+from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed
 from agentic.core.measuring import characters
 from agentic.core.summarising import room_of
@@ -21,7 +22,9 @@ def compacted(execution: Execution, event: Compacted, envelope: Envelope) -> Exe
     kept = history[cut:]
     if event.longest:
         kept = tuple(trimmed(message, event.longest) for message in kept)
-    shorter = (*history[: event.head], Message("user", text=event.summary, landmark=True), *kept)
+    begins = event.opening + len("…\n\n") if event.opening else 0
+    summary = f"{event.summary[:begins]}{mark_of(execution.started)} {event.summary[begins:]}"
+    shorter = (*history[: event.head], Message("user", text=summary, landmark=True), *kept)
     chronicle = advanced(execution.mind.chronicle, history[event.head : cut], asking(execution))
     return changed(
         execution,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from agentic.core.chronicle import Chronicle, bounded, clipped, newest, told
 from agentic.core.conversation import Message
 from agentic.core.execution import Execution
+from agentic.core.fencing import mark_of, unmarked
 from agentic.core.lazy_dataclass import dataclass
 
 HEADING = "[Summary by Threadwright of what came before; the turns after it stand in full]"
@@ -54,16 +55,20 @@ def summary_of(execution: Execution, chronicle: Chronicle, kept: Sequence[Messag
     people = newest(_said(execution, kept), beside, int(ONE * room))
     answers = newest(chronicle.answers, beside, int(ONE * room))
     log = told(bounded(chronicle, room - len(written) - len(files)))
-    parts = [
+    mark = mark_of(execution.started)
+    before = [
         HEADING,
         _part("What you wrote down before the history was shortened", [written] if written else []),
         _part("Your notes", [f"- {note}" for note in notes]),
-        _part("What people said meanwhile, in their words", people),
+    ]
+    after = [
         _part("What you asked, and what was answered", [f"- {answer}" for answer in answers]),
         _part("What you did, oldest first", log),
         _part("Files you changed so far, as they are now", [files] if files else []),
         _tests(execution),
     ]
+    said = _part("What people said meanwhile, in their words", people)
+    parts = (*(unmarked(part, mark) for part in before), said, *(unmarked(part, mark) for part in after))
     return Summary("\n\n".join(part for part in parts if part), len(notes))
 
 

@@ -15,6 +15,7 @@ from agentic.core.actions import Action, Consult, Record
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened, Started, Triaged
 from agentic.core.execution import Execution
+from agentic.core.fencing import fenced, mark_of
 from agentic.core.patterns import later
 from agentic.core.roles import ROLES, in_role, only_looks
 from agentic.core.task_reading import Reading, read
@@ -82,11 +83,14 @@ def triage(started: Started) -> Triaged:
 
 def prompt(execution: Execution, tools: tuple[ToolSpec, ...]) -> Prompt:
     """What a cheap model is asked about a task that the rules cannot place."""
-    text = execution.task.replace("</message>", "< /message>")
+    mark = mark_of(execution.started)
+    text = fenced(execution.task, mark)
     if len(text) > SHOWN:
         text = f"{text[: SHOWN // 2]}\n[…]\n{text[-SHOWN // 2 :]}"
     system = asking.TEXT.replace("{roles}", ", ".join(ROLES))
-    return Prompt(system=system, tools=(), messages=(Message("user", text=asking.MESSAGE.format(text=text)),))
+    return Prompt(
+        system=system, tools=(), messages=(Message("user", text=asking.MESSAGE.format(mark=mark, text=text)),)
+    )
 
 
 def answered(text: str) -> Triaged | None:

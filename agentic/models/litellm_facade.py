@@ -22,6 +22,7 @@ from agentic.collecting import uncollected
 from agentic.models.importing import broken
 
 SETTINGS: Final = {
+    "LITELLM_MODE": "PRODUCTION",  # else importing it reads a .env from the folders above it, or the one we are in
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else importing it waits for a download
     "MAX_BASE64_LENGTH_FOR_LOGGING": "0",  # else it walks the history after each call, for logs that nobody asked for
     "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",  # the route of openai/ whose cost does not grow with the history
@@ -195,7 +196,7 @@ def _spare_the_question(library: Library, model: str) -> None:
 
 def _import_and_rehearse() -> Library:
     for name, value in SETTINGS.items():
-        os.environ.setdefault(name, value)
+        os.environ[name] = value
     with uncollected():
         library = cast("Library", importlib.import_module("litellm"))
     library.suppress_debug_info = True

@@ -28,11 +28,13 @@ HOW: Final = (
 FIRST: Final = "This is a scripted tour, not a model: no model is configured."
 QUOTED: Final = 300
 PIECE: Final = 24
-_TASK: Final = re.compile(r"\[Task from [^\]\n]*\]\n")
-_SAID: Final = re.compile(r"(?:\A|\n\n)\[(?:Task from|User guidance|User correction from)[^\]\n]*\]\n")
+_TASK: Final = re.compile(r"(?:#[0-9a-f]{8} )?\[Task from [^\]\n]*\]\n")
+_SAID: Final = re.compile(
+    r"(?:\A|\n\n)(?:#[0-9a-f]{8} )?\[(?:Task from|User guidance|User correction from)[^\]\n]*\]\n"
+)
 _OURS: Final = (
-    r"\[(?:Attached files|Earlier in this thread|Recent messages, quoted|What this replies to|Note from Threadwright"
-    r"|Advice of a stronger model)"
+    r"(?:#[0-9a-f]{8} )?\[(?:Attached files|Earlier in this thread|Recent messages, quoted|What this replies to"
+    r"|Note from Threadwright|Advice of a stronger model|What went wrong in this thread|Lessons from earlier)"
 )
 """What a message holds beside somebody's words (``agentic/core/telling.py``)."""
 _BEGINS: Final = re.compile(_OURS)

@@ -1,41 +1,60 @@
 """A shell command line taken apart: the simple commands in it, also those in substitutions, pipes and subshells.
 
-It reads what bash would run, as far as that can be known without running it: quotes are taken off, assignments and
-``cd`` are followed where they are literal, and what only the shell itself knows is marked as unknown.
+It reads what bash would run, as far as that can be known without running it.  Folders and variables live as in a shell:
+those of a subshell end with it, and what may or may not have happened (a branch, a ``cd`` that may fail) leaves several
+states, in each of which what follows is read.  What only the shell itself knows is marked as unknown.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import field
+from collections.abc import Iterable, Iterator
+from dataclasses import field, replace
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.tools.shellwords import LONGEST, UNKNOWN, Words, arithmetic_end, printed
 
-UNKNOWN = "\x00"
-"""Stands for what an expansion would put there."""
+__all__ = ["UNKNOWN", "Line", "Simple", "TooDeep", "inside"]
+
 SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
-_OPERATORS = frozenset(";&|()\n")
-_PIPE, _AND, _HERE_STRING = "|", "&", "<<<"
 _PARENTS = re.compile(r"-[a-z]*p|--parents")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(['\"\\]?)([\w.+-]+)['\"]?")
-_SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
-_REDIRECTION = re.compile(r"<<<|&>>?|\d{0,9}(?:>>|>\||>&\d?|>(?!\())|<(?!\()")
-_SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|z|da|k)?sh(?=[\s;&|)<]|$)")
-_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "PWD": "."}  # noqa: S108  # inside the sandbox
-
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
+_KEYWORD = re.compile(r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|\{|\}|!)(?=[\s;&|()<>]|$)")
+_FUNCTION = re.compile(
+    r"(?:function[ \t]+([^\s(){};]{1,200})(?:[ \t]*\([ \t]*\))?|([\w.:-]{1,200})[ \t]*\([ \t]*\))\s*"
+)
+_ARRAY = re.compile(r"(?<!\w)([A-Za-z_]\w*)\+?=\(")
+_ESAC = re.compile(r"esac(?=[\s;&|)]|$)")
+_COMPUTED = re.compile(r'"?(?:\$\(|`)')
+_STRICT, _LAX = re.compile(r"-[a-z]*e"), re.compile(r"\+[a-z]*e")
+_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " "}  # noqa: S108  # inside the sandbox
+_ALWAYS = frozenset(("/", "~", "/tmp", ".", "..", SCRATCH))  # noqa: S108
+_DECLARES = frozenset(("export", "declare", "local", "readonly", "typeset"))
 
 DEPTH = 12
-LONGEST = 10_000
-"""So long a variable's value may grow, and a quarter of it a folder's path; beyond it is unknown."""
+MOST_STATES = 8
+MOST_VARIABLES = 300
+MOST_FRAMES = 60
+MOST_READ = 250_000
+"""So many signs are read at most, those counted again that are read in several states."""
 
 
 class TooDeep(Exception):
     """Substitutions inside of substitutions, deeper than anybody writes them."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How much may still be read, of a command and of all that it runs."""
+
+    left: int = MOST_READ
+
+    def take(self, signs: int) -> None:
+        """Count what is read; raises ``TooDeep`` where it is more than anybody writes."""
+        self.left -= signs
+        if self.left < 0:
+            raise TooDeep
 
 
 @dataclass(slots=True)
@@ -49,182 +68,513 @@ class Simple:
     """Folders that were made earlier on the same line, or nothing after it would have run."""
     given: str = ""
     """What it reads, where that stands on the same line: a here-string, the words of an ``echo`` before it."""
+    reads: str = ""
+    """The file it is given by redirection."""
+    fed: list[str] = field(default_factory=list[str])
+    """The command before it in a pipe."""
+    computed: bool = False
+    """Whether the name of the command is what another command prints."""
+    prints: str = ""
+    budget: Budget = field(default_factory=Budget)
 
 
-class Line:
-    """What a command line runs, in order; reading it follows ``cd``, assignments and ``mkdir``.  Raises ``TooDeep``."""
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a shell knows between two commands."""
 
-    def __init__(self, text: str, cwd: str = ".", variables: dict[str, str] | None = None, depth: int = 0) -> None:
+    cwd: str = "."
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    made: frozenset[str] = frozenset()
+    there: frozenset[str] = frozenset()
+    """Folders that surely exist."""
+    stack: tuple[str, ...] = ()
+    old: str = UNKNOWN
+    strict: bool = False
+    """``set -e``"""
+
+    def key(self) -> tuple[object, ...]:
+        """What makes two states the same."""
+        variables = frozenset(self.variables.items())
+        return (self.cwd, variables, self.made, self.there, self.stack, self.old, self.strict)
+
+    def having(self, name: str, value: str) -> State:
+        """The same with a variable set."""
+        if len(self.variables) >= MOST_VARIABLES and name not in self.variables:
+            return self
+        return replace(self, variables=self.variables | {name: value if len(value) < LONGEST else UNKNOWN})
+
+    def within(self, folder: str) -> State:
+        """The same in another folder."""
+        folder = folder if len(folder) < LONGEST // 4 else UNKNOWN
+        variables = self.variables | {"PWD": folder, "OLDPWD": self.cwd}
+        return replace(self, cwd=folder, old=self.cwd, variables=variables)
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A compound command that is being read."""
+
+    kind: str
+    start: list[State]
+    outer: tuple[list[State], list[State], list[State], bool]
+    """What of the list around it was read before."""
+    ends: list[State] = field(default_factory=list[State])
+    failed: list[State] = field(default_factory=list[State])
+    at: int = 0
+    again: bool = False
+    twice: bool = False
+    """Whether a loop is read for the second time, from where the first time ended."""
+    body: bool = False
+    """Whether it is a function's, and may never run."""
+
+
+class Line(Words):
+    """What a command line runs, in order.  Raises ``TooDeep``."""
+
+    def __init__(self, text: str, cwd: str = ".", budget: Budget | None = None, depth: int = 0) -> None:
+        super().__init__(text if depth else text.replace("\\\n", ""))
         self._depth = depth
-        self._text = _without_heredocs(text.replace("\\\n", ""))
-        self._at = 0
-        self._cwd = cwd
-        self._variables = dict(_KNOWN | {"PWD": cwd}) if variables is None else variables
-        self._made: set[str] = set()
+        self._budget = budget or Budget()
+        self._states = [State(cwd, _KNOWN | {"PWD": cwd})]
+        self._state = self._states[0]
+        self._closing = False
+        self._frames: list[_Frame] = []
+        self._body = False
+        self._traps: list[str] = []
         self._inner: list[Simple] = []
+        self._fed = ""
+        self._nothing_held()
+        self._ok: list[State] = []
+        self._not_ok: list[State] = []
+        self._before: list[Simple] = []
+        self._closed = False
+        """Whether a compound command ended just before; what is redirected then is its output."""
 
     def commands(self) -> Iterator[Simple]:
         """Each simple command; those of substitutions come before the command they stand in."""
-        words: list[str] = []
-        writes: list[str] = []
-        given = ""
         while True:
-            token = self._token()
-            if token is None or token in _OPERATORS:
+            self._budget.take(1)
+            self._blank(" \t\n;" if not self._piped and not self._held() else " \t\n")
+            if self._at >= len(self._text) or (self._closing and self._text[self._at] == ")" and not self._frames):
+                break
+            if self._compound():
                 yield from self._take_inner()
-                only_then = token == _AND and self._text.startswith(_AND, self._at)
-                yield from self._simple(words, writes, given, only_then)
-                given = " ".join(words[1:]) if token == _PIPE and words[:1] in (["echo"], ["printf"]) else ""
-                words, writes = [], []
-                if token is None:
-                    return
-            elif token in (">", ">|"):
-                writes.append((self._token() or "").removeprefix(" "))
-            elif token == _HERE_STRING:
-                given = (self._token() or "").removeprefix(" ")
-            elif token in (">>", "<", "&>"):
-                self._token()
             else:
-                words.append(token.removeprefix(" "))
+                yield from self._command()
+        self._at += 1
+        for text in dict.fromkeys(self._traps):
+            for state in self._states:
+                yield from self._below(text, state).commands()
+
+    # --- compound commands --------------------------------------------------------------------------------------
+
+    def _compound(self) -> bool:
+        """Whether a part of a compound command stood here, and was read."""
+        text, at = self._text, self._at
+        if self._frames and self._frames[-1].kind == "case" and not self._frames[-1].again:
+            self._pattern(self._frames[-1])
+        elif found := _KEYWORD.match(text, at):
+            self._at = found.end()
+            self._keyword(found[0])
+        elif end := arithmetic_end(text, at):
+            self._expanded_until(at, end)
+            self._at = end
+        elif found := _FUNCTION.match(text, at):
+            self._at, self._body = found.end(), True
+        elif text[at] == "(":
+            self._at += 1
+            self._push("(")
+        elif text[at] == ")":
+            self._at += 1
+            if self._frames and self._frames[-1].kind == "(":
+                self._states = self._frames[-1].start
+                self._pop()
+        else:
+            return False
+        return True
+
+    def _push(self, kind: str) -> _Frame:
+        if len(self._frames) >= MOST_FRAMES:
+            raise TooDeep
+        outer = (self._held_ok, self._held_failed, self._began, self._piped)
+        frame = _Frame(kind, self._states, outer, body=self._body)
+        self._frames.append(frame)
+        self._body = False
+        self._nothing_held()
+        return frame
+
+    def _pop(self) -> None:
+        frame = self._frames.pop()
+        self._held_ok, self._held_failed, self._began, self._piped = frame.outer
+        self._negated = False
+        self._states = merged([*frame.start, *self._states]) if frame.body else self._states
+        self._ok = self._not_ok = self._states
+        self._closed = True
+
+    def _nothing_held(self) -> None:
+        self._held_ok: list[State] = []
+        self._held_failed: list[State] = []
+        self._negated = self._piped = False
+        self._began = self._states
+
+    def _held(self) -> bool:
+        return bool(self._held_ok or self._held_failed)
+
+    def _keyword(self, word: str) -> None:
+        frame = self._frames[-1] if self._frames else None
+        kind = frame.kind if frame else ""
+        match word:
+            case "!":
+                self._negated = not self._negated
+            case "{" | "if":
+                self._push(word)
+            case "while" | "until":
+                self._push("loop").again = word == "until"
+            case "}" if kind == "{":
+                self._pop()
+            case "for" | "select":
+                self._for()
+            case "case":
+                self._blank()
+                self._state = self._states[0] if self._states else State()
+                self._variables = self._state.variables
+                self._word()
+                self._blank(" \t\n")
+                self._word()
+                self._push("case")
+            case "then" | "else" | "elif" | "fi" if frame and kind == "if":
+                self._branch(word, frame)
+            case "do" if frame and kind == "loop":
+                frame.failed = self._not_ok or self._states
+                frame.start = self._states = self._states if frame.again else self._ok or self._states
+                frame.at = self._at
+                self._nothing_held()
+            case "done" if frame and kind == "loop":
+                self._done(frame)
+            case "esac" if frame and kind == "case":
+                self._states = merged([*frame.ends, *self._states, *frame.start])
+                self._pop()
+            case _:
+                pass
+
+    def _branch(self, word: str, frame: _Frame) -> None:
+        if word == "then":
+            self._states, frame.failed = self._ok, self._not_ok
+        elif word == "fi":
+            self._states = merged([*frame.ends, *self._states, *frame.failed])
+            self._pop()
+        else:
+            frame.ends += self._states
+            self._states, frame.failed = frame.failed, []
+        if word != "fi":
+            self._nothing_held()
+
+    def _for(self) -> None:
+        frame = self._push("loop")
+        self._blank()
+        if end := arithmetic_end(self._text, self._at):
+            self._at = end
+            return
+        start = self._at
+        states: list[State] = []
+        for state in self._states or [State()]:
+            self._at = start
+            piece, _ = self._read(state)
+            name, values = piece.words[0] if piece.words else "_", piece.words[2:] or [UNKNOWN]
+            values = values if len(values) <= MOST_STATES else [UNKNOWN]
+            states += [state.having(name, value) for value in values]
+        self._states = merged(states) if self._states else []
+        self._ok, self._not_ok, frame.again = self._states, frame.start, True
+
+    def _done(self, frame: _Frame) -> None:
+        known = {state.cwd for state in frame.start}
+        if any(state.cwd not in known for state in self._states) and not frame.twice:
+            frame.twice = True
+            self._states = merged([*frame.start, *self._states])
+            self._at = frame.at
+            return
+        self._states = merged([*frame.failed, *self._states, *frame.start])
+        self._pop()
+
+    def _pattern(self, frame: _Frame) -> None:
+        """The pattern of a case, up to its bracket."""
+        if _ESAC.match(self._text, self._at):
+            self._at += 4
+            frame.again = True
+            self._keyword("esac")
+            return
+        self._at += self._text[self._at] == "("
+        self._variables = self._state.variables
+        while self._at < len(self._text):
+            self._blank(" \t\n")
+            if self._operator() == ")":
+                break
+            at = self._at
+            self._word()
+            self._at += self._at == at
+        frame.again = True
+        self._states = frame.start
+
+    # --- simple commands ----------------------------------------------------------------------------------------
+
+    def _command(self) -> Iterator[Simple]:
+        """One simple command, in each state, and what it leaves behind."""
+        start, operator = self._at, ""
+        ok: list[State] = []
+        failed: list[State] = []
+        pieces: list[Simple] = []
+        seen: set[tuple[object, ...]] = set()
+        before, self._before = self._before, []
+        for at, state in enumerate(self._states or [State()]):
+            self._at = start
+            piece, operator = self._read(state, before[at] if self._piped and at < len(before) else None)
+            pieces.append(piece)
+            inner = self._take_inner()
+            if not self._states:
+                continue
+            key = (tuple(piece.words), piece.cwd, tuple(piece.writes), piece.given, piece.made)
+            if key not in seen:
+                seen.add(key)
+                yield from inner
+                if piece.words or (piece.writes and not self._closed):
+                    yield piece
+            alone = operator in ("|", "|&") or self._piped
+            then, otherwise = ([state], [state]) if alone else self._effect(state, piece)
+            ok += then
+            failed += otherwise
+        self._closed = False
+        self._before = pieces if operator in ("|", "|&") else []
+        self._join(operator, ok, failed)
+
+    def _join(self, operator: str, ok: list[State], failed: list[State]) -> None:
+        """Go on in the states in which what follows would run."""
+        if operator in ("|", "|&"):
+            self._piped = True
+            return
+        if self._negated:
+            ok, failed = failed, ok
+        last = [state for state in failed if self._negated or not state.strict]
+        self._negated = self._piped = False
+        ok, failed = merged([*ok, *self._held_ok]), merged([*failed, *self._held_failed])
+        if operator == "&&":
+            self._states, self._held_ok, self._held_failed = ok, [], failed
+        elif operator == "||":
+            self._states, self._held_ok, self._held_failed = failed, ok, []
+        else:
+            self._ok, self._not_ok = ok, failed
+            self._states = (
+                merged([*self._began, *self._states]) if operator == "&" else merged([*ok, *last, *self._held_failed])
+            )
+            self._nothing_held()
+            if operator in (";;", ";&", ";;&") and self._frames and self._frames[-1].kind == "case":
+                self._frames[-1].ends += self._states
+                self._frames[-1].again = False
+                self._states = []
+        if operator in ("(", ")"):
+            self._at -= 1
+
+    def _read(self, state: State, before: Simple | None = None) -> tuple[Simple, str]:
+        """The words of a command in a state, and the operator that ends it."""
+        start, operator = self._at, ""
+        self._state, self._variables, self._fed = state, state.variables, ""
+        piece = Simple(cwd=state.cwd, made=state.made, budget=self._budget)
+        if before is not None:
+            piece.given, piece.fed = before.prints, before.words
+        while True:
+            self._blank()
+            if sign := self._redirection():
+                self._budget.take(50)
+                self._redirected(piece, sign)
+                continue
+            if self._at >= len(self._text) or (operator := self._operator()):
+                break
+            begun = self._at
+            if found := _ARRAY.match(self._text, begun):
+                self._at = found.end()
+                piece.words.append(f"{found[1]}={' '.join(self._array())}")
+                continue
+            word = self._word()
+            if not piece.words or _ASSIGNED.match(piece.words[-1]):
+                piece.computed = bool(_COMPUTED.match(self._text[begun : begun + 3])) and word == [UNKNOWN]
+            if _ASSIGNED.match(self._text[begun : begun + 80]) and len(word) > 1:
+                word = [" ".join(word)]
+            piece.words += word
+            self._at += self._at == begun
+        piece.given = piece.given or self._fed
+        piece.prints = printed(piece.words, piece.given)
+        self._budget.take(20 + len(state.variables) + max(self._at - start, sum(map(len, piece.words))))
+        return piece, operator
+
+    def _array(self) -> list[str]:
+        words: list[str] = []
+        while self._at < len(self._text):
+            self._blank(" \t\n")
+            if self._operator() == ")":
+                break
+            at = self._at
+            words += self._word()
+            self._at += self._at == at
+        return words
+
+    def _redirected(self, piece: Simple, sign: str) -> None:
+        if sign in ("<<", "<<-"):
+            piece.given = self._document()
+            return
+        self._blank()
+        target = " ".join(self._word())
+        if sign in (">", ">|"):
+            piece.writes.append(target)
+        elif sign == "<<<":
+            piece.given = target
+        elif sign == "<":
+            piece.reads = target
+
+    def _effect(self, state: State, piece: Simple) -> tuple[list[State], list[State]]:
+        """What a command leaves behind where it succeeds, and where it fails."""
+        words = piece.words
+        assigned = [found for word in words if (found := _ASSIGNED.fullmatch(word))]
+        if words and (len(assigned) == len(words) or words[0] in _DECLARES):
+            for found in assigned:
+                before = state.variables.get(found[1], "") if found[2] else ""
+                state = state.having(found[1], before + found[3])
+            return [state], [] if UNKNOWN not in "".join(words) else [state]
+        while words and _ASSIGNED.fullmatch(words[0]):
+            words = words[1:]
+        name, rest = (words[0] if words else ""), words[1:]
+        if name in ("builtin", "command"):
+            name, rest = (rest[0] if rest else ""), rest[1:]
+        plain = [word for word in rest if not word.startswith("-") or word == "-"]
+        match name:
+            case "cd" | "pushd" | "popd":
+                return self._moved(name, plain, state)
+            case "exit" | "break" | "continue" | "return" if self._ends(name):
+                return [], []
+            case "mkdir" | "git":
+                return self._makes(name, rest, plain, state)
+            case "true" | ":":
+                return [state], []
+            case "false":
+                return [], [state]
+            case "trap" if rest and rest[0] and not rest[0].startswith("-"):
+                self._traps.append(rest[0])
+            case _:
+                state = self._set(name, rest, plain, state)
+        return [state], [state]
+
+    def _ends(self, name: str) -> bool:
+        """Whether nothing of what follows in the list is run."""
+        loop = any(frame.kind == "loop" for frame in self._frames)
+        return {"exit": True, "return": any(frame.body for frame in self._frames)}.get(name, loop)
+
+    def _set(self, name: str, rest: list[str], plain: list[str], state: State) -> State:
+        match name:
+            case "set":
+                strict = any(_STRICT.match(word) for word in rest) or "errexit" in rest
+                lax = any(_LAX.match(word) for word in rest)
+                state = replace(state, strict=(state.strict or strict) and not lax)
+            case "read" | "mapfile" | "readarray":
+                for variable in plain:
+                    state = state.having(variable, UNKNOWN)
+            case "unset":
+                state = replace(state, variables={key: v for key, v in state.variables.items() if key not in plain})
+            case _:
+                pass
+        return state
+
+    def _moved(self, name: str, plain: list[str], state: State) -> tuple[list[State], list[State]]:
+        path = plain[0] if plain else "~"
+        if name == "popd" or (name == "pushd" and not plain):
+            if not state.stack:
+                return [], [state]
+            to = state.stack[-1]
+            stack = state.stack[:-1] if name == "popd" else (*state.stack[:-1], state.cwd)
+            return [replace(state.within(to), stack=stack)], []
+        to = state.old if path == "-" else inside(state.cwd, path)
+        new = state.within(to)
+        if name == "pushd":
+            new = replace(new, stack=(*state.stack[-20:], state.cwd))
+        sure = path == "-" or path in _ALWAYS or to in state.there | state.made | _ALWAYS or to == state.cwd
+        return [new], [] if sure else [state]
+
+    def _makes(self, name: str, rest: list[str], plain: list[str], state: State) -> tuple[list[State], list[State]]:
+        if name == "mkdir":
+            folders = frozenset(inside(state.cwd, word) for word in plain)
+            there = replace(state, there=state.there | folders)
+            if any(_PARENTS.match(word) for word in rest):
+                return [there], []
+            return [replace(there, made=state.made | folders)], [state]
+        if rest[:1] == ["clone"] and len(plain) > 2:
+            return [replace(state, made=state.made | {inside(state.cwd, plain[-1])})], [state]
+        return [state], [state]
+
+    # --- substitutions ------------------------------------------------------------------------------------------
 
     def _take_inner(self) -> list[Simple]:
         inner, self._inner = self._inner, []
         return inner
 
-    def _simple(self, words: list[str], writes: list[str], given: str, only_then: bool) -> Iterator[Simple]:
-        """``only_then``: what follows runs only if this succeeds, so that what it makes was not there before."""
-        while words and (words[0] in ("then", "do", "else", "elif", "if", "while", "until", "!", "{", "function")):
-            words = words[2:] if words[0] == "function" else words[1:]
-        while words and (assigned := _ASSIGNED.fullmatch(words[0])):
-            self._variables[assigned[1]] = assigned[2] if len(assigned[2]) < LONGEST else UNKNOWN
-            words = words[1:]
-        if words[:1] == ["export"]:
-            for each in words[1:]:
-                if assigned := _ASSIGNED.fullmatch(each):
-                    self._variables[assigned[1]] = assigned[2] if len(assigned[2]) < LONGEST else UNKNOWN
-        if words or writes:
-            yield Simple(words, self._cwd, writes, frozenset(self._made), given)
-        if words[:1] in (["cd"], ["pushd"]):
-            self._cwd = inside(self._cwd, words[1] if len(words) > 1 else "~")
-            self._cwd = self._cwd if len(self._cwd) < LONGEST // 4 else UNKNOWN
-        if only_then and words[:1] == ["mkdir"] and not any(_PARENTS.match(word) for word in words):
-            self._made.update(inside(self._cwd, word) for word in words[1:] if not word.startswith("-"))
-        if only_then and words[:2] == ["git", "clone"] and len(words) > 3:
-            self._made.add(inside(self._cwd, words[-1]))
-
-    # --- tokens -------------------------------------------------------------------------------------------------
-
-    def _token(self) -> str | None:
-        """An operator, or a word that begins with a space (so that a quoted ';' is no operator); None at the end."""
-        text = self._text
-        while self._at < len(text) and text[self._at] in " \t":
-            self._at += 1
-        if self._at >= len(text):
-            return None
-        char = text[self._at]
-        if char == "#":
-            end = text.find("\n", self._at)
-            self._at = len(text) if end < 0 else end
-            return self._token()
-        if found := _REDIRECTION.match(text, self._at):
-            self._at = found.end()
-            if ">&" in found[0] or found[0].startswith("2"):
-                return self._skipped(found[0])
-            return found[0].lstrip("0123456789")
-        if char in _OPERATORS:
-            self._at += 1
-            return char
-        return " " + self._word()
-
-    def _skipped(self, operator: str) -> str | None:
-        """A redirection of errors or of one stream into another touches nothing that counts here."""
-        if not operator[-1].isdigit():
-            self._token()
-        return self._token()
-
-    def _word(self) -> str:
-        text, said = self._text, ""
-        while self._at < len(text):
-            char = text[self._at]
-            if char in " \t" or char in _OPERATORS or (char in "<>" and not text.startswith("(", self._at + 1)):
-                break
-            self._at += 1
-            if char == "'":
-                end = text.find("'", self._at)
-                end = len(text) if end < 0 else end
-                said += text[self._at : end]
-                self._at = end + 1
-            elif char == '"':
-                said += self._quoted()
-            elif char == "\\":
-                said += text[self._at : self._at + 1]
-                self._at += 1
-            else:
-                said += self._expanded(char)
-        return said
-
-    def _quoted(self) -> str:
-        text, said = self._text, ""
-        while self._at < len(text) and text[self._at] != '"':
-            char = text[self._at]
-            self._at += 1
-            if char == "\\" and self._at < len(text):
-                said += text[self._at]
-                self._at += 1
-            else:
-                said += self._expanded(char)
-        self._at += 1
-        return said
-
-    def _expanded(self, char: str) -> str:
-        """What a character stands for where expansions count; it has been read already."""
-        text = self._text
-        if (char in "$<>" and text.startswith("(", self._at)) or char == "`":
-            return self._substituted("`" if char == "`" else ")")
-        if char != "$":
-            return char
-        if text.startswith("{", self._at):
-            end = text.find("}", self._at)
-            end = len(text) if end < 0 else end
-            name, self._at = text[self._at + 1 : end], end + 1
-            return self._variables.get(name, UNKNOWN)
-        if found := _NAME.match(text, self._at):
-            self._at = found.end()
-            return self._variables.get(found[0], UNKNOWN)
-        if text[self._at : self._at + 1] in tuple("?#@*!0123456789-$"):
-            self._at += 1
-            return UNKNOWN
-        return char
-
-    def _substituted(self, closing: str) -> str:
+    def _below(self, text: str, state: State) -> Line:
         if self._depth >= DEPTH:
             raise TooDeep
-        start = self._at + (closing == ")")
-        end = text_end(self._text, start, closing)
-        inner = self._text[start:end]
-        self._at = end + 1
-        found = list(Line(inner, self._cwd, dict(self._variables), self._depth + 1).commands())
-        self._inner.extend(found)
-        return SCRATCH if found and found[0].words[:1] == ["mktemp"] else UNKNOWN
+        line = Line(text, state.cwd, self._budget, self._depth + 1)
+        line._states = [state]
+        line._nothing_held()
+        return line
+
+    def _substituted(self, process: bool) -> str:
+        line = self._below(self._text, self._state)
+        line._at, line._closing, line._lines = self._at, True, self._lines
+        found = list(line.commands())
+        self._at, self._lines = line._at, line._lines
+        self._inner += found
+        if process:
+            self._fed = found[-1].prints if found else ""
+            return UNKNOWN
+        return _value(found)
+
+    def _evaluated(self, text: str) -> str:
+        self._budget.take(20)
+        found = list(self._below(text, self._state).commands())
+        self._inner += found
+        return _value(found)
 
 
-def text_end(text: str, start: int, closing: str) -> int:
-    """Where what begins at ``start`` is closed; its end where it never is."""
-    depth, at = 1, start
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char == "'" and closing == ")":
-            at = max(text.find("'", at + 1), at)
-        elif char == closing:
-            depth -= 1
-            if not depth:
-                return at
-        elif char == "(" and closing == ")":
-            depth += 1
-        at += 1
-    return len(text)
+def _value(found: list[Simple]) -> str:
+    if found and found[0].words[:1] == ["mktemp"] and not {"-p", "--tmpdir"} & set(found[0].words):
+        return SCRATCH
+    return (found[-1].prints.rstrip("\n") if found else "") or UNKNOWN
+
+
+def merged(states: Iterable[State]) -> list[State]:
+    """The states without those that are the same; what differs is unknown where they are many."""
+    known = {state.key(): state for state in states}
+    if len(known) <= MOST_STATES:
+        return list(known.values())
+    folders: dict[str, list[State]] = {}
+    for state in known.values():
+        folders.setdefault(state.cwd, []).append(state)
+    groups = list(folders.values()) if len(folders) <= MOST_STATES else [list(known.values())]
+    return [_blurred(group) for group in groups]
+
+
+def _blurred(states: list[State]) -> State:
+    """One state for several."""
+    first, *others = states
+    names = {name for state in states for name in state.variables}
+    values = {name: first.variables.get(name, UNKNOWN) for name in names}
+    return replace(
+        first,
+        cwd=first.cwd if all(state.cwd == first.cwd for state in others) else UNKNOWN,
+        variables={
+            name: value if all(state.variables.get(name) == value for state in others) else UNKNOWN
+            for name, value in values.items()
+        },
+        made=first.made.intersection(*(state.made for state in others)),
+        there=first.there.intersection(*(state.there for state in others)),
+        stack=first.stack if all(state.stack == first.stack for state in others) else (),
+        old=first.old if all(state.old == first.old for state in others) else UNKNOWN,
+        strict=all(state.strict for state in states),
+    )
 
 
 def inside(folder: str, path: str) -> str:
@@ -233,66 +583,9 @@ def inside(folder: str, path: str) -> str:
         return path
     if UNKNOWN in folder:
         return path if path.startswith("/") else UNKNOWN
+    if folder.startswith("~"):
+        return posixpath.join(folder, path)
     joined = posixpath.normpath(posixpath.join("/workspace", folder, path))
     if joined == "/workspace":
         return "."
     return joined.removeprefix("/workspace/") if joined.startswith("/workspace/") else joined
-
-
-def _without_heredocs(text: str) -> str:
-    """The text of a here-document is no command, unless a shell reads it; what is substituted in it is run.
-
-    What only looks like the beginning of one, in quotes or as a shift, has no line that ends it, and hides nothing.
-    """
-    lines = text.split("\n")
-    ends = _places(lines)
-    kept: list[str] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        kept.append(_HEREDOC.sub("", line))
-        if _SHELL.search(kept[-1]):
-            continue
-        for found in _HEREDOC.finditer(line):
-            end = _next(ends, found[2], at)
-            if end is None:
-                kept[-1] = line
-                break
-            if not found[1]:
-                kept += _substituted_in("\n".join(lines[at:end]))
-            at = end + 1
-    return "\n".join(kept)
-
-
-def documents(text: str) -> Iterator[tuple[str, str]]:
-    """Each here-document, with what stands before it on its line."""
-    lines = text.split("\n")
-    ends = _places(lines)
-    for place, line in enumerate(lines):
-        found = _HEREDOC.search(line)
-        end = _next(ends, found[2], place + 1) if found else None
-        if found and end is not None:
-            yield line[: found.start()], "\n".join(lines[place + 1 : end])
-
-
-def _places(lines: list[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, line in enumerate(lines):
-        places.setdefault(line.strip(), []).append(place)
-    return places
-
-
-def _next(places: dict[str, list[int]], line: str, at: int) -> int | None:
-    known = places.get(line, [])
-    nearest = bisect_left(known, at)
-    return known[nearest] if nearest < len(known) else None
-
-
-def _substituted_in(text: str) -> Iterator[str]:
-    """The commands of the substitutions that stand in a text."""
-    at = 0
-    while found := _SUBSTITUTION.search(text, at):
-        at = text_end(text, found.end(), "`" if found[0] == "`" else ")")
-        yield text[found.end() : at]
-        at += 1

@@ -57,7 +57,7 @@ async def _run(arguments: CommitArguments, call: Call) -> Observation:
 
 
 def _observe(offered: Offered) -> Observation:
-    diff = offered.diff.encode("utf-8", "replace")[:DIFF_BYTES]
+    diff = _bounded(offered.diff.encode("utf-8", "replace"))
     kept = BlobRef(sha=hashlib.sha256(diff).hexdigest(), size=len(diff), media="text/x-diff")
     created = offered.created.model_copy(update={"diff": kept})
     told = (
@@ -66,6 +66,14 @@ def _observe(offered: Offered) -> Observation:
         f"{created.diffstat}"
     )
     return Observation("ok", visible(told), output=diff, events=(created,))
+
+
+def _bounded(diff: bytes) -> bytes:
+    """As much as is kept, and how much is not: nobody takes a part for the whole."""
+    if len(diff) <= DIFF_BYTES:
+        return diff
+    note = f"\n… {len(diff) - DIFF_BYTES} bytes more of this difference are not shown.\n".encode()
+    return f"Only the beginning of {len(diff)} bytes is shown.\n".encode() + diff[:DIFF_BYTES] + note
 
 
 def branch_for(message: str, mark: str) -> str:

@@ -49,7 +49,8 @@ def _said(*wanted: str) -> Callable[[set[str], list[str]], bool]:
 
 def _whole_tree(flags: set[str], names: list[str]) -> bool:
     many = any(name in (".", ":/", "*") or name.endswith("/") for name in names)
-    return many or bool(flags & {"-f", "--force"})
+    folders = "--" in flags and any("." not in name and name.islower() for name in names)
+    return many or folders or bool(flags & {"-f", "--force"})
 
 
 def _restores(flags: set[str], names: list[str]) -> bool:
@@ -66,14 +67,16 @@ HISTORY = "rewrites history that others may have"
 _GIT: tuple[tuple[str, Callable[[set[str], list[str]], bool], str], ...] = (
     ("push", _forced, "overwrites a branch that others share (a forced push)"),
     ("push", _takes_away, "deletes a branch or tag that others share"),
-    ("reset", _any("--hard", "--merge"), _AWAY),
+    ("reset", _any("--hard", "--har", "--ha", "--merge"), _AWAY),
     ("checkout", _whole_tree, _AWAY),
     ("checkout", _any("-B"), "moves a branch away from its commits"),
     ("branch", lambda flags, names: bool(names) and bool(flags & {"-f", "--force"}) and not flags & _OTHER_THAN_MOVING,
      "moves a branch away from its commits"),
     ("switch", _any("-f", "--force", "--discard-changes", "-C"), _AWAY),
     ("restore", _restores, _AWAY),
-    ("clean", _any("-f", "--force"), "deletes every file that git does not know, of whoever made them"),
+    ("read-tree", _any("--reset", "-u"), _AWAY),
+    ("checkout-index", _any("-f", "--force"), _AWAY),
+    ("clean", _any("-f", "--force", "--for", "--forc"), "deletes every file that git does not know, of whoever made them"),
     ("stash", _said("drop", "clear"), "throws away what was put aside"),
     ("branch", _any("-D"), "deletes a branch although it is not merged"),
     ("branch", lambda flags, _: "--delete" in flags and "--force" in flags, "deletes a branch although it is not merged"),

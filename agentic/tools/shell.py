@@ -19,6 +19,7 @@ from agentic.tools.same_error import normal_error
 from agentic.tools.testruns import TestCount, count_tests
 from agentic.tools.tool import AgentWorld, Arguments, Call, Recall, Recalled, Tool
 from agentic.world import ExecResult, exec_result
+from agentic.world.own import PATH
 
 MOST_SECONDS = 600
 SLACK_SECONDS = 15.0
@@ -140,7 +141,7 @@ def _ran(command: str, result: ExecResult) -> _Ran:
 
 def in_bash(command: str) -> str:
     """The command for a shell that may be a smaller one: run in bash where there is one."""
-    return f'exec "$(command -v bash || command -v sh)" -c {shlex.quote(command)}'
+    return f'exec "$(PATH={PATH}; command -v bash || command -v sh)" -c {shlex.quote(command)}'
 
 
 async def _start(arguments: ShellArguments, world: AgentWorld, key: str) -> Observation:

@@ -57,7 +57,6 @@ ACKNOWLEDGE_SECONDS = 1.5
 AT_HAND_SECONDS = 10.0
 """So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
 LOOK_SECONDS = 4.0
-LOOK_BYTES = 4 * 1024 * 1024
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
@@ -160,7 +159,7 @@ class StandardToolbox(Toolbox):
         try:
             async with asyncio.timeout(LOOK_SECONDS + 1.0):
                 world = await self._open()
-                seen = await world.real.exec(command, timeout=LOOK_SECONDS, cap=LOOK_BYTES)
+                seen = await world.real.own(command, timeout=LOOK_SECONDS, scan=False)
         except (SandboxError, TimeoutError):
             return ""
         return hashlib.sha256(seen.output).hexdigest() if not seen.timed_out else ""

@@ -1,7 +1,7 @@
 """The bubblewrap rung: Linux namespaces without an engine and without root.
 
 Inside: a read-only system, /workspace and the home bind-mounted, an empty network, own processes, no capabilities, no
-further namespaces, and a system call filter (``seccomp``).  Where we are root, we become the sandbox's user first,
+further namespaces; the supervisor adds a system call filter.  Where we are root, we become the sandbox's user first,
 because limits do not hold for root; and because that user may have no way to where the workspace lies, a private mount
 namespace shows it in a place that it can reach (``STAGE``).
 """
@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
-from agentic.world import seccomp
 from agentic.world.bundle import program
+from agentic.world.covers import Cover, made
 from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.heartbeat import Heartbeat
 from agentic.world.pipes import ProcessTransport
@@ -75,6 +75,7 @@ class Bubblewrap:
     """Sandboxes by ``bwrap``."""
 
     name = "bubblewrap"
+    covers = True
 
     def __init__(self, state: Path, command: str = "bwrap", heartbeat: Heartbeat | None = None) -> None:
         self._state = state
@@ -87,26 +88,27 @@ class Bubblewrap:
         return sandbox_owner()
 
     async def start(
-        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Diary | None = None,
+        covered: Sequence[Cover] = (),
     ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
-        guard = seccomp.as_descriptor()
         try:
             sources = _Sources(workspace, home, program(self._state), self._own_etc())
             if os.geteuid() == 0:
-                argv = [*_shown_to_the_user(sources, self.owner), command, *self._arguments(STAGED, limits, guard)]
+                argv = [*_shown_to_the_user(sources, self.owner), command, *self._arguments(STAGED, limits, covered)]
             else:
-                argv = [command, *self._arguments(sources, limits, guard)]
-            passed = (*descriptors(diary), *(() if guard is None else (guard,)))
-            transport = await ProcessTransport.start([*argv, *arguments(diary)], descriptors=passed)
+                argv = [command, *self._arguments(sources, limits, covered)]
+            transport = await ProcessTransport.start([*argv, *arguments(diary)], descriptors=descriptors(diary))
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
-        finally:
-            if guard is not None:
-                os.close(guard)
         sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
         return sandbox
@@ -118,13 +120,11 @@ class Bubblewrap:
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _arguments(self, sources: _Sources, limits: Limits, guard: int | None) -> Iterable[str]:
+    def _arguments(self, sources: _Sources, limits: Limits, covered: Sequence[Cover]) -> Iterable[str]:
         uid, gid = self.owner
         yield from ("--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid))
         yield from ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
         yield from ("--hostname", "sandbox", "--as-pid-1", "--new-session", "--die-with-parent", "--cap-drop", "ALL")
-        if guard is not None:
-            yield from ("--seccomp", str(guard))
         yield from _system()
         for name in OWN_ETC:
             yield from ("--ro-bind", str(sources.etc / name), f"/etc/{name}")
@@ -134,6 +134,9 @@ class Bubblewrap:
         yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp")  # noqa: S108
         yield from ("--ro-bind", str(sources.program), INSIDE)
         yield from ("--bind", str(sources.home), "/home/agent", "--bind", str(sources.workspace), "/workspace")
+        for cover in covered:
+            mask = sources.etc / cover.source(made(self._state / "etc")).name
+            yield from ("--ro-bind", str(mask), f"/workspace/{cover.path}")
         yield from ("--remount-ro", "/", "--chdir", "/workspace")
         yield from ("--", _python(), "-I", INSIDE)
 
@@ -152,8 +155,9 @@ class Bubblewrap:
 
 def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
     """The beginning of a command line that shows the sources on the stage and becomes the user."""
-    for folder in (STAGED.workspace, STAGED.home, STAGED.etc):
+    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc):
         folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
     STAGED.program.touch()
     shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc)]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]

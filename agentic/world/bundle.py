@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import stat
 import zipfile
 from importlib import resources
 from pathlib import Path
@@ -27,13 +28,23 @@ def packed() -> bytes:
 
 
 def program(state: Path) -> Path:
-    """The program as a file below ``state``, readable by the sandbox's user."""
+    """The program as a file below ``state``, readable by the sandbox's user; one that holds anything else is replaced."""
     content = packed()
     path = state / f"supervisor-{hashlib.sha256(content).hexdigest()[:16]}.pyz"
-    if not path.exists():
+    if not _holds(path, content):
         state.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.unlink(missing_ok=True)
         fresh.write_bytes(content)
         fresh.chmod(0o644)
         fresh.replace(path)
     return path
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode) and file.read(len(content) + 1) == content

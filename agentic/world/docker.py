@@ -11,8 +11,10 @@ import contextlib
 import hashlib
 import logging
 import os
+import signal
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -21,13 +23,14 @@ import docker
 import docker.errors
 import requests
 from docker.models.containers import Container
-from docker.types import LogConfig, Ulimit
+from docker.types import LogConfig, Mount, Ulimit
 from pydantic import BaseModel, Field
 
 from agentic.errors import SandboxUnavailable
 from agentic.world.attach import AttachTransport
 from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.world.bundle import program
+from agentic.world.covers import Cover, made
 from agentic.world.diaries import Diary
 from agentic.world.heartbeat import Heartbeat
 from agentic.world.ladder import IMAGE
@@ -41,6 +44,7 @@ LABEL, STATE_LABEL, OWNER_LABEL = "threadwright.sandbox", "threadwright.state", 
 DIARY = "/run/threadwright/diary"
 CALLS = 40
 CALL_SECONDS = 60
+REMOVALS, AGAIN_SECONDS = 3, 0.3
 OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
 MAKE_IMAGE = "Make it: `docker build -t {image} deploy/sandbox`, or `deploy/sandbox/make-image` without a registry."
 
@@ -51,6 +55,7 @@ class Docker:
     """Sandboxes as containers of a local engine; ``base_url`` as in DOCKER_HOST, of the form unix://PATH."""
 
     name = "docker"
+    covers = True
 
     def __init__(
         self, state: Path, base_url: str | None = None, image: str = IMAGE, heartbeat: Heartbeat | None = None
@@ -70,14 +75,20 @@ class Docker:
         return sandbox_owner()
 
     async def start(
-        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Diary | None = None,
+        covered: Sequence[Cover] = (),
     ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
         if thread in self._left:
             await self._removed(thread, self._left.pop(thread))
         written = _lent(diary, self.owner)
-        container = await self._call(self._create, client, thread, workspace, home, limits, written)
+        container = await self._call(self._create, client, thread, workspace, home, limits, written, covered)
         try:
             transport = await AttachTransport.open(
                 self._url.removeprefix("unix://"), container.id or "", lambda: self._removed(thread, container)
@@ -153,6 +164,7 @@ class Docker:
         home: Path,
         limits: Limits,
         diary: Path | None,
+        covered: Sequence[Cover],
     ) -> Container:
         """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
         uid, gid = self.owner
@@ -182,6 +194,7 @@ class Docker:
             tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp}"},  # noqa: S108 - the sandbox's own
             ulimits=[Ulimit(name="core", soft=0, hard=0)],
             log_config=LogConfig(type="none"),
+            mounts=self._covered(covered),
             volumes={
                 str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
@@ -189,6 +202,14 @@ class Docker:
                 **written,
             },
         )
+
+    def _covered(self, covered: Sequence[Cover]) -> list[Mount]:
+        masks = made(self._state / "covers") if covered else None
+        return [
+            Mount(f"/workspace/{cover.path}", str(cover.source(masks).resolve()), type="bind", read_only=True)
+            for cover in covered
+            if masks is not None
+        ]
 
     def _labels(self, thread: str) -> dict[str, str]:
         return {
@@ -257,6 +278,7 @@ class _State(BaseModel):
     running: bool = Field(alias="Running")
     exit_code: int = Field(alias="ExitCode")
     error: str = Field("", alias="Error")
+    pid: int = Field(0, alias="Pid")
 
 
 def _remove(container: Container) -> str:
@@ -269,8 +291,32 @@ def _remove(container: Container) -> str:
             memory = " (137 is what a lack of memory looks like)" if state.exit_code == 137 else ""
             how = f"the container ended with exit code {state.exit_code}{memory} {state.error}".strip()
     with contextlib.suppress(docker.errors.NotFound):
-        container.remove(force=True, v=True)
+        _remove_by_force(container)
     return how
+
+
+def _remove_by_force(container: Container) -> None:
+    """Remove it; where the engine cannot end it in time, its first process is killed from here, and it is tried again."""
+    for left in reversed(range(REMOVALS)):
+        try:
+            container.remove(force=True, v=True)
+            return
+        except docker.errors.NotFound:
+            raise
+        except docker.errors.APIError:
+            if not left:
+                raise
+            kill_on_host(container)
+            time.sleep(AGAIN_SECONDS)
+
+
+def kill_on_host(container: Container) -> None:
+    """Kill its first process, with which the kernel ends all others; only where that is surely the container's."""
+    with contextlib.suppress(OSError, docker.errors.NotFound):
+        container.reload()
+        pid = _State.model_validate(container.attrs["State"]).pid
+        if pid > 1 and container.id and container.id in Path(f"/proc/{pid}/cgroup").read_text():
+            os.kill(pid, signal.SIGKILL)
 
 
 def _is_reaped(container: Container) -> bool:

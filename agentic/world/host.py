@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentic.world.bubblewrap import say_hello
 from agentic.world.bundle import program
+from agentic.world.covers import Cover
 from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.heartbeat import Heartbeat
 from agentic.world.pipes import ProcessTransport
@@ -23,6 +25,7 @@ class Host:
     """Commands on this machine, as the user who runs Threadwright."""
 
     name = "host"
+    covers = False
 
     def __init__(self, state: Path, heartbeat: Heartbeat | None = None) -> None:
         self._state = state
@@ -34,9 +37,15 @@ class Host:
         return os.geteuid(), os.getegid()
 
     async def start(
-        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Diary | None = None,
+        covered: Sequence[Cover] = (),
     ) -> Sandbox:
-        """A supervisor over the workspace."""
+        """A supervisor over the workspace; nothing in it can be covered."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
         transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace)
         sandbox = Sandbox(transport, _place(workspace, home), limits, thread, self._heartbeat)

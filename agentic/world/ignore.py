@@ -2,8 +2,10 @@
 
 The file is read on the host, where it lies; the paths it matches are hidden from commands before each of them runs, and
 file operations are checked at once.  A file that appears and is read within one command is the documented limit.
-The walk follows no link, so a workspace cannot lead it outside.  All here may take a while and belongs in a thread; how
-long is bounded in steps, and what was not decided within them is hidden.
+The walk follows no link, so a workspace cannot lead it outside.  It enters ``.git``, where a pattern names files; folders
+there, and what lies among git's objects, only a pattern that says ``.git`` does: ``logs/`` is not meant to stop git.
+All here may take a while and belongs in a thread; how long is bounded in steps, and what was not decided within them is
+hidden.
 
 What was hidden once stays hidden: the file lies where the agent works, so a command that deletes or empties it must not
 lift what a person laid down.  Every version is kept beside the sandbox's home, out of the agent's reach; a person lifts
@@ -35,10 +37,12 @@ UNDECIDED = "it is hidden, because there is too much here to check it against .a
 TOO_MANY = "there is too much in the workspace to check it against .aiignore"
 
 MAX_VERSIONS = 20
-"""The first ones are kept, so that no flood of versions drives out what a person laid down."""
+"""Each is kept as it is but the last, which takes up the patterns of all further ones without their exceptions: a flood
+of versions drives out nothing that a person laid down."""
 MAX_HIDDEN = 20_000
 """Paths that are hidden one by one."""
 WALK_STEPS = 25_000_000
+_OBJECTS = "/objects/"
 CHECK_STEPS = 2_000_000
 """Of one path: tens of folders above it, thousands of patterns."""
 
@@ -52,7 +56,7 @@ class IgnoreFile:
         self._stamp: tuple[int, int, int] | None = None
         self._lock = threading.Lock()
         self._texts: list[str] = _recorded(kept)
-        self._versions: list[Ignored | None] = [_read(text) for text in self._texts]
+        self._versions: list[_Version | None] = [_read(text) for text in self._texts]
         self._undecided: frozenset[str] = frozenset()
 
     def version(self) -> tuple[int, int, int] | None:
@@ -76,7 +80,7 @@ class IgnoreFile:
             path for path in paths if not ((inner := _relative(path)) and self._why_hidden(versions, inner, steps))
         )
 
-    def _why_hidden(self, versions: Sequence[Ignored | None], path: str, steps: Steps) -> str:
+    def _why_hidden(self, versions: Sequence[_Version | None], path: str, steps: Steps) -> str:
         parts = path.split("/")
         if None in versions and path != NAME:
             return TOO_LONG
@@ -111,7 +115,7 @@ class IgnoreFile:
         """As ``hidden``, without holding up the loop, nor whatever else is done in threads."""
         return await asyncio.get_running_loop().run_in_executor(_walkers(), self.hidden)
 
-    def _current(self) -> tuple[Ignored | None, ...]:
+    def _current(self) -> tuple[_Version | None, ...]:
         with self._lock:
             self._look()
             return tuple(self._versions)
@@ -135,7 +139,10 @@ class IgnoreFile:
         if text in self._texts or not text.strip():
             return
         if len(self._texts) >= MAX_VERSIONS:
-            self._texts[-1:], self._versions[-1:] = [text], [_read(text)]
+            merged = _merged(self._texts[-1], text)
+            if merged == self._texts[-1]:
+                return
+            self._texts[-1:], self._versions[-1:] = [merged], [_read(merged)]
         else:
             self._texts.append(text)
             self._versions.append(_read(text))
@@ -159,15 +166,43 @@ def _recorded(kept: Path | None) -> list[str]:
     return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
-def _read(text: str) -> Ignored | None:
+class _Version:
+    """What one version names, also below ``.git``."""
+
+    def __init__(self, text: str) -> None:
+        self._all = Ignored(text)
+        about_git = [line for line in text.split("\n") if ".git" in line]
+        self._git = Ignored("\n".join(about_git)) if about_git else None
+
+    @property
+    def speaks_of_git(self) -> bool:
+        """A pattern of it may name folders of git's own, and what lies among its objects."""
+        return self._git is not None
+
+    def names(self, path: str, folder: bool, steps: Steps) -> bool:
+        """Whether this very path is named."""
+        _, inside, within = f"/{path}".partition("/.git/")
+        if inside and (folder or _OBJECTS in f"/{within}"):
+            return self._git is not None and self._git.names(path, folder, steps)
+        return self._all.names(path, folder, steps)
+
+
+def _merged(old: str, new: str) -> str:
+    """The patterns of both without exceptions, so that all is named that either named; too long where they are too many."""
+    lines = [line for text in (old, new) for line in text.removeprefix("\ufeff").split("\n")]
+    kept = dict.fromkeys(line for line in lines if line.strip() and not line.startswith(("!", "#")))
+    return "\n".join(kept)[: MAX_BYTES + 1]
+
+
+def _read(text: str) -> _Version | None:
     """What a version names; None where it is too long to be read, so that it hides all."""
     try:
-        return Ignored(text)
+        return _Version(text)
     except TooMuch:
         return None
 
 
-def _named(versions: Sequence[Ignored | None], path: str, folder: bool, steps: Steps) -> bool:
+def _named(versions: Sequence[_Version | None], path: str, folder: bool, steps: Steps) -> bool:
     return any(version is None or version.names(path, folder, steps) for version in versions)
 
 
@@ -183,10 +218,11 @@ def _names(workspace: Path) -> list[str]:
         return []
 
 
-def _walk(workspace: Path, versions: Sequence[Ignored | None]) -> tuple[list[str], set[str]]:
+def _walk(workspace: Path, versions: Sequence[_Version | None]) -> tuple[list[str], set[str]]:
     """What is hidden, and the names at the top below which not all could be decided: those are hidden whole."""
     steps, found, waiting = Steps(WALK_STEPS), list[str](), [""]
     undecided: set[str] = set()
+    objects = any(version is not None and version.speaks_of_git for version in versions)
     at = 0
     while at < len(waiting):  # the nearest first, so that what lies deep is what stays undecided
         folder, at = waiting[at], at + 1
@@ -205,11 +241,20 @@ def _walk(workspace: Path, versions: Sequence[Ignored | None]) -> tuple[list[str
                 undecided.add(top)  # deeper than a path of the host goes
             continue  # it went away while we looked
         found += [path for path, _, named in below if named]
-        waiting += [path + "/" for path, is_folder, named in below if is_folder and not named]
+        waiting += [
+            path + "/"
+            for path, is_folder, named in below
+            if is_folder and not named and (objects or not _holds_objects(path))
+        ]
         if len(found) > MAX_HIDDEN and top:
             undecided.add(top)
             found = [path for path in found if path.partition("/")[0] != top]
     return [*(path for path in found if path.partition("/")[0] not in undecided), *undecided], undecided
+
+
+def _holds_objects(folder: str) -> bool:
+    """A folder of git's own with what it stores, which no pattern but one about ``.git`` names."""
+    return "/.git/" in f"/{folder}" and folder.endswith("/objects")
 
 
 def _entries(
@@ -223,6 +268,6 @@ def _entries(
             path, is_folder = folder + entry.name, entry.is_dir(follow_symlinks=False)
             if hidden := named(path, is_folder):
                 below.append((path, is_folder, True))
-            elif is_folder and entry.name != ".git":
+            elif is_folder:
                 below.append((path, True, hidden))
     return below

@@ -19,7 +19,10 @@ from agentic.world.pool import Choice, Rung
 
 Setting = Literal["auto", "docker", "bubblewrap", "host"]
 IMAGE = "threadwright-sandbox:local"
-HOST_WARNING = "commands run on this machine without any walls, because THREADWRIGHT_SANDBOX=host says so"
+HOST_WARNING = (
+    "commands run on this machine without any walls, because THREADWRIGHT_SANDBOX=host says so; what .aiignore hides can be "
+    "opened and removed by one that sets out to"
+)
 
 
 async def choose(
@@ -83,7 +86,7 @@ async def probe(rung: Rung, state: Path, limits: Limits) -> str:
     except SandboxError as error:
         return str(error)
     try:
-        result = await sandbox.exec(["true"], timeout=10.0)
+        result = await sandbox.own("true", timeout=10.0)
     except SandboxError as error:
         return f"it started but ran no command: {error}"
     finally:

@@ -3,7 +3,8 @@
 Nothing can be mounted into a running sandbox without rights that no sandbox here has.  So a hidden file changes hands:
 where Threadwright is root it belongs to root with mode 0600, and the sandbox's user can neither read it nor change that.
 Where it is an ordinary user, files and commands have the same owner and only the mode can be taken away: a plain ``cat``
-fails, a command that sets out to change the mode back succeeds.  ``Hidden.firm`` says which of the two it is.
+fails, a command that sets out to change the mode back succeeds.  ``Hidden.firm`` says which of the two it is.  What is
+hidden when a sandbox begins is mounted over too (``covers``), which is firm for everybody.
 
 Every step goes by descriptor and follows no link, because the tree belongs to whoever wrote in it.
 """

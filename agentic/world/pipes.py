@@ -50,6 +50,7 @@ class ProcessTransport:
                 extra_groups=None if owner is None else [],
                 pass_fds=tuple(descriptors),
                 start_new_session=True,
+                umask=0o022,  # what is made in a workspace is as anybody else's files are
             )
         except BaseException as error:
             ours.close()

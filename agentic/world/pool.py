@@ -8,7 +8,7 @@ import hashlib
 import logging
 import shutil
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,7 @@ from typing import Protocol
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world import diaries
+from agentic.world.covers import Cover, covers, moved, uncovered
 from agentic.world.ignore import IgnoreFile
 from agentic.world.masks import Hidden, adopt
 from agentic.world.place import Limits
@@ -36,15 +37,26 @@ class Rung(Protocol):
         ...
 
     @property
+    def covers(self) -> bool:
+        """What is hidden can be mounted over when a sandbox begins."""
+        ...
+
+    @property
     def owner(self) -> tuple[int, int]:
         """The user and group on this host that the sandbox's files belong to."""
         ...
 
     async def start(
-        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: diaries.Diary | None = None
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: diaries.Diary | None = None,
+        covered: Sequence[Cover] = (),
     ) -> Sandbox:
-        """A running sandbox that has said hello, and writes this diary if it can; raises ``SandboxUnavailable`` with what
-        to do."""
+        """A running sandbox that has said hello, writes this diary if it can, and has these paths covered if the rung
+        covers any; raises ``SandboxUnavailable`` with what to do."""
         ...
 
     async def reap(self) -> int:
@@ -75,6 +87,10 @@ class Choice:
 class _Held:
     sandbox: Sandbox
     hidden: Hidden
+    workspace: Path
+    covered: tuple[Cover, ...] = ()
+    open: tuple[str, ...] = ()
+    """What is hidden without being covered: a command that sets out to may open or remove it."""
     users: int = 0
     masked_by: tuple[int, int, int] | None = None
     """The version of .aiignore that was last applied."""
@@ -126,6 +142,11 @@ class Sandboxes:
         held = self._held.get(thread)
         return held.sandbox if held is not None and held.sandbox.lost is None else None
 
+    def uncovered(self, thread: str) -> tuple[str, ...]:
+        """What ``.aiignore`` hides in the thread's sandbox without its being firm."""
+        held = self._held.get(thread)
+        return held.open if held is not None else ()
+
     async def remembered(self, thread: str, diary: str, key: str) -> diaries.Remembered:
         """What the thread's sandboxes wrote down of a key; needs none of them."""
         existing = self.existing(thread)
@@ -149,7 +170,7 @@ class Sandboxes:
 
         Where it is lost meanwhile, what the rung knows of its end is added to the ``SandboxLost``.
         """
-        held = await self._hold(thread, workspace)
+        held = await self._hold(thread, workspace, ignore)
         held.users += 1
         try:
             if ignore is not None:
@@ -220,7 +241,7 @@ class Sandboxes:
         if ending:
             await asyncio.wait(ending)
 
-    async def _hold(self, thread: str, workspace: Path) -> _Held:
+    async def _hold(self, thread: str, workspace: Path, ignore: IgnoreFile | None = None) -> _Held:
         async with self._locks.setdefault(thread, asyncio.Lock()):
             held = self._held.get(thread)
             if held is not None and held.sandbox.lost is None:
@@ -231,22 +252,23 @@ class Sandboxes:
                 raise SandboxUnavailable(choice.why)
             await self._wait_for_room(thread)
             try:
-                return await self._make(choice.rung, thread, workspace)
+                return await self._make(choice.rung, thread, workspace, ignore)
             finally:
                 self._making -= 1
                 self._ring()
 
-    async def _make(self, rung: Rung, thread: str, workspace: Path) -> _Held:
+    async def _make(self, rung: Rung, thread: str, workspace: Path, ignore: IgnoreFile | None) -> _Held:
         home, ledger = self._places(thread)
         uid, gid = rung.owner
         try:
             hidden = await self._shown_again(thread, workspace, ledger)
             for folder in (workspace, home):
                 await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
+            covered = await _to_cover(workspace, ignore, hidden) if rung.covers else ()
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
-        sandbox = await self._started(thread, self._start(rung, thread, workspace, home))
-        held = self._held[thread] = _Held(sandbox, hidden)
+        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered))
+        held = self._held[thread] = _Held(sandbox, hidden, workspace, covered)
         return held
 
     async def _shown_again(self, thread: str, workspace: Path, ledger: Path) -> Hidden:
@@ -268,10 +290,10 @@ class Sandboxes:
             self._own_end(thread, _done_late(task))
             raise
 
-    async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path) -> Sandbox:
+    async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover]) -> Sandbox:
         path = diaries.path_of(self.state, thread)
         with diaries.opened(path) as diary:
-            sandbox = await rung.start(thread, workspace, home, self._limits, diary)
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered)
         try:
             if not sandbox.diary:
                 diaries.end(path)  # before anything is done in it: what it does will be missing there
@@ -353,6 +375,15 @@ async def _reap(rung: Rung) -> None:
         log.warning("what an earlier process left in %s could not be tidied up: %s", rung.name, error)
 
 
+async def _to_cover(workspace: Path, ignore: IgnoreFile | None, hidden: Hidden) -> tuple[Cover, ...]:
+    """What a sandbox is to be begun without: what is hidden now, and what was and got another name."""
+    if ignore is None:
+        return ()
+    paths = await ignore.walk()
+    strays = await asyncio.to_thread(moved, workspace, hidden.strays)
+    return await asyncio.to_thread(covers, workspace, {*paths, *strays})
+
+
 async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
     """Hide what ``ignore`` names now; ``afresh`` looks for files that appeared or were put in another's place.
 
@@ -368,6 +399,14 @@ async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
         raise SandboxError(
             f"what .aiignore hides could not be hidden: {error}. Nothing runs while that is so"
         ) from error
+    still_open = await asyncio.to_thread(uncovered, held.workspace, paths, held.covered)
+    if still_open and not held.open:
+        log.warning(
+            "%d of the paths that .aiignore hides stand in the way of a plain look only (%r): they were hidden after the "
+            "sandbox began, are too many, or it is none that covers; they are covered in the thread's next sandbox",
+            len(still_open), still_open[0],
+        )  # fmt: skip
+    held.open = still_open
     if paths != held.sandbox.masks:
         await held.sandbox.set_masks(paths)
     held.masked_by = version

@@ -99,6 +99,23 @@ class RealWorld:
         self._saw(result.changes, by)
         return result
 
+    async def own(
+        self,
+        script: str,
+        *,
+        timeout: float,
+        cwd: str = ".",
+        by: str = "",
+        stdin: bytes = b"",
+        cap: int = 64 * 1024,
+        scan: bool = True,
+    ) -> ExecResult:
+        """Run a script of the product's own, out of the agent's reach; without ``scan`` it only looks."""
+        async with self._use(afresh=True) as sandbox:
+            result = await sandbox.own(script, timeout=timeout, cwd=cwd, stdin=stdin, cap=cap, scan=scan)
+        self._saw(result.changes, by)
+        return result
+
     async def python(
         self,
         code: str,

@@ -1,40 +1,31 @@
-"""A git repository of the workspace, touched inside the sandbox only.
+"""A git repository of the workspace, touched inside the sandbox only, and believed only by what its ids prove.
 
-Nothing a repository brings along runs on the host, and what it could bring into a command of ours is switched off: hooks,
-fsmonitor, signing, editors, pagers, external diffs.  The agent's commit is built beside the checkout with an index of its
-own, so at no moment is anybody's branch, index or HEAD another than before; then the committed files become as they are
-on the base branch.  A branch is merged and deleted by its commit, never by its name alone.
+Nothing a repository brings along runs on the host, and what it could bring into a command of ours is switched off
+(``own``).  What is offered is read on our side by the commit's id (``objects``); what a merge comes to is held against
+that before the base branch moves.  The agent's commit is built beside the checkout with an index of its own, so at no moment
+is anybody's branch, index or HEAD another than before; then the committed files become as they are on the base branch.  A
+branch is merged and deleted by its commit, never by its name alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from agentic.core.events import CommitCreated
 from agentic.core.lazy_dataclass import dataclass
+from agentic.world.objects import HASH, Change, Entry, GitProblem, Objects, diffstat
 from agentic.world.real import RealWorld
 from agentic.world.results import ExecResult
 
 SECONDS = 60.0
 READ_BYTES = 4 * 1024 * 1024
 OFFERED = re.compile(r"threadwright/[a-z0-9][a-z0-9-]{0,60}")
-_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_SETTINGS = (
-    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.editor=false", "core.pager=cat", "core.quotePath=false",
-    "commit.gpgSign=false", "merge.autoStash=false", "merge.verifySignatures=false", "rerere.enabled=false",
-    "gc.auto=0", "maintenance.auto=false", "protocol.allow=never", "submodule.recurse=false", "safe.directory=*",
-)  # fmt: skip
-_ENVIRONMENT = (
-    "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_LITERAL_PATHSPECS=1",
-    "GIT_AUTHOR_NAME=Threadwright", "GIT_AUTHOR_EMAIL=threadwright@users.noreply.invalid",
-    "GIT_COMMITTER_NAME=Threadwright", "GIT_COMMITTER_EMAIL=threadwright@users.noreply.invalid", "LC_ALL=C.UTF-8",
-)  # fmt: skip
-_GIT = " ".join(["git", *(f"-c {shlex.quote(setting)}" for setting in _SETTINGS)])
-_PRELUDE = (
-    f'unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; export {" ".join(_ENVIRONMENT)}; git() {{ command {_GIT} "$@"; }}\n'
-)
+_BEGUN = " ".join(f'"$(git rev-parse --git-path {name})"' for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE"))
+"""What says that a merge is under way."""
 _UNCHANGED = 42
 _COMMIT = """set -e
 index="$(git rev-parse --git-path {index})"; trap 'rm -f "$index" "$index.lock"' EXIT; rm -f "$index"
@@ -44,10 +35,6 @@ if [ "$tree" = "$(git rev-parse '{base}^{{tree}}')" ]; then exit 42; fi
 commit="$(git commit-tree "$tree" -p {base} -m {message})"
 git update-ref -m 'threadwright: commit' refs/heads/{branch} "$commit" {nothing}
 """
-
-
-class GitProblem(Exception):
-    """It was not done, and nothing was changed; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +52,7 @@ class Repository:
         self._world = world
         self._folder = folder or "."
         self._by = by
+        self._objects = Objects(self._fetch)
 
     async def commit(self, offer: str, branch: str, message: str, files: Sequence[str]) -> Offered:
         """Put the files as they are now on a new branch, and make them in the work tree as they are on the base.
@@ -79,14 +67,16 @@ class Repository:
             commit = await self._tip(branch)
         else:
             head = await self._value(f"{commit}^")
-        changed = await self._changed(head, commit)
-        await self._as_in(head, changed)
-        return await self._offered(offer, branch, commit, base, head, message)
+        changes = await self._changes(head, commit)
+        await self._as_in(head, changes)
+        return await self._offered(offer, branch, commit, base, head, message, changes)
 
     async def merge(self, offer: CommitCreated) -> str:
         """Merge the offered commit into its base, without fast-forward; returns the base's new commit."""
         branch, commit, base = _valid(offer.branch), _commit(offer.commit), offer.base
         if await self._contains(base, commit):
+            if await self._value("MERGE_HEAD") == commit:
+                await self._git(f"rm -f {_BEGUN}")
             return await self._tip(base)
         await self._still_offered(branch, commit)
         current = await self._value_of("git symbolic-ref -q --short HEAD")
@@ -95,12 +85,20 @@ class Repository:
             raise GitProblem(
                 f"The repository is {where}; it has to be on `{base}`. Ask me to switch to it, then decide again."
             )
-        await self._clear(offer)
-        words = f"Merge branch '{branch}'"
-        merged = await self._git(f"git merge --no-ff --no-verify --no-edit -m {shlex.quote(words)} {commit}")
+        changes = await self._changes(offer.base_commit, commit)
+        await self._clear(offer, changes)
+        tip = await self._tip(base)
+        ours = f"-c branch.{shlex.quote(base)}.mergeOptions="
+        merged = await self._git(f"git {ours} merge --no-ff --no-commit --no-verify --no-edit {commit}")
         if not merged.ok:
             await self._call_off(base, merged)
-        return await self._tip(base)
+        tree = await self._value_of("git write-tree")
+        try:
+            await self._merged_rightly(tip, tree, changes)
+            return await self._move(base, tip, commit, tree, f"Merge branch '{branch}'")
+        except GitProblem:
+            await self._git("git merge --abort")
+            raise
 
     async def delete(self, offer: CommitCreated) -> None:
         """Delete the offered branch, only as it was offered; one that is gone stays gone."""
@@ -146,39 +144,42 @@ class Repository:
         if not built.ok:
             raise GitProblem(f"git refused: {_said(built)}")
 
-    async def _as_in(self, commit: str, changes: Sequence[tuple[str, str]]) -> None:
+    async def _as_in(self, commit: str, changes: Sequence[Change]) -> None:
         """Make files in the index and the work tree as they are in a commit."""
-        kept = [shlex.quote(path) for letter, path in changes if letter != "A"]
-        added = [shlex.quote(path) for letter, path in changes if letter == "A"]
+        kept = [shlex.quote(change.path) for change in changes if change.old is not None]
+        new = [change.path for change in changes if change.old is None]
+        added = " ".join(map(shlex.quote, new))
         script = "set -e\n"
         if kept:
             script += f"git checkout -q {commit} -- {' '.join(kept)}\n"
-        if added:
-            script += f"git rm -q --cached -f --ignore-unmatch -- {' '.join(added)}\nrm -f -- {' '.join(added)}\n"
-            folders = sorted({path.rpartition("/")[0] for letter, path in changes if letter == "A" and "/" in path})
+        if new:
+            script += f"git rm -q --cached -f --ignore-unmatch -- {added}\nrm -f -- {added}\n"
+            folders = sorted({path.rpartition("/")[0] for path in new if "/" in path})
             script += "".join(f"rmdir -p -- {shlex.quote(folder)} 2>/dev/null || true\n" for folder in folders)
         done = await self._git(script)
         if not done.ok:
             raise GitProblem(f"The branch was made, but its files could not be put back as on the base: {_said(done)}")
 
-    async def _offered(self, offer: str, branch: str, commit: str, base: str, head: str, message: str) -> Offered:
-        between = f"--no-color --no-ext-diff --no-textconv --no-renames {head} {commit}"
-        numbers = (await self._read(f"git diff --numstat -z {between}")).split("\0")
-        rows = [row.split("\t", 2) for row in numbers if row.count("\t") >= 2]
+    async def _offered(
+        self, offer: str, branch: str, commit: str, base: str, head: str, message: str, changes: Sequence[Change]
+    ) -> Offered:
+        shown = await self._objects.shown(changes)
         created = CommitCreated(
             offer=offer, branch=branch, commit=commit, base=base, base_commit=head, message=message,
             repository="" if self._folder == "." else self._folder,
-            files=tuple(path for _, _, path in rows),
-            insertions=sum(int(more) for more, _, _ in rows if more.isdecimal()),
-            deletions=sum(int(less) for _, less, _ in rows if less.isdecimal()),
-            diffstat=(await self._read(f"git diff --stat=72 --stat-count=20 {between}")).rstrip(),
+            files=tuple(change.path for change in changes),
+            insertions=sum(one.insertions for one in shown), deletions=sum(one.deletions for one in shown),
+            diffstat=diffstat(changes, shown),
         )  # fmt: skip
-        return Offered(created, await self._read(f"git diff {between}"))
+        return Offered(created, "".join(one.text for one in shown))
 
-    async def _changed(self, base: str, commit: str) -> list[tuple[str, str]]:
-        """(letter, path) of each file that differs."""
-        fields = (await self._read(f"git diff --name-status -z --no-renames {base} {commit}")).split("\0")
-        return list(zip(fields[0::2], fields[1::2], strict=False))
+    async def _changes(self, base: str, commit: str) -> list[Change]:
+        """What a commit changes, which has to stand directly on its base, by nothing but the two ids."""
+        offered = await self._objects.commit(_commit(commit))
+        if len(offered.parents) != 1 or base not in ("", offered.parents[0]):
+            raise GitProblem(f"{commit[:10]} is not one commit on top of its base. Ask me to make the change again.")
+        before = await self._objects.commit(offered.parents[0])
+        return await self._objects.difference(before.tree, offered.tree)
 
     # --- parts of a merge -------------------------------------------------------------------------------------
 
@@ -191,7 +192,7 @@ class Repository:
                 f"`{branch}` has moved since it was offered, so nothing was done. Ask me to offer it again."
             )
 
-    async def _clear(self, offer: CommitCreated) -> None:
+    async def _clear(self, offer: CommitCreated, changes: Sequence[Change]) -> None:
         """Nothing in the work tree stands in the way; what a merge of ours left behind is called off first."""
         begun = await self._value("MERGE_HEAD")
         if begun == offer.commit:
@@ -200,9 +201,8 @@ class Repository:
             raise GitProblem(
                 "Another merge is under way in the repository. End it (git merge --abort), then decide again."
             )
-        changed = await self._changed(offer.base_commit or f"{offer.commit}^", offer.commit)
-        paths = " ".join(shlex.quote(path) for _, path in changed)
-        dirty = set((await self._read(f"git diff --name-only -z HEAD -- {paths}")).split("\0"))
+        paths = " ".join(shlex.quote(change.path) for change in changes)
+        dirty = set((await self._read(f"git diff --no-ext-diff --name-only -z HEAD -- {paths}")).split("\0"))
         dirty |= set((await self._read(f"git ls-files --others -z -- {paths}")).split("\0"))
         theirs = [path for path in sorted(dirty - {""}) if not await self._stands_as(offer.commit, path)]
         if theirs:
@@ -210,7 +210,54 @@ class Repository:
             raise GitProblem(
                 f"These files have changes that are not committed, and the merge would overwrite them: {names}."
             )
-        await self._as_in("HEAD", [(letter, path) for letter, path in changed if path in dirty])
+        await self._as_in("HEAD", [change for change in changes if change.path in dirty])
+
+    async def _merged_rightly(self, tip: str, tree: str, changes: Sequence[Change]) -> None:
+        """What the merge comes to is the base with what was offered, and nothing else."""
+        if not HASH.fullmatch(tree):
+            raise GitProblem("git could not merge, and nothing was changed.")
+        before = await self._objects.commit(_commit(tip))
+        sides = {change.path: change for change in changes}
+        came = {change.path: change for change in await self._objects.difference(before.tree, tree)}
+        base_now = await self._standing(before.tree, sides.values())
+        for path in came.keys() | sides.keys():
+            offered = sides.get(path)
+            stood = came[path].old if path in came else base_now.get(path)
+            stands = came[path].new if path in came else stood
+            if offered is None or not await self._is_merge(stood, stands, offered):
+                raise GitProblem(f"The merge would not come to what was offered (`{path}`), so nothing was changed.")
+
+    async def _standing(self, tree: str, changes: Iterable[Change]) -> dict[str, Entry]:
+        """What stands in a tree at the paths of changes."""
+        return await self._objects.standing(tree, [change.path for change in changes])
+
+    async def _is_merge(self, stood: Entry | None, stands: Entry | None, offered: Change) -> bool:
+        """Whether ``stands`` is what the offered change makes of ``stood``."""
+        if stood == offered.old:
+            return stands == offered.new
+        if stood == offered.new:
+            return stands == stood
+        if stood is None or stands is None or offered.new is None or stands.mode not in (stood.mode, offered.new.mode):
+            return False
+        ids = [side.id for side in (stood, stands, offered.old, offered.new) if side is not None]
+        contents = await self._objects.contents(ids)
+        if len(contents) < len(set(ids)):
+            return False
+        old = contents[offered.old.id] if offered.old is not None else b""
+        texts = (contents[stood.id], contents[stands.id], old, contents[offered.new.id])
+        return await asyncio.to_thread(_within_the_offer, *texts)
+
+    async def _move(self, base: str, tip: str, commit: str, tree: str, message: str) -> str:
+        """Commit the tree that was looked at, and move the base there from where it was."""
+        made = await self._value_of(f"git commit-tree {tree} -p {tip} -p {commit} -m {shlex.quote(message)}")
+        merge = await self._objects.commit(_commit(made))
+        if (merge.tree, merge.parents) != (tree, (tip, commit)):
+            raise GitProblem("git made another commit than was asked for, so nothing was changed.")
+        ref = shlex.quote(f"refs/heads/{base}")
+        moved = await self._git(f"git update-ref -m {shlex.quote(message)} {ref} {made} {tip} && rm -f {_BEGUN}")
+        if not moved.ok:
+            raise GitProblem(f"`{base}` moved meanwhile: {_said(moved)}")
+        return made
 
     async def _stands_as(self, commit: str, path: str) -> bool:
         """Whether the work tree has the file as the commit does: a commit of ours that was cut off before its end."""
@@ -231,6 +278,18 @@ class Repository:
             f"The branch conflicts with `{base}` in {names}. The merge was called off and nothing was changed. "
             f"Ask me to bring the change onto the newest `{base}`, and I will offer it again."
         )
+
+    async def _fetch(self, ids: Sequence[str]) -> bytes | None:
+        wanted = "".join(f"{_commit(id)}\n" for id in ids).encode()
+        read = await self._world.own(
+            "git cat-file --batch 2>/dev/null",
+            timeout=SECONDS,
+            cwd=self._folder,
+            stdin=wanted,
+            cap=READ_BYTES,
+            scan=False,
+        )
+        return None if read.truncated or read.killed_reason else read.output
 
     # --- git ----------------------------------------------------------------------------------------------------
 
@@ -256,9 +315,7 @@ class Repository:
         return result.output.decode("utf-8", "replace")
 
     async def _git(self, script: str) -> ExecResult:
-        result = await self._world.exec(
-            _PRELUDE + script, timeout=SECONDS, cwd=self._folder, by=self._by, cap=READ_BYTES
-        )
+        result = await self._world.own(script, timeout=SECONDS, cwd=self._folder, by=self._by, cap=READ_BYTES)
         if result.exit_code == 127:
             raise GitProblem("git is not installed in the sandbox.")
         return result
@@ -271,9 +328,19 @@ def _valid(branch: str) -> str:
 
 
 def _commit(written: str) -> str:
-    if not _HASH.fullmatch(written):
+    if not HASH.fullmatch(written):
         raise GitProblem(f"{written!r} is no commit.")
     return written
+
+
+def _within_the_offer(stood: bytes, stands: bytes, old: bytes, new: bytes) -> bool:
+    """Whether a file changed on both sides gained and lost no line but those that the offered change gains and loses."""
+    before, after, base, offered = (Counter(text.split(b"\n")) for text in (stood, stands, old, new))
+    for line in after.keys() | before.keys():
+        most, came = offered[line] - base[line], after[line] - before[line]
+        if not min(0, most) <= came <= max(0, most):
+            return False
+    return True
 
 
 def _said(result: ExecResult) -> str:

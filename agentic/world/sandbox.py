@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pydantic import JsonValue
 
 from agentic.errors import SandboxError
+from agentic.world import own
 from agentic.world.answers import changes_of, exec_result, python_result
 from agentic.world.channel import Channel, Reply, Transport
 from agentic.world.files import ANSWER_SECONDS, FileOperations
@@ -116,6 +117,26 @@ class Sandbox(FileOperations):
         }
         reply = await self._killed_when_cancelled(
             number, self._channel.request(header, stdin, timeout=timeout + ANSWER_SECONDS, on_output=on_output)
+        )
+        return exec_result(reply, number)
+
+    async def own(
+        self,
+        script: str,
+        *,
+        timeout: float,
+        cwd: str = ".",
+        stdin: bytes = b"",
+        cap: int = 64 * 1024,
+        scan: bool = True,
+    ) -> ExecResult:
+        """Run a script of the product's own: with nothing of the environment, the home or the settings of the agent."""
+        number = self._new_id()
+        header = self._exec_header(own.argv(script), number, cwd, own.ENVIRONMENT, cap) | {
+            "op": "exec", "timeout": timeout, "scan": scan, "own": True,
+        }  # fmt: skip
+        reply = await self._killed_when_cancelled(
+            number, self._channel.request(header, stdin, timeout=timeout + ANSWER_SECONDS)
         )
         return exec_result(reply, number)
 

@@ -23,14 +23,15 @@ from pydantic import SecretStr
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import StoreError
 from bot.commandline.backup_archive import ArchiveRefused, Contents, Writing, read
-from bot.commandline.backup_parts import Gathering, size_of
+from bot.commandline.backup_parts import HIDDEN, Gathering, size_of
+from bot.commandline.backup_places import SETTINGS
 from bot.commandline.output import NO_FOLDER, fail, not_written, note, say
 from bot.discretion import Discretion, secrets_of
 from bot.settings import PREFIX, Settings
 from bot.state import databases
 
-SETTINGS = "settings.env"
 _HIDDEN = ".threadwright-backup-"
+_HIDDEN_TOO = "what .aiignore hides (copy it yourself if you need it), "
 _EVERY = 2.0
 SHOWN = 10
 
@@ -144,8 +145,12 @@ def _tell(target: Path, contents: Contents, gathered: Gathering) -> int:
     )
     for name, why in list(gathered.left_out.items())[:SHOWN]:
         note(f"Left out: {ascii(name)[1:-1]} ({why})")
+    if (more := len(gathered.left_out) - SHOWN) > 0:
+        note(f"Left out: {more} more")
+    hidden = HIDDEN in gathered.left_out.values()
     say(
-        "Not in it: tokens and keys, and what the sandboxes installed for themselves. To have it back:\n"
+        f"Not in it: tokens and keys, {_HIDDEN_TOO if hidden else ''}and what the sandboxes installed for themselves. "
+        "To have it back:\n"
         f"  threadwright import {target}            into an empty THREADWRIGHT_HOME\n"
         f"  threadwright import {target} --into FOLDER"
     )

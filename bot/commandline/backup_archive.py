@@ -4,8 +4,8 @@
     …                          the files, by their place below THREADWRIGHT_HOME
     MANIFEST.json              every file with its size and hash, every link: the last member, so what was cut has none
 
-What is read is not trusted: names lead nowhere outside, nothing is written through a link, links are made last, and
-nothing counts before the list at the end agrees with all of it.
+What is read is not trusted: only names of ``backup_places`` are taken, nothing is written through a link, links are made
+last, sizes are bounded, and nothing counts before the list at the end agrees with all of it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from agentic.core.lazy_dataclass import dataclass
+from bot.commandline.backup_places import Kind, belongs
 
 FORMAT = 1
 FIRST, LAST = "threadwright-backup.json", "MANIFEST.json"
 BLOCK = 1 << 20
 LARGEST_LIST = 1 << 28
+LARGEST_HEAD = 1 << 20
+"""Of what stands before a member: its name and times."""
+MOST_MEMBERS = 5_000_000
 Told = Callable[[int], None]
 
 
@@ -144,24 +148,40 @@ class _Measured(io.RawIOBase):
         return block
 
 
-def read(archive: Path, into: Into | None = None, told: Told = lambda _: None) -> Contents:
-    """Read an archive to its end and hold every member against its hash.  Raises ``ArchiveRefused`` and ``OSError``."""
-    with _plainly(archive), gzip.open(archive, "rb") as raw, tarfile.open(fileobj=raw, mode="r|") as tar:
-        members = iter(tar)
-        first = next(members, None)
-        if first is None or first.name != FIRST:
-            raise ArchiveRefused(f"{archive} is no backup of Threadwright's.")
-        contents = Contents(_about(_listed(tar, first), archive))
-        promised: dict[str, object] | None = None
-        for member in members:
-            if promised is not None:
-                raise ArchiveRefused(f"{archive} is damaged: something follows its list of hashes.")
-            if member.name == LAST:
-                promised = _listed(tar, member)
-            else:
-                _take(tar, member, contents, into, told)
-        while raw.read(1 << 20):  # to the checksum of the whole, behind the last file
-            pass
+class _Bounded(io.RawIOBase):
+    """Gives no more than was allowed for the next step, whatever a few compressed bytes become."""
+
+    def __init__(self, raw: BinaryIO, most: int | None) -> None:
+        self._raw, self._left, self._most = raw, 0, most
+
+    def allow(self, size: int) -> None:
+        """From now on so many bytes more, and what a tar file is read ahead; ``ArchiveRefused`` where all is too much."""
+        self._left = size + LARGEST_HEAD
+        if self._most is not None:
+            self._most -= size
+            if self._most < 0:
+                raise ArchiveRefused(
+                    "It holds more than there is room for on this disk. Make room, or name another folder."
+                )
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes."""
+        block = self._raw.read(min(size, BLOCK) if size >= 0 else BLOCK)
+        self._left -= len(block)
+        if self._left < 0:
+            raise ArchiveRefused("It says less of a file than it holds, which no backup does: it is not used.")
+        return block
+
+
+def read(archive: Path, into: Into | None = None, told: Told = lambda _: None, most: int | None = None) -> Contents:
+    """Read an archive to its end and hold every member against its hash.
+
+    ``most`` is how many bytes may be unpacked.  Raises ``ArchiveRefused`` and ``OSError``.
+    """
+    with _plainly(archive), gzip.open(archive, "rb") as unpacked:
+        raw = _Bounded(cast(BinaryIO, unpacked), most)
+        raw.allow(0)
+        contents, promised = _members(archive, raw, into, told)
     if promised is None:
         raise ArchiveRefused(f"{archive} is not whole: its end is missing. Use another backup.")
     _compare(archive, contents, promised)
@@ -171,17 +191,49 @@ def read(archive: Path, into: Into | None = None, told: Told = lambda _: None) -
     return contents
 
 
-def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, contents: Contents, into: Into | None, told: Told) -> None:
+def _members(archive: Path, raw: _Bounded, into: Into | None, told: Told) -> tuple[Contents, dict[str, object] | None]:
+    with tarfile.open(fileobj=cast(BinaryIO, raw), mode="r|") as tar:
+        members = iter(tar)
+        first = next(members, None)
+        if first is None or first.name != FIRST:
+            raise ArchiveRefused(f"{archive} is no backup of Threadwright's.")
+        contents = Contents(_about(_listed(tar, first, raw), archive))
+        promised: dict[str, object] | None = None
+        for count, member in enumerate(members):
+            if promised is not None:
+                raise ArchiveRefused(f"{archive} is damaged: something follows its list of hashes.")
+            if count > MOST_MEMBERS:
+                raise ArchiveRefused(
+                    f"It holds more than {MOST_MEMBERS:,} files, which no backup does: it is not used."
+                )
+            if member.name == LAST:
+                promised = _listed(tar, member, raw)
+            else:
+                _take(tar, member, contents, raw, into, told)
+            raw.allow(0)
+        while raw.read(BLOCK):  # the zeros that end it, to the checksum of the whole
+            pass
+    return contents, promised
+
+
+def _take(
+    tar: tarfile.TarFile, member: tarfile.TarInfo, contents: Contents, raw: _Bounded, into: Into | None, told: Told
+) -> None:
     name = member.name
-    if not harmless(name) or name in contents.files or name in contents.links:
-        raise ArchiveRefused(f"It holds a file named {name!a}, which no backup does: it is not used.")
+    kind = _kind(member)
+    if kind is None:
+        raise ArchiveRefused(f"It holds {name!a}, which is neither a file nor a folder: it is not used.")
+    if not belongs(name, kind) or name in contents.files or name in contents.links:
+        named = "link" if kind == "link" else kind
+        raise ArchiveRefused(f"It holds a {named} named {name!a}, which no backup does: it is not used.")
     mode = member.mode & 0o777
-    if member.isdir():
+    if kind == "folder":
         if into is not None:
             into.folder(name, mode)
-    elif member.issym():
+    elif kind == "link":
         contents.links[name] = member.linkname
-    elif member.isreg():
+    else:
+        raw.allow(member.size)
         source = tar.extractfile(member)
         assert source is not None
         target = into.file(name, mode, member.mtime) if into is not None else None
@@ -190,8 +242,14 @@ def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, contents: Contents, int
         finally:
             if target is not None:
                 target.close()
-    else:
-        raise ArchiveRefused(f"It holds {name!a}, which is neither a file nor a folder: it is not used.")
+
+
+def _kind(member: tarfile.TarInfo) -> Kind | None:
+    if member.isdir():
+        return "folder"
+    if member.issym():
+        return "link"
+    return "file" if member.isreg() and not member.issparse() else None
 
 
 def _pour(source: BinaryIO, target: BinaryIO | None, told: Told) -> tuple[int, str]:
@@ -205,11 +263,6 @@ def _pour(source: BinaryIO, target: BinaryIO | None, told: Told) -> tuple[int, s
     return size, seen.hexdigest()
 
 
-def harmless(name: str) -> bool:
-    """Whether a name lies below the folder it is put into, whatever stands there."""
-    return bool(name) and "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))
-
-
 def _about(told: dict[str, object], archive: Path) -> dict[str, object]:
     form = told.get("format")
     if not isinstance(form, int):
@@ -221,16 +274,25 @@ def _about(told: dict[str, object], archive: Path) -> dict[str, object]:
 
 def _compare(archive: Path, contents: Contents, promised: dict[str, object]) -> None:
     files = {name: (size, sha) for name, size, sha in cast(list[tuple[str, int, str]], promised["files"])}
+    if below := next((name for name in (*files, *contents.links) if _above(name) & contents.links.keys()), None):
+        raise ArchiveRefused(f"It holds {below!a} below a link, which no backup does: it is not used.")
     wrong = [name for name in files.keys() | contents.files.keys() if files.get(name) != contents.files.get(name)]
     if wrong or promised["links"] != contents.links:
         names = ", ".join(ascii(name) for name in sorted(wrong)[:3]) or "its links"
         raise ArchiveRefused(f"{archive} is damaged: {names} is not what was written. Use another backup.")
 
 
-def _listed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, object]:
-    source = tar.extractfile(member)
-    if source is None or member.size > LARGEST_LIST:
+def _above(name: str) -> set[str]:
+    parts = name.split("/")
+    return {"/".join(parts[:end]) for end in range(1, len(parts))}
+
+
+def _listed(tar: tarfile.TarFile, member: tarfile.TarInfo, raw: _Bounded) -> dict[str, object]:
+    if not member.isreg() or member.issparse() or member.size > LARGEST_LIST:
         raise tarfile.ReadError
+    raw.allow(member.size)
+    source = tar.extractfile(member)
+    assert source is not None
     return cast(dict[str, object], json.loads(source.read()))
 
 

@@ -2,7 +2,8 @@
 
 The databases come first, each as it was at one moment; then what they refer to, which is never changed once it is named:
 large contents, and checkpoints, held open under their thread's lock so that none is cleared away meanwhile.  Workspaces
-are read by descriptor and following no link, as they stand.  Sandboxes are not kept: they are made again.
+are read by descriptor and following no link, as they stand, without what ``.aiignore`` hides in them.  Sandboxes are not
+kept: they are made again.  What does not belong to a home is left out.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agentic.core.lazy_dataclass import dataclass
-from agentic.errors import StoreCorrupt
+from agentic.errors import PathRefused, StoreCorrupt
 from agentic.stores.sqlite import checking
 from agentic.stores.sqlite.copying import copy
+from agentic.world.ignore import IgnoreFile
 from bot.commandline.backup_archive import Told, Writing
-from bot.state import CHECKPOINTS, DATABASE, LESSONS, TASKS
+from bot.commandline.backup_places import DATABASES, IGNORED, TREES, Kind, belongs
+from bot.state import CHECKPOINTS, DATABASE, TASKS
 
-GUILD = "guild/guild.sqlite3"
-DATABASES = (DATABASE, LESSONS, GUILD)
-TREES = ("blobs", "guild/attachments", "workspaces")
-"""Folders that are kept as they stand."""
 DEPTH = 64
+HIDDEN = "hidden by .aiignore"
+_KINDS: dict[int, Kind] = {stat.S_IFLNK: "link", stat.S_IFDIR: "folder", stat.S_IFREG: "file"}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -69,6 +70,7 @@ class Gathering:
     damaged: list[str] = field(default_factory=list[str])
     """What is not as it was once written; it is kept as far as it can be read."""
     left_out: dict[str, str] = field(default_factory=dict[str, str])
+    _hidden: frozenset[str] = frozenset()
 
     def gather(self, home: Path) -> None:
         """All of it."""
@@ -76,11 +78,25 @@ class Gathering:
             for name in DATABASES:
                 if (place / name).is_file():
                     self._database(place / name, f"{prefix}{name}")
-            for name in TREES:
+            self._hidden = frozenset(self._told_to_hide(place, prefix))
+            for name in (*TREES, IGNORED):
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     self._tree(os.open(place / name, _FOLDER), f"{prefix}{name}")
             for thread in sorted((place / CHECKPOINTS).glob("*/")):
                 self._checkpoints(thread, f"{prefix}{CHECKPOINTS}/{thread.name}")
+
+    def _told_to_hide(self, place: Path, prefix: str) -> Iterator[str]:
+        """Names in the archive of what people hid in a home's workspaces; a whole workspace where that cannot be told."""
+        for workspace in sorted((place / "workspaces").glob("*/")):
+            name = f"{prefix}workspaces/{workspace.name}"
+            kept = self.staging / "ignored.json"
+            kept.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                kept.write_bytes((place / IGNORED / f"{workspace.name}.json").read_bytes())
+            try:
+                yield from (f"{name}/{path}" for path in IgnoreFile(workspace, kept).hidden())
+            except PathRefused:
+                yield name
 
     def _database(self, path: Path, name: str) -> None:
         copied = self.staging / "copy.sqlite"
@@ -100,7 +116,8 @@ class Gathering:
 
     def _tree(self, folder: int, name: str, depth: int = 0) -> None:
         try:
-            self.archive.folder(name, os.fstat(folder).st_mode)
+            if belongs(name, "folder"):
+                self.archive.folder(name, os.fstat(folder).st_mode)
             for entry in sorted(os.listdir(folder)):
                 self._entry(folder, entry, f"{name}/{entry}", depth)
         except PermissionError as error:
@@ -112,19 +129,26 @@ class Gathering:
         try:
             status = os.stat(entry, dir_fd=folder, follow_symlinks=False)
             sort = stat.S_IFMT(status.st_mode)
-            if sort == stat.S_IFLNK:
+            kind = _KINDS.get(sort)
+            if name in self._hidden:
+                self.left_out[name] = HIDDEN
+                return
+            if kind is not None and not belongs(name, kind):
+                self.left_out[name] = "no bot wrote it there"
+                return
+            if kind == "link":
                 self.archive.link(name, os.readlink(entry, dir_fd=folder))
                 return
-            if sort not in (stat.S_IFDIR, stat.S_IFREG) or depth == DEPTH:
-                self.left_out[name] = "too deep" if sort == stat.S_IFDIR else "neither a file nor a folder"
+            if kind is None or depth == DEPTH:
+                self.left_out[name] = "neither a file nor a folder" if kind is None else "too deep"
                 return
-            opened = os.open(entry, _FOLDER if sort == stat.S_IFDIR else _PLAIN, dir_fd=folder)
+            opened = os.open(entry, _FOLDER if kind == "folder" else _PLAIN, dir_fd=folder)
         except FileNotFoundError:
             return  # deleted meanwhile
         except OSError as error:
             self.left_out[name] = error.strerror or str(error)
             return
-        if sort == stat.S_IFDIR:
+        if kind == "folder":
             self._tree(opened, name, depth + 1)
         else:
             with os.fdopen(opened, "rb") as file:
@@ -145,7 +169,9 @@ class Gathering:
                 held += [
                     (f"{name}/{path.parent.name}/{path.name}", stack.enter_context(path.open("rb")))
                     for path in found
-                    if path.suffix != ".new" and path.is_file() and not path.is_symlink()
+                    if belongs(f"{name}/{path.parent.name}/{path.name}", "file")
+                    and path.is_file()
+                    and not path.is_symlink()
                 ]
             for each, file in held:
                 self._file(each, file)

@@ -10,6 +10,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from agentic.calibration.report import Group
@@ -19,6 +20,7 @@ COLUMNS = 3
 
 def draw(groups: Sequence[Group], table: str, file: Path) -> None:
     """PNG, SVG or PDF by the file's ending, or a page that holds the picture and the table."""
+    mpl.rcdefaults()  # it has read settings of the folder we are in, which can make it start programs
     figure = _figure(groups)
     if file.suffix != ".html":
         figure.savefig(file)

@@ -16,10 +16,12 @@ def add_setup(commands: Commands) -> None:
     """The grammar of `setup`."""
     setup = commands.add_parser(
         "setup",
-        help="ask for what is needed, check each at once, print the invite link, write .env; can be run again",
+        help="ask for what is needed, check each at once, print the invite link, write .env in the home; can be run again",
         description="Secrets are never shown, and never given on the command line: other people can read that.",
     )
-    setup.add_argument("--file", type=Path, default=Path(".env"), metavar="PATH", help="the file to write (.env)")
+    setup.add_argument(
+        "--file", type=Path, dest="env_file", default=argparse.SUPPRESS, metavar="PATH", help=argparse.SUPPRESS
+    )
     where = setup.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="no Discord: a local guild on this machine")
     where.add_argument("--discord-token-file", type=Path, metavar="FILE", help="a file that holds the bot's token")
@@ -109,7 +111,7 @@ def add_keeping(commands: Commands) -> None:
     export = commands.add_parser(
         "export",
         help="write one execution, or all of a thread, as lines of JSON, exactly as they are stored",
-        usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files]",
+        usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files] [--env-file PATH]",
     )
     export.add_argument("names", nargs="*", metavar="EXECUTION [FILE]", help="its id, and a new file (default: output)")
     export.add_argument("--thread", default="", metavar="ID", help="all executions of this thread")

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 from agentic.errors import StoreError
-from bot.commandline.backup import SETTINGS, Progress
+from bot.commandline.backup import Progress
 from bot.commandline.backup_archive import ArchiveRefused
 from bot.commandline.output import fail, note, say
-from bot.commandline.restoring import NotEmpty, restore
+from bot.commandline.restoring import RESTORED, NotEmpty, restore
 from bot.commandline.run import AlreadyRunning, only_one
 from bot.settings import Settings
 
@@ -49,8 +49,9 @@ def _backup(file: Path, home: Path) -> int:
     for what in about.get("damaged") or ():  # type: ignore[attr-defined]
         note(f"It was damaged already when the backup was made: {what}")
     say(
-        f"Go on with: THREADWRIGHT_HOME={home} threadwright run. What was set stands in {home / SETTINGS}; tokens and "
-        "keys are not in a backup. Do not let two bots with one token run on two copies: each would answer."
+        f"Go on with: THREADWRIGHT_HOME={home} threadwright run. What was set stands in {home / RESTORED}, where nothing "
+        "reads it: set again what you want of it. Tokens and keys are not in a backup. Do not let two bots with one token "
+        "run on two copies: each would answer."
     )
     return 0
 

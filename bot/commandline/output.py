@@ -8,6 +8,10 @@ import os
 import sys
 from typing import TextIO
 
+NO_WALLS = (
+    "⚠ No sandbox: commands run on this machine with all your rights (THREADWRIGHT_SANDBOX=host). "
+    "THREADWRIGHT_SANDBOX=auto brings the walls back."
+)
 NO_FOLDER = "There is no folder {folder}. Make it first, or name another one."
 
 

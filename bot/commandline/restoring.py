@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import apsw
+
 from agentic.errors import StoreCorrupt
 from agentic.stores.sqlite.connection import connect
 from agentic.stores.sqlite.faults import plainly
@@ -21,10 +23,14 @@ from agentic.stores.sqlite.presence import mark_closed
 from agentic.stores.sqlite.schema import check
 from bot.commandline.backup_archive import ArchiveRefused, Contents, Told, read
 from bot.commandline.backup_parts import places
+from bot.commandline.backup_places import DATABASES, SETTINGS
+from bot.sources import ENV_FILE
 from bot.state import DATABASE
 
 HIDDEN = ".importing"
 LOCK = "run.lock"
+RESTORED = "settings-of-the-backup.txt"
+"""What was set when it was made, to be read by a person: a backup sets nothing."""
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -38,12 +44,12 @@ def restore(archive: Path, home: Path, told: Told) -> Contents:
     Raises ``ArchiveRefused``, ``NotEmpty``, ``StoreTooNew`` and ``OSError``; the home is empty then as it was.
     """
     clear_unfinished(home)
-    if found := sorted(path.name for path in home.iterdir() if path.name != LOCK):
+    if found := sorted(path.name for path in home.iterdir() if path.name not in (LOCK, ENV_FILE)):
         raise NotEmpty(", ".join(found[:5]))
     staging = home / HIDDEN
     staging.mkdir(mode=0o700)
     try:
-        contents = read(archive, _Unpacking(staging, home), told)
+        contents = read(archive, _Unpacking(staging), told, most=shutil.disk_usage(home).free * 9 // 10)
         _make_ours(staging, archive)
         os.sync()
         _move(staging, home)
@@ -73,8 +79,8 @@ def clear_unfinished(home: Path) -> None:
 class _Unpacking:
     """Files in fresh folders of ours; links come when nothing more is written."""
 
-    def __init__(self, root: Path, home: Path) -> None:
-        self._root, self._home = root, home
+    def __init__(self, root: Path) -> None:
+        self._root = root
 
     def folder(self, name: str, mode: int) -> None:
         path = self._place(name)
@@ -90,15 +96,11 @@ class _Unpacking:
 
     def link(self, name: str, target: str) -> None:
         path = self._place(name)
-        if "workspaces" not in name.split("/")[:3]:
-            raise ArchiveRefused(f"It holds a link {name!a} outside of the workspaces: it is not used.")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
 
     def _place(self, name: str) -> Path:
-        if name.split("/")[0] in (HIDDEN, LOCK, "moved.json"):
-            raise ArchiveRefused(f"It holds a file named {name!a}, which no backup does: it is not used.")
-        return self._root / name
+        return self._root / (RESTORED if name == SETTINGS else name)
 
 
 class _Dated:
@@ -119,6 +121,11 @@ def _make_ours(staging: Path, archive: Path) -> None:
     if not any((place / DATABASE).is_file() for _, place in places(staging)):
         raise ArchiveRefused(f"{archive} holds no {DATABASE}: use another backup.")
     for _, place in places(staging):
+        for name in DATABASES:
+            if (place / name).is_file() and _acts_by_itself(place / name):
+                raise ArchiveRefused(
+                    f"The database {name} in it does more than hold rows, which no backup does: it is not used."
+                )
         path = place / DATABASE
         if not path.is_file():
             continue
@@ -136,6 +143,17 @@ def _make_ours(staging: Path, archive: Path) -> None:
                 raise ArchiveRefused(
                     f"{archive} holds a damaged database ({corrupt}). Use another backup."
                 ) from corrupt
+
+
+def _acts_by_itself(path: Path) -> bool:
+    """Whether a database has triggers or views, which ours have not; one that cannot be read is told of elsewhere."""
+    connection = connect(str(path))
+    try:
+        return bool(connection.execute("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')").get)
+    except apsw.Error:
+        return False
+    finally:
+        connection.close()
 
 
 def _move(staging: Path, home: Path) -> None:

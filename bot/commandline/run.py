@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agentic.collecting import uncollected
-from bot.commandline.output import fail, note, say
+from bot.commandline.output import NO_WALLS, fail, note, say
 from bot.settings import Settings
-from bot.state import usable, why_unusable
+from bot.state import own, usable, why_unusable
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -45,6 +45,8 @@ async def _run(settings: Settings) -> int:
         from bot.app import App, Place
         from bot.connecting import CannotConnect
 
+    if settings.sandbox == "host":
+        say(NO_WALLS)
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
@@ -142,7 +144,7 @@ async def _show_components(app: App) -> None:
 def _greet(app: App) -> None:
     """Where to chat."""
     if app.guild is not None:
-        say(f"Open {app.guild.url} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
+        say(f"Open {app.guild.link()} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
     else:
         say(f"{app.bot.user} is online. Mention it in a channel. Ctrl-C ends it.")
 
@@ -150,8 +152,8 @@ def _greet(app: App) -> None:
 @contextmanager
 def only_one(home: Path) -> Generator[None]:
     """Hold the home for this process; the lock ends with the process, however that ends."""
+    own(home)
     with usable(home):
-        home.mkdir(parents=True, exist_ok=True)
         lock = (home / "run.lock").open("a+")
     with lock as file:
         try:

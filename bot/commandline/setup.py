@@ -1,4 +1,4 @@
-"""`threadwright setup`: asks for what is needed, checks each at once, and writes it to `.env`.
+"""`threadwright setup`: asks for what is needed, checks each at once, and writes it to `.env` in THREADWRIGHT_HOME.
 
 It can be run again at any time: it shows what is set (never a secret), Enter keeps it.  Until everything was answered
 nothing is written, so that Ctrl-C leaves the old file as it was.
@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 
 from agentic.core.lazy_dataclass import dataclass
@@ -18,7 +17,9 @@ from bot import discord_check, envfile, key_check
 from bot.commandline.flags import SANDBOXES
 from bot.commandline.output import note, say
 from bot.commandline.questions import NoAnswer, Questions, Unusable
-from bot.settings import ENV_FILE, PREFIX, Settings, SettingsMistaken, read_settings
+from bot.settings import PREFIX, Settings, SettingsMistaken, read_settings
+from bot.sources import ENV_FILE, HOME, home_of, read
+from bot.state import HomeUnusable, own
 
 MISTAKEN, FAILED, DONE = 64, 1, 0
 TOKEN = "DISCORD_TOKEN"  # noqa: S105 - the name of a setting
@@ -31,7 +32,8 @@ _MARKS: Mapping[str, str] = {"ok": "✔", "warning": "!", "wrong": "✘", "unkno
 class Order:
     """What the command line gave; None where it must be asked."""
 
-    file: Path = field(default_factory=lambda: Path(ENV_FILE))
+    file: Path | None = None
+    """The file to write; None for the one in the home."""
     local: bool = False
     token_file: Path | None = None
     key_files: tuple[tuple[str, Path], ...] = ()
@@ -58,8 +60,11 @@ def setup(order: Order) -> int:
     except (Failed, Unusable) as why:
         note(f"{why} Nothing was written.")
         return FAILED
+    except (SettingsMistaken, HomeUnusable) as mistaken:
+        note(f"{mistaken}\nNothing was written.")
+        return FAILED
     except OSError as error:
-        note(f"{error.filename or order.file} cannot be used: {error.strerror}. Nothing was written.")
+        note(f"{error.filename or order.file or 'The file'} cannot be used: {error.strerror}. Nothing was written.")
         return FAILED
     except KeyboardInterrupt:
         note("\nEnded. Nothing was written.")
@@ -71,13 +76,16 @@ class _Setup:
         self.order = order
         self.questions = Questions(proposals=order.proposals)
         self.ask = self.questions.ask
-        self.there = envfile.read(order.file)
+        self.home = None if order.file else home_of(os.environ.get(HOME, ""))
+        self.file = order.file or home_of(os.environ.get(HOME, "")) / ENV_FILE
+        read(self.file)  # nothing is kept in a file that others can write
+        self.there = envfile.read(self.file)
         self.new: dict[str, str] = {}
         self.runs = True
 
     def run(self) -> int:
         """Each part in turn, then the file."""
-        say(f"Settings are kept in {self.order.file}. Enter keeps what stands in [brackets].")
+        say(f"Settings are kept in {self.file}. Enter keeps what stands in [brackets].")
         self.discord()
         self.models()
         self.sandbox()
@@ -244,21 +252,23 @@ class _Setup:
     def write(self) -> int:
         """Write what changed, and say what still stands in the way."""
         say("")
-        if self.new or not envfile.is_private(self.order.file):
-            envfile.write(self.order.file, self.new)
-            say(f"Written: {self.order.file}, readable by you alone ({', '.join(self.new) or 'nothing changed'}).")
+        if self.new or not envfile.is_private(self.file):
+            if self.home is not None:
+                own(self.home)
+            envfile.write(self.file, self.new)
+            say(f"Written: {self.file}, readable by you alone ({', '.join(self.new) or 'nothing changed'}).")
         else:
-            say(f"{self.order.file} is as it was.")
+            say(f"{self.file} is as it was.")
         for name, value in self.new.items():
             if os.environ.get(name) not in (None, value):
-                note(f"{name} also stands in the environment, which counts more than {self.order.file}.")
-        mistakes = _mistakes(self.order.file)
+                note(f"{name} also stands in the environment, which counts more than {self.file}.")
+        mistakes = _mistakes(self.file)
         for mistake in mistakes:
-            note(f"In {self.order.file}: {mistake}")
+            note(f"In {self.file}: {mistake}")
         if mistakes or not self.runs:
             note("It cannot run like this; change what is marked ✘ or named here, then run setup again.")
             return FAILED
-        say("Start it: threadwright run")
+        say("Start it: threadwright run" + ("" if self.home is not None else f" --env-file {self.file}"))
         return DONE
 
     def _value(self, name: str) -> str:
@@ -318,11 +328,9 @@ def _content(file: Path) -> str:
 
 
 def _mistakes(file: Path) -> tuple[str, ...]:
-    """What in the file no start would take; only where that is the file that a start here reads."""
-    if file.resolve() != Path(ENV_FILE).resolve():
-        return ()
+    """What in the file no start would take."""
     try:
-        read_settings()
+        read_settings(file if file.exists() else None)
     except SettingsMistaken as mistaken:
         return tuple(str(mistake) for mistake in mistaken.mistakes)
     return ()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 from agentic.core.events import InboxItem, Person
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
-from bot.commandline.output import fail, note, print_to
+from bot.commandline.output import NO_WALLS, fail, note, print_to
 from bot.commandline.sinks import JsonLines, Steps
 from bot.commandline.transcript import as_people_see_it
 from bot.settings import Settings
@@ -62,6 +62,8 @@ async def task(settings: Settings, order: TaskOrder) -> int:
     if not has_model(settings, os.environ):
         note(f"Nothing was begun. {NO_MODEL}")
         return UNCONFIGURED
+    if settings.sandbox == "host":
+        note(NO_WALLS)
     from bot.app import App, Place
     from bot.guild import LocalGuild
 

@@ -35,8 +35,8 @@ class Cdn:
     def routes(self) -> list[web.RouteDef]:
         """The addresses."""
         return [
-            web.get(r"/attachments/{channel:\d+}/{attachment:\d+}/{filename}", self.attachment),
-            web.get(r"/embed/avatars/{number:\d+}.png", self.avatar),
+            web.get(r"/attachments/{channel:\d{1,20}}/{attachment:\d{1,20}}/{filename}", self.attachment),
+            web.get(r"/embed/avatars/{number:\d{1,20}}.png", self.avatar),
         ]
 
     async def attachment(self, request: web.Request) -> web.Response:

@@ -39,15 +39,20 @@ def found(folder: Path | None) -> Founded:
     facts = keeper.load("fact")
     if not facts:
         state, token = _new(keeper)
-        keeper.save_fact(1, json.dumps([*_numbers(state.identity), token]))
+        keeper.save_fact(1, json.dumps([*_numbers(state.identity), _token()]))
         return Founded(state, Commands(state), token, keeper)
-    *numbers, token = json.loads(facts[0])
+    numbers = json.loads(facts[0])[:4]
     state = GuildState(Identity(*numbers), Snowflakes(), keeper)
     _remember(state, keeper)
     commands = Commands(state)
     for raw in facts[1:]:
         commands.remember(raw)
-    return Founded(state, commands, token, keeper)
+    return Founded(state, commands, _token(), keeper)
+
+
+def _token() -> str:
+    """The bot's token: another one at each start. The one that is kept is for versions that read it."""
+    return f"local.{secrets.token_urlsafe(32)}"
 
 
 def _numbers(identity: Identity) -> tuple[int, int, int, int]:
@@ -61,7 +66,7 @@ def _new(keeper: MemoryKeeper | FolderKeeper) -> tuple[GuildState, str]:
     state.put_member(Member(identity.bot_id, BOT_NAME, bot=True, roles=(identity.bot_role_id,)))
     state.put_member(Member(identity.owner_id, HUMAN_NAME))
     text_channel(state, FIRST_CHANNEL)
-    return state, f"local.{secrets.token_urlsafe(32)}"
+    return state, _token()
 
 
 def _remember(state: GuildState, keeper: FolderKeeper) -> None:

@@ -18,7 +18,7 @@ from bot.guild.message_view import MessageView
 from bot.guild.messages import Messages, Origin
 from bot.guild.records import InteractionSource, Message, MessageFlag, MessageType
 from bot.guild.state import GuildState
-from bot.guild.wire import JsonObject
+from bot.guild.wire import JsonObject, is_snowflake
 
 ANSWER_SECONDS = 3.0
 TOKEN_SECONDS = 15 * 60.0
@@ -212,9 +212,9 @@ class Interactions:
         if which == "@original":
             found = self._original(one)
         else:
-            found = self._state.message(one.channel_id, int(which)) if which.isdigit() else None
+            found = self._state.message(one.channel_id, int(which)) if is_snowflake(which) else None
             answers = found is not None and found.source is not None and found.source.id == one.id
-            found = found if answers or int(which or 0) == one.original_id else None
+            found = found if answers or which == str(one.original_id) else None
         if found is None:
             raise unknown("Message")
         return found

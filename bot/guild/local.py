@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
+from bot.guild import access
 from bot.guild.acting import Acting, Person
 from bot.guild.allowances import DISCORD, WIDE, Allowances, Limit
 from bot.guild.archiving import archive_quiet
@@ -85,8 +86,12 @@ class LocalGuild(Acting):
 
     @property
     def url(self) -> str:
-        """The page to chat in."""
+        """Its address, which opens nothing by itself."""
         return self._server.url
+
+    def link(self) -> str:
+        """A new link to the page to chat in; it works once."""
+        return access.link(self.url, self._server.access.key())
 
     @property
     def rest_base(self) -> str:

@@ -7,6 +7,7 @@ refusal into Discord's JSON. https://discord.com/developers/docs/reference
 from __future__ import annotations
 
 import mimetypes
+import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import field
@@ -147,7 +148,8 @@ def _where(api: Api, bucket: Bucket | None) -> dict[str, str]:
 def _authenticate(api: Api, request: web.Request, path: str) -> None:
     if path.startswith(_TOKEN_IN_PATH):
         return
-    if request.headers.get("Authorization") != f"Bot {api.token}":
+    said = request.headers.get("Authorization", "")
+    if not secrets.compare_digest(said.encode("utf-8", "replace"), f"Bot {api.token}".encode()):
         raise ApiError(401, 0, "401: Unauthorized")
 
 
@@ -183,7 +185,7 @@ async def _read_multipart(request: web.Request) -> Body:
             fields = Fields.of(decode(content))
         elif part.filename is not None:
             number = (part.name or "").removeprefix("files[").removesuffix("]")
-            key = int(number) if number.isdigit() else len(files)
+            key = int(number) if is_snowflake(number) else len(files)
             files[key] = _uploaded(part, content)
     return Body(fields, _described(fields, files))
 
@@ -237,7 +239,10 @@ def _described(fields: Fields, files: dict[int, Upload]) -> tuple[Upload, ...]:
 
 def path_id(request: web.Request, name: str) -> int:
     """An id in the path."""
-    return int(request.match_info[name])
+    value = request.match_info[name]
+    if not is_snowflake(value):
+        raise invalid((name,), "NUMBER_TYPE_COERCE", f'Value "{value[:40]}" is not snowflake.')
+    return int(value)
 
 
 def query_id(request: web.Request, name: str) -> int | None:

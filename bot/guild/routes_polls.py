@@ -17,7 +17,7 @@ from bot.guild.records import Attachment, Channel, Message
 from bot.guild.rest import PREFIX, Api, Endpoint, endpoint, path_id, query_id, query_limit, read_body
 from bot.guild.wire import Json, JsonObject
 
-_ADDRESS = re.compile(r"/attachments/(\d+)/(\d+)/")
+_ADDRESS = re.compile(r"/attachments/(\d{1,20})/(\d{1,20})/")
 NAME = 80
 REFRESHED = 50
 

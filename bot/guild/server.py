@@ -8,6 +8,7 @@ import socket
 from aiohttp import web
 
 from agentic.core.lazy_dataclass import dataclass
+from bot.guild.access import Access
 from bot.guild.allowances import Allowances
 from bot.guild.archiving import LOOK_EVERY_SECONDS, archive_quiet
 from bot.guild.cdn import Cdn
@@ -39,6 +40,7 @@ class Parts:
     gateway: Gateway
     people: People
     page: Page
+    access: Access
 
 
 class Server:
@@ -50,6 +52,7 @@ class Server:
         self.api = parts.api
         self.gateway = parts.gateway
         self.people = parts.people
+        self.access = parts.access
         self.url = url
         self._look = asyncio.create_task(_archive_by_and_by(parts.api.state))
 
@@ -109,7 +112,8 @@ def _built(home: Founded, allowed: Allowances, address: str) -> Parts:
     people = People(state, interactions, commands)
     port = int(address.rpartition(":")[2])
     gateway = Gateway(api, f"ws://{address}/gateway")
-    return Parts(api, gateway, people, Page(api, gateway, people, port))
+    access = Access(home.keeper, state.clock, port)
+    return Parts(api, gateway, people, Page(api, gateway, people, access), access)
 
 
 def _application(parts: Parts) -> web.Application:

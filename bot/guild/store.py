@@ -53,6 +53,16 @@ class MemoryKeeper:
     def save_message(self, message: Message) -> None:
         """Nothing to do."""
 
+    def save_access(self, kind: str, number: int, body: str) -> None:
+        """Nothing to do."""
+
+    def load_access(self, kind: str) -> list[tuple[int, str]]:
+        """Nothing was kept."""
+        return []
+
+    def remove_access(self, kind: str, number: int) -> None:
+        """Nothing to do."""
+
     def remove_role(self, role_id: int) -> None:
         """Nothing to do."""
 
@@ -82,10 +92,12 @@ class FolderKeeper:
         import apsw  # only where state is kept: it costs start-up time
 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)  # it holds what opens the page
         self._files = folder / "attachments"
         self._files.mkdir(exist_ok=True)
         path = folder / "guild.sqlite3"
         self._db = cast(_Database, apsw.Connection(str(path)))
+        path.chmod(0o600)  # before anything is in it; the files that SQLite makes beside it have the same mode
         self._unavailable = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError)
         self._waiting: dict[tuple[str, int], tuple[str, _Values]] = {}
         """By what it is about, the newest of each, in the order in which it is written."""
@@ -142,6 +154,19 @@ class FolderKeeper:
     def save_fact(self, number: int, body: str) -> None:
         """Keeps one of the guild's own facts (its ids and token)."""
         self._save("fact", number, None, body)
+
+    def save_access(self, kind: str, number: int, body: str) -> None:
+        """Keeps the hash of what opens the page."""
+        self._save(kind, number, None, body)
+
+    def load_access(self, kind: str) -> list[tuple[int, str]]:
+        """What opens the page, by number."""
+        rows = self._db.execute("SELECT id, body FROM records WHERE kind = ? ORDER BY id", (kind,))
+        return [(int(str(number)), str(body)) for number, body in rows]
+
+    def remove_access(self, kind: str, number: int) -> None:
+        """Forgets a key or a session."""
+        self._remove(kind, number)
 
     def save_member(self, member: Member) -> None:
         """Keeps a member."""

@@ -1,20 +1,20 @@
 """The page's own API: what a person at the browser sees and does.
 
-The page acts as the guild's owner. A request counts only with the session cookie that the page got
-(never sent along by other sites) and, where it changes something, with a header that a foreign page
-cannot set; the guard in front refuses foreign hosts and origins besides.
+The page acts as the guild's owner. A request counts only with the session that the page was given for
+the key in its link, in a header that no other page can set; a live connection says it first. The guard
+in front refuses foreign hosts and origins besides.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from aiohttp import web
 
 from bot.guild import payloads
+from bot.guild.access import Access, link
 from bot.guild.answers import refusal
 from bot.guild.errors import ApiError
 from bot.guild.feed import Event
@@ -23,12 +23,12 @@ from bot.guild.messages import found_in_history
 from bot.guild.people import People
 from bot.guild.permissions import Permission
 from bot.guild.records import Channel, Message
-from bot.guild.rest import Api, path_id, query_id
+from bot.guild.rest import Api, path_id, query_id, read_body
 from bot.guild.ui_acts import Act, PageActs
-from bot.guild.wire import Json, JsonObject, encode
+from bot.guild.wire import Fields, Json, JsonObject, decode, encode
 
 PAGE = Path(__file__).with_name("page")
-PAGE_HEADER = "X-Local-Guild"
+SCHEME = "Bearer "
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self';"
     " connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -38,21 +38,24 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 _LOOKED_AT = 50
+_ENTER_SECONDS = 10.0
+"""Within this a live connection says its session."""
 _HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
 
 
 class Page:
     """Serves the page and answers it."""
 
-    def __init__(self, api: Api, gateway: Gateway, people: People, port: int) -> None:
+    def __init__(self, api: Api, gateway: Gateway, people: People, access: Access) -> None:
         self._api = api
         self._gateway = gateway
         self._acts = PageActs(api, people)
-        # browsers share cookies between ports: the name keeps two guilds apart
-        self._cookie = f"local_guild_{port}"
-        self._session = secrets.token_urlsafe(32)
+        self._access = access
         self._sockets: set[web.WebSocketResponse] = set()
 
     def routes(self) -> list[web.RouteDef]:
@@ -61,6 +64,7 @@ class Page:
             ("GET", "/ui/state", self.state),
             ("GET", "/ui/commands", self.commands),
             ("GET", "/ui/open", self.open),
+            ("POST", "/ui/link", self.link),
             ("GET", r"/ui/channels/{channel:\d+}/messages", self.history),
             *self._acts.table(),
         ]
@@ -68,14 +72,13 @@ class Page:
             web.get("/", self.index),
             web.get(r"/page/{name:[a-z]+\.(?:js|css|svg)}", self.file),
             web.get("/ui/live", self.live),
+            web.post("/ui/session", self._answering(self.enter)),
             *(web.route(method, path, self._act(act)) for method, path, act in acts),
         ]
 
     async def index(self, _: web.Request) -> web.StreamResponse:
-        """The page, with a session for the person at it."""
-        response = web.FileResponse(PAGE / "index.html", headers=_HEADERS)
-        response.set_cookie(self._cookie, self._session, httponly=True, samesite="Strict", path="/")
-        return response
+        """The page; nothing of the guild is in it."""
+        return web.FileResponse(PAGE / "index.html", headers=_HEADERS)
 
     async def file(self, request: web.Request) -> web.StreamResponse:
         """A script or style of the page."""
@@ -85,9 +88,18 @@ class Page:
         return web.FileResponse(path, headers=_HEADERS)
 
     def _act(self, act: Act) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        inner = self._answering(act)
+
         async def answered(request: web.Request) -> web.StreamResponse:
-            if not self._known(request) or (request.method != "GET" and PAGE_HEADER not in request.headers):
-                return web.Response(status=403, text="Open the page first; it brings its own session.\n")
+            said = request.headers.get("Authorization", "")
+            if not said.startswith(SCHEME) or not self._access.knows(said.removeprefix(SCHEME)):
+                return refusal(ApiError(401, 0, "Open the page by its link."), {})
+            return await inner(request)
+
+        return answered
+
+    def _answering(self, act: Act) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def answered(request: web.Request) -> web.StreamResponse:
             try:
                 body = await act(request)
             except ApiError as error:
@@ -98,8 +110,13 @@ class Page:
 
         return answered
 
-    def _known(self, request: web.Request) -> bool:
-        return secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._session.encode())
+    async def enter(self, request: web.Request) -> Json:
+        """The session for the key of a link."""
+        return {"session": self._access.exchange((await read_body(request)).fields.text("key") or "")}
+
+    async def link(self, request: web.Request) -> Json:
+        """A link for another browser."""
+        return {"link": link(f"http://{request.host}", self._access.key())}
 
     @property
     def _me(self) -> int:
@@ -157,10 +174,11 @@ class Page:
 
     async def live(self, request: web.Request) -> web.StreamResponse:
         """Everything that happens, as it happens."""
-        if not self._known(request):
-            return web.Response(status=403)
-        ws = web.WebSocketResponse(heartbeat=20)
+        ws = web.WebSocketResponse(heartbeat=20, max_msg_size=4096)
         await ws.prepare(request)
+        if not await self._entered(ws):
+            await ws.close(code=4003, message=b"Open the page by its link.")
+            return ws
         queue: asyncio.Queue[JsonObject] = asyncio.Queue()
         leave = self._api.state.feed.subscribe(lambda event: self._hear(event, queue))
         self._sockets.add(ws)
@@ -174,6 +192,14 @@ class Page:
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
         return ws
+
+    async def _entered(self, ws: web.WebSocketResponse) -> bool:
+        """Whether the first thing that is said is a session of this page."""
+        try:
+            first = await ws.receive_str(timeout=_ENTER_SECONDS)
+            return self._access.knows(Fields.of(decode(first)).text("session") or "")
+        except (ApiError, TimeoutError, TypeError):
+            return False
 
     async def _write(self, ws: web.WebSocketResponse, queue: asyncio.Queue[JsonObject]) -> None:
         while not ws.closed:

@@ -44,7 +44,8 @@ class Studio:
         self._cache.mkdir(parents=True, exist_ok=True)
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         process = await asyncio.create_subprocess_exec(
-            sys.executable, str(self._program), env={**environment, "MPLCONFIGDIR": str(self._cache)},
+            sys.executable, str(self._program.absolute()), env={**environment, "MPLCONFIGDIR": str(self._cache.absolute())},
+            cwd=self._cache,  # the library reads settings of the folder it is started in
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         try:

@@ -130,6 +130,7 @@ REFLECTION: Final = json.dumps(
         "root_cause": "It was told to.",
         "strategy_change": "Do not tell it to.",
         "key_insight": "An exit code of 4 is a failure.",
+        "touches": "none",
     }
 )
 

@@ -11,7 +11,7 @@ from agentic.models.endpoint import ScriptedEndpoint
 from tests.e2e.person import Person, person
 from tests.e2e.processes import Running, environment, started
 
-ADDRESS = r"Open (http://127\.0\.0\.1:\d+)"
+ADDRESS = r"Open (http://127\.0\.0\.1:\d+/#key=[\w-]+)"
 
 
 @dataclass

@@ -44,7 +44,7 @@ class Orders:
 
     def knows(self, request: CapturedRequest) -> bool:
         """Whether the model is told of the state before it has done anything."""
-        return self.state in request.system
+        return self.state in request.messages[0].text
 
     def model(self, request: CapturedRequest) -> Reply:
         """The next step, from the request alone."""
@@ -52,7 +52,7 @@ class Orders:
             return Reply(json.dumps(reflection(_STATE.findall(request.text())[-1])))
         done = len(request.answers)
         if done == 0:
-            left_out = next(iter(_STATE.findall(request.system)), "nothing")
+            left_out = next(iter(_STATE.findall(request.messages[0].text)), "nothing")
             total = (
                 f"awk -F, 'NR>1 && $2!=\"{left_out}\" {{sum+=$3}} END {{print sum}}' attachments/orders.csv > total.txt"
             )
@@ -73,6 +73,7 @@ def reflection(state: str) -> dict[str, str]:
         "root_cause": "The total held orders that must not count.",
         "strategy_change": f"Leave orders in state {state} out of the total.",
         "key_insight": "Not every order counts in the total.",
+        "touches": "none",
     }
 
 

@@ -107,11 +107,18 @@ def _said(row: Row) -> Said:
     return Said(str(row["id"]), str(author["username"]), str(row["content"]), files, embeds)
 
 
+async def entered(link: str) -> tuple[str, dict[str, str]]:
+    """The page's address, and the headers of the session that the key in its link was given for."""
+    address, _, key = link.partition("/#key=")
+    async with aiohttp.ClientSession() as stranger, stranger.post(f"{address}/ui/session", json={"key": key}) as answer:
+        assert answer.status == 200, await answer.text()
+        said = cast("dict[str, str]", await answer.json())
+    return address, {"Authorization": f"Bearer {said['session']}"}
+
+
 @asynccontextmanager
 async def person(url: str) -> AsyncGenerator[Person]:
-    """Open the page, as a browser does, and keep its session."""
-    jar = aiohttp.CookieJar(unsafe=True)
-    async with aiohttp.ClientSession(cookie_jar=jar, headers={"X-Local-Guild": "page"}) as session:
-        async with session.get(url) as page:
-            assert page.status == 200
-        yield Person(session, url)
+    """Open the page by its link, as a browser does, and keep its session."""
+    address, headers = await entered(url)
+    async with aiohttp.ClientSession(headers=headers) as session:
+        yield Person(session, address)

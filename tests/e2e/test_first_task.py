@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import expect
@@ -111,7 +112,7 @@ async def test_the_page_says_that_no_model_is_configured_until_there_is_one(tmp_
                 await expect(page.get_by_text("The connection is lost")).to_be_visible()
                 env = environment(
                     home, endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
-                    THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_GUILD_PORT=url.rstrip("/").rpartition(":")[2],
+                    THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_GUILD_PORT=str(urlsplit(url).port),
                 )  # fmt: skip
                 async with started("run", env=env, cwd=tmp_path) as second:
                     await expect(page.get_by_text("Connected", exact=True)).to_be_visible()

@@ -146,7 +146,7 @@ async def test_what_a_failing_command_said_reaches_the_next_attempt_of_its_threa
             assert await bot.running.end() == 0
     again, unrelated = endpoint.requests[first:]
     assert seen == [token]
-    assert token in again.system, "it came by the reflection, not by the history"
+    assert token in again.messages[0].text, "it came by the reflection, not by the history"
     assert token not in unrelated.text()
 
 
@@ -157,4 +157,5 @@ def _reflection(what: str) -> dict[str, str]:
         "root_cause": f"The part {what} does not fit.",
         "strategy_change": f"Measure {what} before assembling.",
         "key_insight": f"{what} has to be measured first.",
+        "touches": "none",
     }

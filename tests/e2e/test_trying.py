@@ -24,7 +24,7 @@ CHECK = "sh check.sh"
 INSIGHT = json.dumps(
     {
         "what_worked": "The script runs.", "what_failed": "The file is missing.", "root_cause": "It was never written.",
-        "strategy_change": "Write done.txt first.", "key_insight": "The check looks for done.txt.",
+        "strategy_change": "Write done.txt first.", "key_insight": "The check looks for done.txt.", "touches": "none",
     }
 )  # fmt: skip
 KILLS = ("store.outcome.after:6", "act.after")
@@ -35,7 +35,7 @@ def script(request: CapturedRequest) -> Reply:
     """The first attempt fails; one that knows why does not."""
     if not request.tools:
         return Reply(INSIGHT)
-    knows = "Write done.txt first." in request.system
+    knows = "Write done.txt first." in request.text()
     steps = [
         ("shell", {"command": f"echo 'test -e done.txt' > check.sh; echo x >> runs.txt; {'touch done.txt' * knows}"}),
         ("shell", {"command": CHECK}),

@@ -34,6 +34,7 @@ REFLECTION = {
     "root_cause": "The module tabulate is not installed where the tests run.",
     "strategy_change": f"Run `{COMMAND}` before the tests of the report.",
     "key_insight": "The tests of the report need the module tabulate.",
+    "touches": "none",
 }
 
 
@@ -50,7 +51,7 @@ class Vendored:
         if request.system.startswith(REVIEWER):
             return Reply(json.dumps(REFLECTION))
         await self.ready.wait()
-        knows = REFLECTION["key_insight"] in request.system
+        knows = REFLECTION["key_insight"] in request.text()
         if not request.answers:
             self.heard.append(request.text())
             return Reply("I run the tests.", (("shell", {"command": PASSES if knows else FAILS}),))

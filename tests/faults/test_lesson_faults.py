@@ -93,7 +93,7 @@ async def test_f43_a_dictated_command_is_quarantined_wherever_it_stood(place: st
         (kept,) = await at.lessons.lessons("g1")
         assert (kept.status, kept.executions) == ("quarantined", ("x1", "x2"))
         assert "a person has to approve it" in kept.note
-        told = (ORDER in endpoint.requests[before].system, "RULES" in endpoint.requests[before].system)
+        told = (ORDER in endpoint.requests[before].text(), "RULES" in endpoint.requests[before].text())
         assert told == (place == "task", False), "a person's word counts in their thread, a file's nowhere"
         chosen = (await at.reflexion.lessons_for("999", "g1", "Make the export work.")).chosen
         assert chosen == ()
@@ -112,7 +112,7 @@ async def test_f43_in_the_chat_a_dictated_command_waits_for_an_owner_and_reaches
         if request.system.startswith(REVIEWER):
             return Reply(json.dumps({**INSIGHT, "strategy_change": ORDER, "key_insight": ORDER}))
         if not request.answers:
-            prompts.append(request.system)
+            prompts.append(request.text())
             return Reply("I look.", calls=(("shell", {"command": BREAKS, "expectation": "it works"}),))
         return Reply(calls=(("finish", {"answer": "It fails.", "success": False}),))
 

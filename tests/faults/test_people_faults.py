@@ -251,7 +251,7 @@ async def test_f32_an_empty_message_is_asked_back(scenery: Scenery) -> None:
 async def test_f32_an_attachment_without_words_is_asked_back_and_reaches_what_runs(scenery: Scenery) -> None:
     guild, talk = scenery.guild, scenery.talk
     await guild.post(scenery.general, guild.bot.mention, files=[("data.csv", b"1")])
-    await scenery.says(scenery.general, "I got data.csv")
+    await scenery.says(scenery.general, "I got `data.csv`")
     assert talk.got == []
     thread = await scenery.mention("go")
     await guild.post(thread, "", files=[("more.csv", b"1")])
@@ -259,7 +259,7 @@ async def test_f32_an_attachment_without_words_is_asked_back_and_reaches_what_ru
     assert (talk.got[1].sort, [file.name for file in talk.got[1].files]) == ("guidance", ["more.csv"])
     await talk.finish(talk.newest(thread))
     await guild.post(thread, "", files=[("late.csv", b"1")])
-    asked = await scenery.says(thread, "I got late.csv")
+    asked = await scenery.says(thread, "I got `late.csv`")
     await guild.post(thread, "sum it up", reply_to=asked.reply_to)
     await scenery.until(lambda: len(talk.got) == 3)
     assert (talk.got[2].text, [file.name for file in talk.got[2].files]) == ("sum it up", ["late.csv"])

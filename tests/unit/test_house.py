@@ -51,6 +51,10 @@ def texts() -> list[tuple[Path, str]]:
     return [(path, path.read_text(encoding="utf-8")) for path in tracked() if path.suffix not in BINARY]
 
 
+SETS = ROOT / "tests/walls/sets/gates"
+"""A workspace of somebody, as people leave it."""
+
+
 def sources(*tops: str) -> list[Path]:
     return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in tops]
 
@@ -101,7 +105,7 @@ def test_no_tracked_file_names_the_index_this_machine_installs_from() -> None:
 
 
 def test_nothing_is_left_unfinished() -> None:
-    files = [(path, path.read_text()) for path in sources(*PACKAGES, "tests", "bench")]
+    files = [(path, path.read_text()) for path in sources(*PACKAGES, "tests", "bench") if SETS not in path.parents]
     assert found_in(UNFINISHED, files) == []
 
 

@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from . import processes
+from . import memory, processes
 from .frames import Json, Request
 from .reactor import ignored
 from .walks import Walks
@@ -99,9 +99,12 @@ class Watch:
         if not self._limits.memory:
             return
         used = {pid: _resident(pid) for pid in processes.table(os.getpid())}
-        total = sum(used.values())
         if not used:
             return
+        total = sum(used.values())
+        for pid, shared in memory.shared(list(used)).items():
+            used[pid] += shared
+            total += shared
         biggest = max(used, key=lambda pid: used[pid])
         if self.ran_out_of_memory():
             over(biggest, OUT_OF_MEMORY)

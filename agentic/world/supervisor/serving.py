@@ -55,7 +55,8 @@ class Serving:
         argv = request.texts("argv") if command is None else [here.shell, "-c", command]
         if not argv:
             raise Fault("failed", "there is no command to run")
-        env = {**here.environment, **request.environment("env")}
+        given = request.environment("env")
+        env = given if request.flag("own") else {**here.environment, **given}
         started = here.commands.start(
             request.text("exec"), argv, self._folder(request.text("cwd", ".")), env, request.payload, cap, done
         )

@@ -8,10 +8,11 @@ import sys
 import threading
 from collections.abc import Callable
 
+from . import seccomp
 from .commands import Commands
 from .confined import Confined
 from .files import Files
-from .frames import Json, Request
+from .frames import Fault, Json, Request
 from .interpreter import Interpreter
 from .jobs import Jobs
 from .limits import Limits, Watch
@@ -30,6 +31,7 @@ class Session:
         home_path = request.text("home")
         home = Confined(home_path, "the saved outputs")
         namespaced = request.flag("namespaced", True)
+        self.filtered = namespaced and _filtered()  # before there is any thread, which would be without
         numbers = request.mapping("limits")
         limits = Limits(numbers)
         self.scanner = Scanner(self.workspace)
@@ -67,6 +69,14 @@ class Session:
         """These paths are hidden from now on."""
         self.workspace.hidden = frozenset(request.texts("paths"))
         return {}, b""
+
+
+def _filtered() -> bool:
+    """Under a system call filter from now on; False where there is none for this machine."""
+    try:
+        return seccomp.install()
+    except OSError as error:
+        raise Fault("failed", f"{error.strerror}, so nothing runs") from error
 
 
 def _environment(home: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import { drawer, startKeys } from "./keys.js";
 import { drawAll, hear, load, onEvent, putMessage, startLog, whileHolding } from "./log.js";
 import { el } from "./markdown.js";
 import { SILENT, avatar, isSystem } from "./messages.js";
-import { call, listen } from "./net.js";
+import { call, enter, listen, onLocked } from "./net.js";
 import { drawHead, drawPlaces, findUnread, markRead, noteButtons } from "./places.js";
 import { at, room } from "./room.js";
 import { startTheme } from "./theme.js";
@@ -159,8 +159,26 @@ at("entry").addEventListener("focus", async () => {
   room.commands = await call("GET", "/ui/commands").catch(() => room.commands); // some may be new
 });
 
+function showDoor(why) {
+  at("door").hidden = false;
+  at("door-why").textContent = why;
+  document.querySelector(".shell").hidden = true;
+}
+
+at("another").addEventListener("click", async () => {
+  const made = await call("POST", "/ui/link").catch(room.tell);
+  if (!made) return;
+  at("link-text").value = made.link;
+  at("link").showModal();
+  at("link-text").select();
+});
+at("link-copy").addEventListener("click", () => navigator.clipboard.writeText(at("link-text").value).finally(() => at("link").close()));
+
 let links = 0;
-listen(
+onLocked(showDoor);
+const refused = await enter();
+if (refused) showDoor(refused);
+else listen(
   hear,
   async (connected) => {
     const mine = links += 1;

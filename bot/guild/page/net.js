@@ -2,8 +2,36 @@
 
 export class Refused extends Error {}
 
+const SESSION = "session"; // kept by this page: a cookie would go to every other port of this machine
+const KEY = "#key=";
+
+// Gives the key in the address for a session; "" if the page may be used, else why not, in words.
+export async function enter() {
+  addEventListener("hashchange", () => { if (location.hash.startsWith(KEY)) location.reload(); });
+  const key = location.hash.startsWith(KEY) ? location.hash.slice(KEY.length) : "";
+  if (key) {
+    history.replaceState(null, "", location.pathname); // it is used up; nobody need see it
+    const answer = await fetch("/ui/session", {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ key }),
+    }).catch(() => null);
+    const said = await answer?.json().catch(() => null);
+    if (said?.session) localStorage.setItem(SESSION, said.session);
+    else if (!localStorage.getItem(SESSION)) return said?.message ?? "The bot is not reachable.";
+  }
+  return localStorage.getItem(SESSION) ? "" : "This page opens by its link.";
+}
+
+// What to do once a session counts no more: show where the link is.
+let locked = () => {};
+export const onLocked = (show) => { locked = show; };
+
+function leave() {
+  localStorage.removeItem(SESSION);
+  locked("You are signed out here.");
+}
+
 export async function call(method, path, body, files = []) {
-  const options = { method, headers: { "X-Local-Guild": "page" } };
+  const options = { method, headers: { Authorization: `Bearer ${localStorage.getItem(SESSION)}` } };
   if (files.length) {
     const form = new FormData();
     form.append("payload_json", JSON.stringify(body ?? {}));
@@ -16,9 +44,9 @@ export async function call(method, path, body, files = []) {
   const response = await fetch(path, options).catch(() => {
     throw new Refused("The bot is not reachable; your text is kept.");
   });
-  if (response.status === 403 && !response.headers.get("Content-Type")?.includes("json")) {
-    location.reload(); // the guild was started anew: get its new session
-    return new Promise(() => {}); // what waits for an answer ends with the page
+  if (response.status === 401) {
+    leave();
+    throw new Refused("Not sent: you are signed out here.");
   }
   const answer = await response.json();
   if (!response.ok) throw new Refused(explain(answer));
@@ -42,20 +70,24 @@ export function listen(onEvent, onState) {
   let wait = 250;
   const connect = () => {
     const socket = new WebSocket(`ws://${location.host}/ui/live`);
-    socket.addEventListener("open", () => { wait = 250; onState(true); });
+    socket.addEventListener("open", () => {
+      wait = 250;
+      socket.send(JSON.stringify({ session: localStorage.getItem(SESSION) }));
+      onState(true);
+    });
     socket.addEventListener("message", (message) => {
       const event = JSON.parse(message.data);
       onEvent(event.t, event.d);
     });
-    socket.addEventListener("close", () => {
+    socket.addEventListener("close", ({ code }) => {
       onState(false);
-      setTimeout(retry, wait);
+      if (code === 4003) {
+        leave();
+        return;
+      }
+      setTimeout(connect, wait);
       wait = Math.min(wait * 2, 5000);
     });
   };
-  const retry = () => fetch("/ui/state").then(
-    (answer) => (answer.status === 403 ? location.reload() : connect()),
-    connect,
-  );
   connect();
 }

@@ -14,7 +14,7 @@ import json
 import os
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from agentic.errors import SandboxUnavailable
 from agentic.world.bubblewrap import say_hello
 from agentic.world.channel import LENGTHS, pack
+from agentic.world.covers import Cover
 from agentic.world.diaries import Diary as Opened
 from agentic.world.heartbeat import SHARE, Heartbeat
 from agentic.world.place import Limits, Place
@@ -90,6 +91,7 @@ class Rung:
     """One process's way to the engine."""
 
     name = "simulated"
+    covers = False
 
     def __init__(self, engine: Engine, owner: str, cross: Callable[[str], Any]) -> None:
         self._engine, self._owner, self.cross = engine, owner, cross
@@ -101,7 +103,13 @@ class Rung:
         return os.geteuid(), os.getegid()
 
     async def start(
-        self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Opened | None = None
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Opened | None = None,
+        covered: Sequence[Cover] = (),
     ) -> Sandbox:
         """A sandbox that has said hello."""
         await self.cross("rung.start")

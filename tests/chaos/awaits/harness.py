@@ -232,6 +232,7 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
             )
         )
     people.cancel()
+    await asyncio.sleep(1)  # what they did last is answered
     for process in list(town.alive):
         await process.terminate()
     found += await judged(stage)

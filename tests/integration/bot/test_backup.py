@@ -173,15 +173,15 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "upwards": (packed(("workspaces/../../escaped", b"x"), last=EMPTY), "no backup does"),
     "absolute": (packed(("/tmp/escaped", b"x"), last=EMPTY), "no backup does"),
     "through its own link": (packed(("workspaces/1/a", "/tmp"), ("workspaces/1/a/b", b"x"), last=EMPTY), "damaged"),
-    "twice": (packed(("a", b"x"), ("a", b"y"), last=EMPTY), "no backup does"),
+    "twice": (packed(("blobs/a", b"x"), ("blobs/a", b"y"), last=EMPTY), "no backup does"),
     "a link to the database": (
         packed(
             ("threadwright.sqlite", "/etc/passwd"), last={"files": [], "links": {"threadwright.sqlite": "/etc/passwd"}}
         ),
-        "outside of the workspaces",
+        "no backup does",
     ),
-    "unlisted": (packed(("a", b"x"), last=EMPTY), "is damaged"),
-    "without its end": (packed(("a", b"x")), "its end is missing"),
+    "unlisted": (packed(("blobs/a", b"x"), last=EMPTY), "is damaged"),
+    "without its end": (packed(("blobs/a", b"x")), "its end is missing"),
     "newer": (packed(form=2, last=EMPTY), "update Threadwright"),
     "something else": (gzip.compress(b"hello" * 100), "no backup of Threadwright's"),
     "without a database": (packed(last=EMPTY), "holds no threadwright.sqlite"),

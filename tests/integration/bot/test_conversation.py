@@ -99,7 +99,9 @@ async def test_a_side_question_is_answered_as_a_reply_while_the_task_goes_on(her
     assert here.app.threads.state(str(thread)) == "busy"
     here.mind.go.set()
     await here.says(thread, "answered <hold it>")
-    of_the_task = [asked for asked in here.mind.asked if asked.startswith("[Task from") and "]\nhold it" in asked[:99]]
+    of_the_task = [
+        asked for asked in here.mind.asked if asked[10:].startswith("[Task from") and "]\nhold it" in asked[:99]
+    ]
     assert of_the_task
     assert not any("how far" in asked for asked in of_the_task)
 

@@ -140,7 +140,7 @@ async def test_files_of_a_task_are_in_its_workspace_and_what_was_not_taken_is_sa
     ):
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} read the notes", files=files)
         told = await running.says(posted.id, "These files were not taken into the workspace")
-        assert "- huge.bin: it has 500 MB" in told.content
+        assert "- `huge.bin`: it has 500 MB" in told.content
         await running.says(posted.id, "Read.")
         folder = running.workspace(posted.id).resolve()
         taken = [path for path in folder.rglob("*") if path.is_file()]

@@ -27,7 +27,7 @@ async def test_meaning_finds_a_lesson_for_a_task_in_other_words_unless_it_is_off
     prompts: list[str] = []
 
     async def mind(request: CapturedRequest) -> Reply:
-        prompts.append(request.system)
+        prompts.append(request.text())
         return finishes()
 
     store = SQLiteLessonStore(tmp_path / LESSONS)

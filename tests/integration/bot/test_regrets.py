@@ -33,7 +33,7 @@ from tests.integration.bot.whole import SECONDS, Whole, finishes, whole
 
 INSIGHT = {
     "what_worked": "It answered.", "what_failed": "The list was short.", "root_cause": "It looked at one folder.",
-    "strategy_change": "Look into all folders.", "key_insight": "There are two folders.",
+    "strategy_change": "Look into all folders.", "key_insight": "There are two folders.", "touches": "none",
 }  # fmt: skip
 OTHER = "It is not what was asked for."
 
@@ -122,8 +122,8 @@ async def test_what_was_wrong_reaches_the_reflection_and_the_next_attempt(guild:
 
         await guild.click(thanks.id, pressed(thanks, "again"))
         await running.says(thread, "Answer 2.")
-        assert f"A person said: {OTHER}" in mind.turns[1].system
-        assert "Next time: Look into all folders." in mind.turns[1].system
+        assert f"A person said: {OTHER}" in mind.turns[1].text()
+        assert "Next time: Look into all folders." in mind.turns[1].text()
         log = await running.log((await running.executions(thread))[1])
         assert isinstance(log[0], Started)
         assert (log[0].attempt, log[0].trial_of) == (2, execution)
@@ -182,8 +182,8 @@ async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so
         assert len(mind.turns) == 1
         mind.goes_on.set()
         await running.says(thread, "Answer 2.")
-        assert f"A person said: {OTHER}" in mind.turns[1].system
-        assert "Next time: Look into all folders." in mind.turns[1].system
+        assert f"A person said: {OTHER}" in mind.turns[1].text()
+        assert "Next time: Look into all folders." in mind.turns[1].text()
         assert len(mind.reflections) == 1
 
 
@@ -197,8 +197,8 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         question = await regretted(running, thread, "Answer 1.")
         await running.task("and sort them", thread)
         assert any(isinstance(event, DeadlinePassed) for event in await running.outcome(first)), "the next task began"
-        assert "Next time: Look into all folders." in mind.turns[1].system
-        assert "A person said" not in mind.turns[1].system
+        assert "Next time: Look into all folders." in mind.turns[1].text()
+        assert "A person said" not in mind.turns[1].text()
 
         monkeypatch.setattr(asking, "PATIENCE", timedelta(seconds=0.2))
         second = (await running.executions(thread))[1]
@@ -210,7 +210,7 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         await guild.click(question.id, pressed(question, "why:0"))
         await running.says(thread, "Thank you. “The result is wrong or does not work.”")
         await running.task("and count them", thread)
-        assert "A person said: The result is wrong or does not work." in mind.turns[2].system
+        assert "A person said: The result is wrong or does not work." in mind.turns[2].text()
         assert len(mind.reflections) == 2, "the words are kept; nobody is paid to say them again"
 
 

@@ -32,7 +32,7 @@ def insight(number: int) -> str:
         {
             "what_worked": f"worked{number}: the script runs.", "what_failed": f"failed{number}: the sum is wrong.",
             "root_cause": f"cause{number}: it was guessed.", "strategy_change": f"change{number}: add the numbers up.",
-            "key_insight": f"key{number}: the numbers are 1, 2 and 3.",
+            "key_insight": f"key{number}: the numbers are 1, 2 and 3.", "touches": "none",
         }
     )  # fmt: skip
 
@@ -125,14 +125,14 @@ async def test_it_is_tried_again_by_itself_with_what_was_learned_from_the_first_
         files = {path.name for path in running.workspace(thread).iterdir()}
         assert files == {"check.sh", "total.txt", "made3"}, "each attempt began from the first one's files"
 
-        system = mind.turns[2].system
+        system = mind.turns[2].text()
         for number in (1, 2):
             for part in ("worked", "failed", "cause", "change", "key"):
                 assert f"{part}{number}: " in system, f"{part}{number} of an earlier attempt"
         assert system.index("change2") < system.index("change1"), "the newest stands first"
         assert "> E  AssertionError: total.txt holds 2" in system
         assert sum(len(one.text.encode()) for one in begun[2].lessons) <= 400 * 4
-        assert "change1" not in mind.turns[0].system
+        assert "change1" not in mind.turns[0].text()
         assert "AFTER ATTEMPT 1" in mind.reflections[1].text()
         assert "change1: add the numbers up." in mind.reflections[1].text(), "so that the second is no repetition"
         assert len(mind.reflections) == 2, "a success is not reflected on"

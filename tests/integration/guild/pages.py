@@ -57,7 +57,7 @@ async def page(browser: Browser, guild: LocalGuild) -> AsyncIterator[Page]:
     one.on("pageerror", lambda error: errors.append(str(error)))
     one.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
     one.set_default_timeout(40_000)
-    await one.goto(guild.url)
+    await one.goto(guild.link())
     await expect(one.get_by_text("Connected")).to_be_visible()
     yield one
     assert errors == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import discord
+import pytest
 from playwright.async_api import Browser, Page, expect
 
 from bot.guild import LocalGuild
@@ -121,6 +122,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.wall("xss")
 async def test_hostile_text_stays_text(
     page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
 ) -> None:
@@ -221,7 +223,7 @@ async def test_the_page_survives_a_restart_of_the_guild(browser: Browser, tmp_pa
     async with await LocalGuild.start(state=tmp_path) as first:
         port = int(first.url.rpartition(":")[2])
         page = await browser.new_page()
-        await page.goto(first.url)
+        await page.goto(first.link())
         await expect(page.get_by_text("Connected")).to_be_visible()
         await write(page, "before")
         await expect(page.locator(".message")).to_have_count(1)
@@ -245,7 +247,7 @@ async def test_every_control_has_a_name_and_dark_is_dark(
     )
     assert unnamed == []
     dark = await browser.new_page(color_scheme="dark")
-    await dark.goto(guild.url)
+    await dark.goto(guild.link())
     for one, expected in ((page, True), (dark, False)):
         colour = await one.evaluate("getComputedStyle(document.body).backgroundColor")
         light = sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")) > 384

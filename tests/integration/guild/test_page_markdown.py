@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import Browser
 
 from bot.guild import LocalGuild
@@ -49,16 +50,18 @@ async (parts) => {
 """
 
 
+@pytest.mark.wall("xss")
 async def test_random_text_becomes_harmless_nodes_only(browser: Browser, guild: LocalGuild) -> None:
     page = await browser.new_page()
-    await page.goto(guild.url)
+    await page.goto(guild.link())
     for seed in range(5):
         assert await page.evaluate(RANDOM_TEXTS, [seed, 400]) is None, f"seed {seed}"
 
 
+@pytest.mark.wall("xss")
 async def test_no_text_of_4000_characters_hangs_the_page(browser: Browser, guild: LocalGuild) -> None:
     page = await browser.new_page()
-    await page.goto(guild.url)
+    await page.goto(guild.link())
     signs = ["*", "**", "***", "* ", "*a", "**a*", "_", "__", "_a", "~~", "~", "||", "|", "`", "``", "`a", "```", "```\n", "[",
              "[a](", "[a](https://a", "((", "<", "<@", "<t:1", "> ", ">>> ", "> > ", "# ", "- ", " - ", "1. ", "\\",
              "https://", "https://a/(",

@@ -58,7 +58,7 @@ async def test_what_came_while_the_page_was_closed_is_unread(page: Page, guild: 
     await page.goto("about:blank")
     ana = guild.add_member("ana")
     await guild.post(other.id, "news", author=ana)
-    await page.goto(guild.url)
+    await page.goto(guild.link())
     await page.get_by_role("button", name="Channel other, unread").click()
     await expect(page.get_by_text("news")).to_be_visible()
     await page.reload()

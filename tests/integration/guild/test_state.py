@@ -17,9 +17,10 @@ from discord.http import Route
 
 from bot.guild import LocalGuild, UnusableFolder
 from tests.integration.guild.harness import Raw, logged_in
+from tests.integration.guild.wires import Wire
 
 
-async def test_a_folder_keeps_the_conversation_the_token_the_commands_and_the_files(tmp_path: Path) -> None:
+async def test_a_folder_keeps_the_conversation_the_commands_and_the_files(tmp_path: Path) -> None:
     async with await LocalGuild.start(state=tmp_path) as first:
         ana = first.add_member("ana")
         posted = await first.post(first.channel().id, "hello", author=ana, files=[("a.txt", b"content")])
@@ -28,10 +29,10 @@ async def test_a_folder_keeps_the_conversation_the_token_the_commands_and_the_fi
         await first.post(thread.id, "inside")
         gone = await first.post(thread.id, "deleted")
         await first.delete(gone.id)
-        before = (first.bot_token, first.guild_id, first.messages(first.channel().id), first.threads())
+        before = (first.guild_id, first.messages(first.channel().id), first.threads())
         inside = first.messages(thread.id)
     async with await LocalGuild.start(state=tmp_path) as second:
-        assert before == (second.bot_token, second.guild_id, second.messages(second.channel().id), second.threads())
+        assert before == (second.guild_id, second.messages(second.channel().id), second.threads())
         assert second.messages(thread.id) == inside
         assert second.file(posted.attachments[0].id) == b"content"
         second.attach()
@@ -54,17 +55,16 @@ async def test_registered_commands_outlive_the_process(tmp_path: Path) -> None:
         assert await second.slash(second.channel().id, "status")
 
 
-async def test_a_bot_that_reconnects_to_the_restarted_guild_must_identify_anew(tmp_path: Path) -> None:
+@pytest.mark.wall("keys")
+async def test_a_bot_token_is_good_for_one_start(tmp_path: Path) -> None:
     async with await LocalGuild.start(state=tmp_path) as first:
-        port = int(first.url.rpartition(":")[2])
-        first.attach()
-        async with logged_in(first) as client:
-            await first.close()
-            async with await LocalGuild.start(port=port, state=tmp_path) as second:
-                second.attach()
-                await client.hears("ready", 2, timeout=45)  # discord.py backs off, and waits 5 s to identify
-                await second.post(second.channel().id, "again")
-                await client.hears("message")
+        old = first.bot_token
+    async with await LocalGuild.start(state=tmp_path) as second, aiohttp.ClientSession() as session:
+        assert (await Raw(session, second)("GET", "/users/@me", token=old))[0] == 401
+        assert (await Raw(session, second)("GET", "/users/@me"))[0] == 200
+        wire = Wire(await session.ws_connect(second.gateway_url), old)
+        await wire.send(2, {"token": old, "intents": 1, "properties": {}})
+        assert await wire.close_code() == 4004
 
 
 async def test_waiting_ends_at_the_change_and_not_by_polling(guild: LocalGuild) -> None:

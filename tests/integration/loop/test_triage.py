@@ -36,7 +36,9 @@ async def test_a_cheap_model_places_what_the_rules_cannot_and_sees_the_message_a
     assert (ended.reason, ended.answer, ended.claims) == ("done", "How lovely.", ())
     asked, talk = stage.model.asked
     assert asked.prompt.tools == talk.prompt.tools == ()
-    assert [message.text for message in asked.prompt.messages] == [f"<message>\n{UNSURE}\n</message>"]
+    (text,) = [message.text for message in asked.prompt.messages]
+    mark = text.partition(" ")[0]
+    assert text == f"{mark} [The message]\n{UNSURE}\n{mark} [End of the message]"
     assert asked.max_tokens <= 300
     assert UNSURE in talk.prompt.messages[0].text, "the turn's own request holds the task, and nothing of the triage"
     assert len(talk.prompt.messages) == 1

@@ -28,6 +28,7 @@ INSIGHT = {
     "root_cause": "The parser takes the first column of every row.",
     "strategy_change": "Skip empty rows before the date is parsed.",
     "key_insight": "The export ends with an empty row.",
+    "touches": "none",
 }
 REFLECTS = json.dumps(INSIGHT)
 

@@ -21,6 +21,7 @@ from agentic.core.events import (
     Usage,
 )
 from agentic.core.prompt import system_text
+from agentic.core.telling import first_message
 from agentic.errors import ModelUnavailable
 from agentic.models.scripted import Asked, Script, answer
 from agentic.ports import Answer
@@ -65,7 +66,8 @@ async def test_the_next_prompt_of_the_thread_holds_the_token_and_an_unrelated_on
         chosen = (await at.reflexion.lessons_for(thread, guild, TASK)).chosen
         started = Log(task=TASK, thread=thread, lessons=chosen).events[0].event
         assert started.kind == "started"
-        assert ("tok-q8w7e6" in system_text(started)) is there
+        assert ("tok-q8w7e6" in first_message(started)) is there
+        assert "tok-q8w7e6" not in system_text(started)
 
 
 async def test_every_request_stands_in_the_outcome_stream_with_what_it_cost() -> None:
@@ -345,6 +347,7 @@ FOUND = {
     "root_cause": "The program pytest is not on the path of this sandbox.",
     "strategy_change": "Run the tests as a module of the interpreter.",
     "key_insight": "In this workspace pytest runs only as a module of the interpreter, not by its name.",
+    "touches": "none",
 }
 ABSENT = Did("pytest -q", 127, "bash: pytest: command not found")
 AS_MODULE = Did("python -m pytest -q", 0, "exit 0\n3 passed", tests=(3, 0))

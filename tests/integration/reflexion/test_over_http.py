@@ -11,7 +11,7 @@ from secrets import token_hex
 import pytest
 
 from agentic.core.events import ModelAnswered, ModelRequested, Reflected, Started
-from agentic.core.prompt import system_text
+from agentic.core.telling import first_message
 from agentic.models.anthropic_direct import AnthropicDirect
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
@@ -76,8 +76,8 @@ async def test_a_token_of_a_failure_reaches_the_next_request_of_its_thread_after
         async with process(tmp_path, endpoint) as (store, reflexion, model):
             for thread in ("900", "901"):
                 lessons = (await reflexion.lessons_for(thread, "g1", "Deploy the service.")).chosen
-                system = system_text(started(Log(task="Deploy the service.", thread=thread, lessons=lessons)))
-                prompt = Prompt(system=system, tools=(), messages=(Message(role="user", text="Deploy the service."),))
+                told = first_message(started(Log(task="Deploy the service.", thread=thread, lessons=lessons)))
+                prompt = Prompt(system="", tools=(), messages=(Message(role="user", text=told),))
                 await model.answer(MODEL, prompt, max_tokens=50, timeout=20)
         _, same_thread, unrelated = endpoint.requests
         assert token in same_thread.text()

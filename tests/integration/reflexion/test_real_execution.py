@@ -116,7 +116,7 @@ async def test_a_real_failure_is_read_reflected_on_and_told_to_the_next_attempt_
         await at.works("x2", "900", "Deploy the service again.")
         await at.works("x3", "901", "Deploy the service.")
         same_thread, unrelated = endpoint.requests
-    assert f"unknown option {token}" in same_thread.system
+    assert f"unknown option {token}" in same_thread.text()
     assert token not in unrelated.text()
 
 

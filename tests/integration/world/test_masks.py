@@ -60,10 +60,14 @@ async def test_a_command_cannot_read_what_is_hidden(ground: Ground) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only where Threadwright is root a hidden file is another's")
 async def test_what_was_renamed_stays_hidden_in_the_next_sandbox_too(ground: Ground) -> None:
-    """A file or folder that the agent moved away from its name is never handed over, also not after a crash."""
-    with_secrets(ground)
+    """A file or folder that the agent moved away from its name is never handed over, also not after a crash.
+
+    They came when the sandbox stood, which had begun without covering them.
+    """
     sandboxes, world = world_on(ground)
     try:
+        await world.exec("true", timeout=10)
+        with_secrets(ground)
         assert (await world.exec("mv secret.env moved; mv private open; echo mine > secret.env", timeout=10)).ok
         for _ in range(3):
             result = await world.exec("cat moved open/key; ls open", timeout=10)

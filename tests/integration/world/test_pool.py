@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from docker.models.containers import Container
 from agentic.errors import SandboxLost
 from agentic.world import Choice, Limits, Sandboxes
 from agentic.world import docker as docker_rung
+from agentic.world.covers import Cover
 from agentic.world.diaries import Diary
 from agentic.world.docker import OWNER_LABEL, Docker
 from agentic.world.ladder import choose, chooser
@@ -154,10 +156,16 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
     started: list[Sandbox] = []
 
     class Slow:
-        name, owner, reap, close = rung.name, rung.owner, rung.reap, rung.close
+        name, owner, reap, close, covers = rung.name, rung.owner, rung.reap, rung.close, rung.covers
 
         async def start(
-            self, thread: str, workspace: Path, home: Path, limits: Limits, diary: Diary | None = None
+            self,
+            thread: str,
+            workspace: Path,
+            home: Path,
+            limits: Limits,
+            diary: Diary | None = None,
+            covered: Sequence[Cover] = (),
         ) -> Sandbox:
             begun.set()
             await go.wait()
@@ -250,6 +258,34 @@ async def test_a_container_that_cannot_be_removed_keeps_no_other_from_being_reap
     finally:
         for sandbox in dead:
             await sandbox.close()
+        await rung.close()
+
+
+@pytest.mark.wall("stops")
+@pytest.mark.docker
+async def test_a_container_that_the_engine_cannot_remove_is_killed_from_here(
+    docker_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine's own removal fails until its first process is gone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may kill a container's process")
+    workspace, home = tmp_path / "workspace", tmp_path / "home"
+    for folder in (workspace, home):
+        folder.mkdir()
+    rung = Docker(tmp_path / "state", docker_url)
+    sandbox = await rung.start("a thread", workspace, home, Limits())
+    remove = Container.remove
+
+    def removed(container: Container, **how: bool) -> None:
+        container.reload()
+        if container.attrs["State"]["Running"]:
+            raise APIError("could not kill the container: it did not exit")
+        remove(container, **how)
+
+    try:
+        monkeypatch.setattr(Container, "remove", removed)
+        assert "could not be removed" not in await sandbox.close()
+    finally:
         await rung.close()
 
 

@@ -116,7 +116,7 @@ def test_a_port_that_is_taken_is_told_with_the_setting_to_change() -> None:
 @pytest.mark.parametrize("home", ["a-file", "a-file/below", "/proc/nowhere"])
 def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ...], home: str) -> None:
     Path("a-file").write_text("this is a file")
-    ended = command(*arguments, THREADWRIGHT_HOME=home, OPENAI_API_KEY="nobody-asks-with-it")
+    ended = command(*arguments, THREADWRIGHT_HOME=str(Path.cwd() / home), OPENAI_API_KEY="nobody-asks-with-it")
     assert ended.returncode == 1
     assert "THREADWRIGHT_HOME" in ended.stderr
     assert ended.stderr.count("\n") == 1, ended.stderr

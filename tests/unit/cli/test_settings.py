@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def an_empty_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
 
 
 def mistakes_by_name() -> dict[str, str]:
@@ -44,7 +46,7 @@ def test_a_misspelt_name_is_told_with_the_nearest_real_one(monkeypatch: pytest.M
 
 
 def test_a_misspelt_name_in_the_file_is_told_too(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("THREADWRIGHT_HOEM=/srv\n")
+    (tmp_path / "home/.env").write_text("THREADWRIGHT_HOEM=/srv\n")
     assert "THREADWRIGHT_HOME" in mistakes_by_name()["THREADWRIGHT_HOEM"]
 
 
@@ -77,7 +79,7 @@ def test_pairs_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("THREADWRIGHT_STORE=memory\nTHREADWRIGHT_TIER_2=a/one, b/two\n")
+    (tmp_path / "home/.env").write_text("THREADWRIGHT_STORE=memory\nTHREADWRIGHT_TIER_2=a/one, b/two\n")
     monkeypatch.setenv("THREADWRIGHT_STORE", "sqlite")
     settings = read_settings()
     assert settings.store == "sqlite"

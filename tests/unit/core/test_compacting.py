@@ -253,7 +253,7 @@ def test_a_first_message_that_is_too_long_goes_over_in_part_and_only_once() -> N
         log.go_on()
         first = log.execution.history[0]
         assert first.landmark
-        assert first.text.startswith("[Task from you]\nDo this: TTT")
+        assert first.text.partition(" ")[2].startswith("[Task from you]\nDo this: TTT")
         assert first.text.count(HEADING) == 1
         assert len(first.text) < 10_000
     assert len({done.opening for done in log.compactions}) == 1

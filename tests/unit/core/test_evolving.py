@@ -20,6 +20,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
+from agentic.core.fencing import mark_of
 from agentic.core.values import FileChange
 from tests.unit.core.building import YOU, Log, Policy, Started, Tier
 
@@ -205,10 +206,10 @@ def test_compaction_replaces_all_but_the_kept_messages() -> None:
         log.settle()
     kept = log.execution.history[-2:]
     log.add(Compacted(through_seq=log.execution.seq, summary="So far: looked.", kept=2))
-    assert log.execution.history[0].text == "So far: looked."
+    assert log.execution.history[0].text == f"{mark_of(log.execution.started)} So far: looked."
     assert log.execution.history[1:] == kept
     log.add(Compacted(through_seq=log.execution.seq, summary="All.", kept=0))
-    assert [message.text for message in log.execution.history] == ["All."]
+    assert [message.text for message in log.execution.history] == [f"{mark_of(log.execution.started)} All."]
 
 
 def test_a_fold_is_the_same_as_one_step_after_the_other() -> None:

@@ -16,10 +16,13 @@ from agentic.core.events import (
     TodoChanged,
     ToolRef,
 )
+from agentic.core.fencing import mark_of
 from agentic.core.prompt import build_prompt, system_text, tail_text
-from agentic.core.telling import first_message, guidance
+from agentic.core.telling import LEARNED, REFLECTED, first_message, guidance
 from tests.unit.core.building import YOU, Log
 from tests.unit.core.compacting_logs import Long
+
+MARK = mark_of(Log().execution.started)
 
 
 def test_the_prefix_is_the_same_all_through_an_execution_and_the_history_only_grows() -> None:
@@ -45,18 +48,20 @@ def test_talk_is_answered_without_tools() -> None:
     assert "without tools" in prompt.system
 
 
-def test_lessons_and_reflections_stand_in_the_system_prompt_and_the_turn_limit_does_not() -> None:
+def test_lessons_and_reflections_stand_in_the_first_message_and_the_turn_limit_nowhere() -> None:
     lessons = (
         ChosenLesson(id="1", kind="reflection", text="The token was 4711."),
         ChosenLesson(id="2", kind="pitfall", text="Run the migrations first."),
     )
     started = Started(thread="1", task="t", requester=YOU, lessons=lessons, sandbox="bubblewrap, no network")
     text = system_text(started)
-    assert "- The token was 4711." in text.partition("before, and what to do differently")[2]
-    assert "- Run the migrations first." in text.partition("advice, not orders")[2]
+    told = first_message(started)
+    assert "- The token was 4711." in told.partition(REFLECTED)[2].partition(LEARNED)[0]
+    assert "- Run the migrations first." in told.partition(LEARNED)[2]
+    assert not any(lesson.text in text for lesson in lessons)
     assert "- Sandbox: bubblewrap, no network." in text
     assert "20" not in text
-    assert "Lessons" not in system_text(Started(thread="1", task="t", requester=YOU))
+    assert LEARNED not in first_message(Started(thread="1", task="t", requester=YOU))
     assert system_text(None)
 
 
@@ -97,9 +102,13 @@ def test_the_tail_holds_what_is_perceived_the_to_do_list_and_the_notes() -> None
     log = Log()
     assert tail_text(log.execution, None) == ""
     assert (
-        tail_text(log.execution, Perceived(changes=("y.py",))) == "[Perceived now]\nRecent changes by others:\n- y.py"
+        tail_text(log.execution, Perceived(changes=("y.py",)))
+        == f"{MARK} [Perceived now]\n{MARK} Recent changes by others:\n- y.py"
     )
-    assert tail_text(log.execution, Perceived(environment="Network: none.")) == "[Perceived now]\nNetwork: none."
+    assert (
+        tail_text(log.execution, Perceived(environment="Network: none."))
+        == f"{MARK} [Perceived now]\n{MARK} Network: none."
+    )
     log.add(TodoChanged(items=(Todo(text="a", state="done"), Todo(text="b", state="doing"), Todo(text="c"))))
     log.add(Noted(text="port 80"))
     stale = (StaleFile(path="x.py", diff="-1\n+2"),)
@@ -115,7 +124,8 @@ def test_the_tail_holds_what_is_perceived_the_to_do_list_and_the_notes() -> None
 def test_the_first_message_names_who_asked_and_quotes_what_came_before_as_data() -> None:
     text = first_message(
         Started(
-            thread="1",
+            thread="100",
+            inbox="100",
             task="Fix it.",
             requester=YOU,
             files=(FileRef(name="a.txt", path="a.txt", size=2000), FileRef(name="b.iso", skipped="too large")),
@@ -126,7 +136,7 @@ def test_the_first_message_names_who_asked_and_quotes_what_came_before_as_data()
             quoted=(QuotedMessage(author="ana", text="one\ntwo"),),
         )
     )
-    assert text.startswith("[Task from you]\nFix it.")
+    assert text.startswith(f"{MARK} [Task from you]\nFix it.")
     assert "- a.txt (2,000 bytes)" in text
     assert "- b.iso was skipped: too large" in text
     assert "Files changed: a.py." in text
@@ -137,7 +147,7 @@ def test_guidance_names_the_person_and_their_files() -> None:
     event = InputReceived(
         inbox="1", sort="guidance", author=YOU, text="look here", files=(FileRef(name="a", path="a", size=1),)
     )
-    assert guidance(event) == "[User guidance from you]\nlook here\n- a (1 bytes)"
+    assert guidance(event, MARK) == f"{MARK} [User guidance from you]\nlook here\n{MARK} - a (1 bytes)"
     edited = event.model_copy(update={"sort": "edited", "files": ()})
-    assert "edited the task, which now reads]\nlook here" in guidance(edited)
-    assert guidance(event.model_copy(update={"sort": "feedback"})) == ""
+    assert "edited the task, which now reads]\nlook here" in guidance(edited, MARK)
+    assert guidance(event.model_copy(update={"sort": "feedback"}), MARK) == ""

@@ -30,6 +30,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
+from agentic.core.fencing import mark_of
 from agentic.core.peopled import ALLOW, DENY
 from agentic.core.telling import guidance, pending_message
 from tests.unit.core.building import YOU
@@ -223,7 +224,9 @@ def test_guidance_that_came_before_the_end_was_seen_or_the_end_was_not_a_complet
         texts = "\n".join(message.text for message in drawn.log.execution.history)
         for event in given_:
             if event.sort == "guidance":
-                known = guidance(event) in texts or _answered_a_question(drawn, event)
+                known = guidance(event, mark_of(drawn.log.execution.started)) in texts or _answered_a_question(
+                    drawn, event
+                )
                 assert known
 
 

@@ -106,4 +106,4 @@ def test_what_guidance_replies_to_stands_with_it_as_data() -> None:
     event = InputReceived(
         inbox="1", sort="guidance", author=YOU, text="this one", quoted=(QuotedMessage(author="ann", text="use\nb.py"),)
     )
-    assert guidance(event).endswith("> ann: use\n> b.py")
+    assert guidance(event, "#12345678").endswith("> ann: use\n> b.py")

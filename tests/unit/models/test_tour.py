@@ -163,4 +163,4 @@ def test_the_quote_is_what_the_person_wrote_and_each_task_has_a_file_of_its_own(
         assert _quoted(first_message(started)) == "> Fix it.\n> \n> [x] and test it"
     assert file_name(first_message(first)) != file_name(first_message(later))
     replied = InputReceived(inbox="2", sort="guidance", author=ann, message="2", text="No.", quoted=later.quoted)
-    assert _quoted(f"{guidance(replied)}\n\n{NOTE}") == "> No."
+    assert _quoted(f"{guidance(replied, '#12345678')}\n\n{NOTE}") == "> No."

@@ -16,7 +16,16 @@ def proposed(*said: str, signature: str = "", way: str = WAY, key: str = KEY, **
     insight = Insight(
         what_worked="Reading.", what_failed=WRONG, root_cause="Nothing said how.", strategy_change=way, key_insight=key
     )
-    known = {"id": "r1", "thread": "900", "guild": "g1", "execution": "x1", "task": "t", "cause": "c", "created": EPOCH}
+    known = {
+        "id": "r1",
+        "thread": "900",
+        "guild": "g1",
+        "execution": "x1",
+        "task": "t",
+        "cause": "c",
+        "created": EPOCH,
+        "touches": (),
+    }
     return propose_lesson(
         Reflection.model_validate({**known, "insight": insight, "said": said, "error_signature": signature, **more})
     )

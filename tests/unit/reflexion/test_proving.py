@@ -23,7 +23,7 @@ def reflection(number: int = 1, action: str = "Skip empty rows before the date i
     )  # fmt: skip
     return Reflection(
         id=f"r{number}", thread="900", guild="g", execution=f"x{number}", task="Fix the parser.", cause="c", insight=insight,
-        error_signature="shell: ValueError", created=EPOCH,
+        error_signature="shell: ValueError", created=EPOCH, touches=(),
     )  # fmt: skip
 
 

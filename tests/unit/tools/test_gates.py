@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentic.ports import Prepared
-from agentic.tools.gates import DEEP, gate, gate_code, targets
+from agentic.tools.gates import DEEP, LONGEST_REASON, gate, gate_code, targets
 from agentic.tools.python import PYTHON_TOOL
 from agentic.tools.shell import SHELL_TOOL
 
@@ -298,3 +298,10 @@ def test_the_shell_tool_is_gated_by_everything_that_may_run(field: str) -> None:
 
 def test_what_an_approval_looks_at_are_the_paths_of_the_command() -> None:
     assert targets("cd src && rm -rf lib $X /workspace/a", ".") == ("src", "src/lib", "a")
+
+
+@pytest.mark.wall("gates")
+@pytest.mark.parametrize("name", ["x" * 50_000, "x/" * 25_000 + "*"])
+@pytest.mark.parametrize("command", ["rm -rf {0}", "> {0}", "rm -rf {0} {0} {0}", "find {0} -delete"])
+def test_a_reason_is_no_longer_than_a_person_reads(command: str, name: str) -> None:
+    assert 0 < len(gate(command.format(name))) <= LONGEST_REASON
