@@ -128,7 +128,10 @@ class _Restoring:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=folder)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.writelines(content(self.packs, entry))
+            for place, block in content(self.packs, entry):
+                file.seek(place)
+                file.write(block)
+            file.truncate(entry.size)
             os.fchmod(descriptor, entry.mode)
             self._own(descriptor)
 

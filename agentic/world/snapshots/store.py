@@ -80,7 +80,7 @@ class Snapshots:
         if entry is None or entry.kind != "file" or entry.size > at_most:
             return None
         try:
-            return await asyncio.to_thread(lambda: b"".join(content(self._packs(thread), entry)))
+            return await asyncio.to_thread(_whole, self._packs(thread), entry)
         except ContentLost:
             return None
 
@@ -285,6 +285,13 @@ class Snapshots:
             yield
         finally:
             os.close(descriptor)
+
+
+def _whole(packs: Path, entry: Entry) -> bytes:
+    whole = bytearray(entry.size)
+    for place, block in content(packs, entry):
+        whole[place : place + len(block)] = block
+    return bytes(whole)
 
 
 def _packs_of(manifest: Path) -> frozenset[str]:
