@@ -227,6 +227,34 @@ async def test_old_snapshots_go_and_their_content_with_them(workspace: Path, tmp
     assert (workspace / "small0").read_text() == "0"
 
 
+@pytest.mark.wall("snapshots")
+async def test_snapshots_are_bounded_in_bytes_and_what_is_needed_stays(workspace: Path, tmp_path: Path) -> None:
+    """The oldest go where all take too much; not the newest two, nor those by which something can be undone."""
+    asked: list[str] = []
+
+    async def needed(thread: str) -> tuple[str, ...]:
+        asked.append(thread)
+        return tuple(names[1:2])
+
+    snapshots = Snapshots(tmp_path / "c", SnapshotLimits(total=5 << 20), needed=needed)
+    names: list[str] = []
+    for _ in range(10):
+        (workspace / "large").write_bytes(os.urandom(1 << 20))
+        names.append(await save(snapshots, workspace))
+    size = sum(path.stat().st_size for path in (tmp_path / "c/1/packs").iterdir())
+    assert size <= 5 << 20
+    there = await snapshots.listed("1")
+    assert there == (names[1], *names[1 - len(there) :])
+    assert len(there) >= 3
+    assert set(asked) == {"1"}
+    with pytest.raises(SnapshotLost, match="fewer where they take more than 5 MB"):
+        await snapshots.load("1", names[2])
+    (workspace / "a.txt").write_text("more\n")
+    last = await save(Snapshots(tmp_path / "c", SnapshotLimits(total=1), needed=needed), workspace)
+    assert await snapshots.listed("1") == (names[1], names[-1], last)
+    assert await undo(snapshots, workspace, names[1], last) == {}
+
+
 async def test_a_crash_leaves_the_old_snapshots_and_no_half_one(workspace: Path, snapshots: Snapshots) -> None:
     """A pack without a manifest and a half manifest are cleared away by the next save."""
     first = await save(snapshots, workspace)
