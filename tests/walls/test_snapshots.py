@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from agentic.world.snapshots import Manifest, Snapshots, plan_undo
+from agentic.world.trees import remove_tree
+from bot.workspaces import Workspaces
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 
@@ -133,6 +136,54 @@ async def there(path: Path) -> None:
     async with asyncio.timeout(20):
         while not path.exists():
             await asyncio.sleep(0.01)
+
+
+@pytest.mark.wall("snapshots")
+async def test_a_folder_of_a_thousand_in_each_other_is_undone_and_forgotten(tmp_path: Path, wall: Wall) -> None:
+    """So is a closed one, also where the bot is an ordinary user; nothing is removed through a link."""
+    work, snapshots = Workspaces(tmp_path / "work"), Snapshots(tmp_path / "kept")
+    folder = work.folder("1")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/file").write_text("mine")
+    before = await snapshots.load("1", (await snapshots.save("1", folder)).manifest)
+    deep(folder / "made/__pycache__")
+    now = await snapshots.load("1", (await snapshots.save("1", folder)).manifest)
+    await snapshots.restore("1", folder, plan_undo(before, now, now).wanted, now)
+    wall.held("an undo", not (folder / "made").exists())
+    deep(folder)
+    (folder / "out").symlink_to(tmp_path / "mine")
+    (folder / "closed/inner").mkdir(parents=True)
+    (folder / "closed").chmod(0)
+    await asyncio.to_thread(work.forget, "1")
+    wall.held("a thread that is no more", not folder.exists())
+    wall.held("through a link", (tmp_path / "mine/file").exists())
+    wall.held("closed by an ordinary user", not closed_by_an_ordinary_user().exists())
+
+
+def closed_by_an_ordinary_user() -> Path:
+    """A folder of somebody who is not root, who removes it."""
+    root, place = os.geteuid(), Path(tempfile.mkdtemp())
+    os.chown(place, root or 65532, -1)
+    os.seteuid(root or 65532)
+    try:
+        (place / "a/b/c").mkdir(parents=True)
+        for folder in (place / "a/b", place / "a", place):
+            folder.chmod(0)
+        remove_tree(place)
+    finally:
+        os.seteuid(root)
+    return place
+
+
+def deep(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(1_200):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
 
 
 @pytest.mark.wall("snapshots")

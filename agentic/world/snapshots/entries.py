@@ -46,7 +46,7 @@ class Entry:
     @property
     def kept(self) -> int:
         """Bytes of it that lie in the pack."""
-        return self.size - sum(length for _, length in self.holes)
+        return self.size - sum(length for _, length in self.holes) if self.holes else self.size
 
     def same(self, other: Entry | None) -> bool:
         """Whether a person would see no difference; a folder is the same whatever lies in it."""

@@ -64,6 +64,9 @@ class Content:
 
 def parts(descriptor: int, size: int) -> Generator[bytes | int]:
     """A file's content up to ``size``: data, or the length of a hole; less where it has become shorter."""
+    if size < GRAIN:
+        yield os.pread(descriptor, size, 0)
+        return
     at = 0
     for begin, end in _ranges(descriptor, size):
         if begin > at:
@@ -94,11 +97,11 @@ def _ranges(descriptor: int, size: int) -> Generator[tuple[int, int]]:
     """Where the disk has data, in whole blocks."""
     at = 0
     while at < size:
-        found = _seek(descriptor, at, os.SEEK_DATA) if size > GRAIN else at
+        found = _seek(descriptor, at, os.SEEK_DATA)
         if found is None:
             return
         begin = found // GRAIN * GRAIN
-        hole = _seek(descriptor, found, os.SEEK_HOLE) if size > GRAIN else size
+        hole = _seek(descriptor, found, os.SEEK_HOLE)
         end = size if hole is None else min(size, -(-hole // GRAIN) * GRAIN)
         if begin >= end:
             return
