@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from agentic.world.supervisor import disk
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 
@@ -106,3 +108,22 @@ def empty(ground: Ground) -> None:
     for folder in (ground.workspace, ground.home):
         folder.chmod(0o700)
         subprocess.run(["find", folder, "-mindepth", "1", "-delete"], check=True, timeout=60)
+
+
+def test_each_file_counts_once_however_few_folders_are_held_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as a plain walk finds, without a descriptor that stays open; more than can wait is never too little."""
+    for number in range(40):
+        folder = tmp_path / "/".join(f"{number % width}" for width in (2, 3, 5, 7, 11))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(number)).write_bytes(b"x" * number * 300)
+    (tmp_path / "link").symlink_to("/usr")
+    found = [path.lstat().st_blocks * 512 for path in tmp_path.rglob("*")]
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    for held in (256, 3, 1):
+        monkeypatch.setattr(disk, "HELD", held)
+        assert disk.usage([str(tmp_path)]) == (sum(found), len(found))
+    monkeypatch.setattr(disk, "WAITING", 1)
+    assert disk.usage([str(tmp_path)])[1] >= disk.UNCOUNTED
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened

@@ -132,22 +132,23 @@ class _Count:
 def _unnamed(devices: Collection[int]) -> tuple[int, int]:
     """Bytes and number of the files on these devices that no folder names and our processes hold open, or mapped."""
     found: dict[int, int] = {}
-    for pid in table(os.getpid()):
+    pids = tuple(table(os.getpid()))
+    for pid in pids:
         with contextlib.suppress(OSError):
             for name in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
                     known = os.stat(f"/proc/{pid}/fd/{name}")
                     if not known.st_nlink and known.st_dev in devices and stat.S_ISREG(known.st_mode):
                         found[known.st_ino] = known.st_blocks * 512
-    for inode, size in _mapped_and_deleted().items():
+    for inode, size in _mapped_and_deleted(pids).items():
         found.setdefault(inode, size)
     return sum(found.values()), len(found)
 
 
-def _mapped_and_deleted() -> dict[int, int]:
-    """Files without a name that our processes have mapped: by inode, up to where they are mapped."""
+def _mapped_and_deleted(pids: Sequence[int]) -> dict[int, int]:
+    """Files without a name that processes have mapped: by inode, up to where they are mapped."""
     found: dict[int, int] = {}
-    for pid in table(os.getpid()):
+    for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as source:
             for line in source:
                 if line.endswith(b" (deleted)\n"):
