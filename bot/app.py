@@ -50,6 +50,7 @@ from bot.later import close, later, load
 from bot.modelling import models_from, prices_from
 from bot.offering import Offers
 from bot.options import options_from
+from bot.pasts import undoable
 from bot.preferences import AUTO
 from bot.quoting import Quoting
 from bot.recovery import settle_leftovers
@@ -157,7 +158,7 @@ class App:
         heartbeat = Heartbeat()
         sandboxes = Sandboxes(state, chooser(settings, state, heartbeat), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)
-        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home)
+        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
             offers=place.recovers,

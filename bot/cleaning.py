@@ -10,6 +10,7 @@ from __future__ import annotations
 from agentic.core.events import CheckpointSaved, InboxItem, WorkspaceRestored
 from agentic.core.lazy_dataclass import dataclass
 from agentic.world.ignore import NAME as IGNORE
+from agentic.world.names import readable
 from agentic.world.snapshots import HIDDEN, MADE_AGAIN, Manifest
 from bot import shelf
 from bot.ground import Acted
@@ -84,7 +85,7 @@ class Cleaning:
         after = await self.restoring.workshop.save(item.thread)
         left = await self.restoring.snapshots.load(item.thread, after.manifest) if after.manifest else Manifest()
         before = await self.restoring.snapshots.load(item.thread, kept)
-        gone = tuple(path for path in _files(before) if path not in left.entries)
+        gone = tuple(readable(path) for path in _files(before) if path not in left.entries)
         event = WorkspaceRestored(
             manifest=after.manifest, files=gone, lost=problem, by=item.author, kept=kept, after=after.manifest, way="clean"
         )  # fmt: skip
@@ -110,7 +111,8 @@ def _files(manifest: Manifest) -> list[str]:
 
 
 def _told(past: Past, done: WorkspaceRestored, before: Manifest, after: Manifest) -> Acted:
-    sizes = [(path, before.entries[path].size) for path in done.files if path in before.entries]
+    gone = frozenset(done.files)
+    sizes = [(path, before.entries[path].size) for path in _files(before) if readable(path) in gone]
     words = NOT_ALL.format(problem=done.lost) if done.lost else CLEANED.format(what=shelf.summed(sizes))
     id = id_in_outcome(past.execution, CheckpointSaved(manifest=done.kept, through_seq=0, why="restore"))
     parts = [words, KEPT.format(id=inline(id))]

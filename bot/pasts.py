@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import field
 
@@ -19,7 +20,10 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.lazy_dataclass import dataclass
+from agentic.errors import StoreError
 from agentic.ports import ExecutionRow, Store
+
+log = logging.getLogger(__name__)
 
 Verdict = BranchMerged | BranchRejected
 
@@ -104,6 +108,19 @@ async def past_of(store: Store, row: ExecutionRow) -> Past:
     for envelope in await store.read_outcome(row.execution):
         past.take(envelope)
     return past
+
+
+async def undoable(store: Store, thread: str) -> tuple[str, ...]:
+    """The checkpoints by which the thread's latest execution that changed something is undone, and that taken back."""
+    for row in reversed(await store.executions(thread)):
+        try:
+            past = await past_of(store, row)
+        except StoreError as damaged:
+            log.warning("execution %s: nobody knows which checkpoints undo it: %s", row.execution, damaged)
+            continue
+        if past.before and not past.side:
+            return (past.before, past.after, *list(past.kept.values())[-1:])
+    return ()
 
 
 async def pasts_after(store: Store, thread: str, execution: str) -> AsyncIterator[Past]:

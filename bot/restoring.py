@@ -19,6 +19,7 @@ from agentic.core.events import CheckpointSaved, InboxItem, WorkspaceRestored
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.ports import Clock, Store
+from agentic.world.names import readable
 from agentic.world.snapshots import Manifest, Plan, Restored, SnapshotLost, Snapshots, changed_units, plan_undo, unit_of
 from bot.pasts import Past
 from bot.render import inline, plain
@@ -105,8 +106,8 @@ class Restoring:
             others = changed_units(wanted, await self.snapshots.load(item.thread, after.manifest))
             left |= {path: SINCE for path in sorted(others) if path not in left}
         event = WorkspaceRestored(
-            manifest=wish.target, files=files, lost=named(left), by=item.author, kept=kept, after=after.manifest,
-            way=wish.way, turn=wish.turn,
+            manifest=wish.target, files=tuple(map(readable, files)), lost=named(left), by=item.author, kept=kept,
+            after=after.manifest, way=wish.way, turn=wish.turn,
         )  # fmt: skip
         if files or not left:
             await self.outcome(wish.past.execution).add(event, cause=item.id)
@@ -162,9 +163,12 @@ def _again(restored: Restored, before: Plan, left: dict[str, str]) -> list[str]:
 
 def _disputed(past: Past, now: Manifest) -> tuple[str, ...]:
     """Files that are not as the log says the execution left them; for when nobody could look at its end."""
+    named = {readable(path): path for path in now.entries if not path.isascii()}
     present = {path: entry.sha for path, entry in now.entries.items() if entry.kind == "file"}
     return tuple(
-        path for path, sha in past.changes.items() if (_is_sha(sha) or not sha) and present.get(path, "") != sha
+        path
+        for path, sha in ((named.get(told, told), sha) for told, sha in past.changes.items())
+        if (_is_sha(sha) or not sha) and present.get(path, "") != sha
     )
 
 
@@ -180,4 +184,4 @@ def listed(files: Sequence[str]) -> str:
 
 def named(left: dict[str, str]) -> str:
     """What was left, for the log."""
-    return "; ".join(f"{path} ({why})" for path, why in list(left.items())[:50])
+    return "; ".join(f"{readable(path)} ({why})" for path, why in list(left.items())[:50])

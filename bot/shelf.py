@@ -11,6 +11,7 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import PathRefused
 from agentic.world import RealWorld
 from agentic.world.ignore import NAME as IGNORE
+from agentic.world.names import readable
 
 MOST_LISTED = 1_000
 CLEAN_SECONDS = 60.0
@@ -53,7 +54,7 @@ async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
     left = await look(world)
-    stays = {IGNORE, *spared}
+    stays = {IGNORE, *map(readable, spared)}
     kept = [name for name, _ in left.files if not stays & {name, *map(str, PurePosixPath(name).parents)}]
     return f"{len(kept)} files could not be deleted, such as {kept[0]}" if kept else ""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from agentic.world.masks import adopt
+from agentic.world.trees import remove_tree
 
 
 class Workspaces:
@@ -35,7 +35,7 @@ class Workspaces:
     def forget(self, thread: str) -> None:
         """Delete the folder of a thread that is no more; one that all threads share stays."""
         if self._bound is None and thread.isalnum():
-            shutil.rmtree(self._root / thread, ignore_errors=True)
+            remove_tree(self._root / thread)
 
 
 @contextmanager

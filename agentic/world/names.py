@@ -1,4 +1,4 @@
-"""Names that people give to files, made safe: one base name, distinct, short enough for any file system."""
+"""Names of files: those that people give, made safe (one base name, distinct, short enough), and those that are told."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ def safe_name(name: str, taken: AbstractSet[str] = frozenset()) -> str:
     while candidate.casefold() in lowered:
         candidate, number = f"{stem}-{number}{suffix}", number + 1
     return candidate
+
+
+def readable(path: str) -> str:
+    """A path as logs and people get it: bytes that are no UTF-8, which the system hands on as they are, are U+FFFD.
+
+    The same as a sandbox tells it.
+    """
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _cut(text: str, size: int) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import field
@@ -21,6 +20,7 @@ from agentic.world.ignore import IgnoreFile
 from agentic.world.masks import Hidden, adopt
 from agentic.world.place import Limits
 from agentic.world.sandbox import Sandbox
+from agentic.world.trees import remove_tree
 
 WORDS_SECONDS = 10.0
 """So long it may take to hear why a sandbox was lost; then the loss is told without."""
@@ -194,7 +194,7 @@ class Sandboxes:
         await self.end(thread, "its thread was deleted")
         home, ledger = self._places(thread)
         ledger.unlink(missing_ok=True)
-        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, home)
 
     def _places(self, thread: str) -> tuple[Path, Path]:
         """The home of a thread's sandbox, and the note of what is hidden in it."""

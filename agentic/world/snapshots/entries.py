@@ -13,11 +13,13 @@ from dataclasses import field
 from typing import Literal, cast
 
 from agentic.core.lazy_dataclass import dataclass
+from agentic.world.snapshots.holes import Hole
 
 Kind = Literal["file", "link", "dir"]
 Stamp = tuple[int, ...]
 """Modification time, change time, size, inode: equal means untouched.  () = to be read again next time."""
-FORMAT = 1
+FORMAT, WITH_HOLES = 1, 2
+"""What a manifest is written as: a row has a ninth column where its file has holes."""
 ROWS, LEFT_OUT = '{"rows":[', '],"left_out":'
 """What the second line of a manifest's file holds, as it is written.
 
@@ -38,6 +40,13 @@ class Entry:
     stamp: Stamp = ()
     pack: str = ""
     offset: int = 0
+    holes: tuple[Hole, ...] = ()
+    """What of the size is no content and not kept."""
+
+    @property
+    def kept(self) -> int:
+        """Bytes of it that lie in the pack."""
+        return self.size - sum(length for _, length in self.holes) if self.holes else self.size
 
     def same(self, other: Entry | None) -> bool:
         """Whether a person would see no difference; a folder is the same whatever lies in it."""
@@ -67,7 +76,7 @@ class Manifest:
         used: dict[str, int] = {}
         for entry in self.entries.values():
             if entry.pack:
-                used[entry.pack] = used.get(entry.pack, 0) + entry.size
+                used[entry.pack] = used.get(entry.pack, 0) + entry.kept
         return used
 
 
@@ -78,9 +87,10 @@ class Damaged(Exception):
 def written(manifest: Manifest) -> bytes:
     """The manifest as its file holds it."""
     entries = manifest.entries.items()
-    rows = ",".join(_line([p, e.kind, e.mode, e.size, e.sha, e.stamp, e.pack, e.offset]) for p, e in entries)
+    rows = ",".join(_line(_row(path, entry)) for path, entry in entries)
+    format = WITH_HOLES if any(entry.holes for entry in manifest.entries.values()) else FORMAT
     body = f"{ROWS}{rows}{LEFT_OUT}{_line(dict(manifest.left_out))}}}".encode()
-    header = {"format": FORMAT, "packs": sorted(manifest.packs), "sha": hashlib.sha256(body).hexdigest()}
+    header = {"format": format, "packs": sorted(manifest.packs), "sha": hashlib.sha256(body).hexdigest()}
     return _line(header).encode() + b"\n" + body + b"\n"
 
 
@@ -97,11 +107,17 @@ def read(content: bytes) -> Manifest:
         raise Damaged
     text, at, entries = body.decode(), len(ROWS), dict[str, Entry]()
     while not text.startswith(LEFT_OUT, at):
-        (path, kind, mode, size, sha, stamp, pack, offset), at = _DECODER.raw_decode(text, at)
-        entries[path] = Entry(kind, mode, size, sha, tuple(stamp), pack, offset)
+        (path, kind, mode, size, sha, stamp, pack, offset, *more), at = _DECODER.raw_decode(text, at)
+        holes = tuple((begin, length) for begin, length in more[0]) if more else ()
+        entries[path] = Entry(kind, mode, size, sha, tuple(stamp), pack, offset, holes)
         at += text.startswith(",", at)
     left_out, _ = _DECODER.raw_decode(text, at + len(LEFT_OUT))
     return Manifest(entries, cast(dict[str, str], left_out))
+
+
+def _row(path: str, entry: Entry) -> list[object]:
+    row: list[object] = [path, entry.kind, entry.mode, entry.size, entry.sha, entry.stamp, entry.pack, entry.offset]
+    return [*row, entry.holes] if entry.holes else row
 
 
 def _line(value: object) -> str:
@@ -111,7 +127,11 @@ def _line(value: object) -> str:
 def _header(line: bytes) -> dict[str, object]:
     try:
         header = cast(dict[str, object], json.loads(line))
-        if header["format"] == FORMAT and isinstance(header["packs"], list) and isinstance(header["sha"], str):
+        if (
+            header["format"] in (FORMAT, WITH_HOLES)
+            and isinstance(header["packs"], list)
+            and isinstance(header["sha"], str)
+        ):
             return header
     except (ValueError, KeyError, TypeError):
         pass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
 from collections.abc import Generator
 from pathlib import Path
 
 from agentic.world.snapshots.entries import Entry
+from agentic.world.snapshots.holes import Content
 
 BLOCK = 1 << 20
 
@@ -59,18 +60,24 @@ class ContentLost(Exception):
     """Kept content is gone or not what was written."""
 
 
-def content(packs: Path, entry: Entry) -> Generator[bytes]:
-    """A file's content in blocks; raises ``ContentLost`` at the end where it is not what its hash says."""
-    digest, left = hashlib.sha256(), entry.size
-    if left:
-        try:
-            with (packs / entry.pack).open("rb") as file:
+def content(packs: Path, entry: Entry) -> Generator[tuple[int, bytes]]:
+    """A file's data, each piece with its place; what lies between is zeros.
+
+    Raises ``ContentLost`` at the end where it is not what its hash says.
+    """
+    came = Content(entry.size)
+    try:
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context((packs / entry.pack).open("rb")) if entry.kept else None
+            if file is not None:
                 file.seek(entry.offset)
-                while left and (block := file.read(min(BLOCK, left))):
-                    left -= len(block)
-                    digest.update(block)
-                    yield block
-        except OSError as error:
-            raise ContentLost(str(error)) from error
-    if left or digest.hexdigest() != entry.sha:
+            for begin, length in (*entry.holes, (entry.size, 0)):
+                while file is not None and came.size < begin and (block := file.read(min(BLOCK, begin - came.size))):
+                    yield came.size, block
+                    came.add(block)
+                if length and came.size == begin:
+                    came.skip(length)
+    except OSError as error:
+        raise ContentLost(str(error)) from error
+    if came.size != entry.size or came.sha != entry.sha:
         raise ContentLost(entry.sha)

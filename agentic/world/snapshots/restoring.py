@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import uuid
 from collections.abc import Callable, Generator, Mapping
@@ -20,6 +19,7 @@ from agentic.failpoints import reach
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.packs import content
 from agentic.world.snapshots.walking import CACHES, FOLDER, stamp_of
+from agentic.world.trees import remove_tree
 
 Wanted = Mapping[str, Entry | None]
 """How each path is to be; None = nothing is to stand there."""
@@ -128,7 +128,10 @@ class _Restoring:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=folder)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.writelines(content(self.packs, entry))
+            for place, block in content(self.packs, entry):
+                file.seek(place)
+                file.write(block)
+            file.truncate(entry.size)
             os.fchmod(descriptor, entry.mode)
             self._own(descriptor)
 
@@ -190,7 +193,7 @@ def _remove_folder(folder: int, name: str) -> None:
         names = os.listdir(descriptor)  # noqa: PTH208 - of a descriptor
         if all(one in CACHES for one in names):
             for one in names:
-                shutil.rmtree(one, dir_fd=descriptor)
+                remove_tree(one, descriptor)
     finally:
         os.close(descriptor)
     with contextlib.suppress(OSError):

@@ -4,8 +4,9 @@
     <root>/<thread>/manifests/000007-1f3a…   what stood where; written last, so without it there is no snapshot 7
 
 A snapshot is all or nothing: its pack is durable before its manifest is, and the manifest appears by a rename.  What a
-crash leaves is removed by the next one.  Only the newest ``kept`` manifests stay; a pack stays while one of them needs
-it, and what the newest one still needs of a pack that is mostly dead is copied, so that the room is bounded.
+crash leaves is removed by the next one.  Only the newest ``kept`` manifests stay, and of those the oldest go where all
+take more than ``total``; what somebody still needs is asked for before one goes.  A pack stays while a manifest needs it,
+and what the newest one still needs of a pack that is mostly dead is copied, so that the room is bounded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -35,15 +36,21 @@ __all__ = ["Saved", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 T = TypeVar("T")
 SMALL_PACK = 1 << 20
 YOUNG_SECONDS = 3_600.0
+NEWEST = 2
+"""So many stay whatever they take: one that was just saved, and the one before it."""
+
+Needed = Callable[[str], Awaitable[Collection[str]]]
+"""Which snapshots of a thread have to stay whatever they take."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLimits:
-    """How much a snapshot may hold, how many are kept, and how much room must stay free on the disk."""
+    """How much a snapshot may hold, how many are kept, what they may take together, and what must stay free on the disk."""
 
     max_bytes: int = 1 << 30
     max_files: int = 100_000
     kept: int = 30
+    total: int = 4 << 30
     free: int = 256 << 20
 
 
@@ -54,8 +61,15 @@ class SnapshotLost(AgenticError):
 class Snapshots:
     """Saves, loads and restores workspaces; ``home`` is never looked into, wherever it lies."""
 
-    def __init__(self, root: Path, limits: SnapshotLimits | None = None, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        limits: SnapshotLimits | None = None,
+        home: Path | None = None,
+        needed: Needed | None = None,
+    ) -> None:
         self._root = root
+        self._needed = needed
         self._limits = limits or SnapshotLimits()
         self._home = home or root
 
@@ -63,7 +77,11 @@ class Snapshots:
         """Keep the workspace as it is; what prevents it becomes a ``problem``, and nothing is raised."""
         called_off: list[bool] = []
         try:
-            return Saved(await self._in_thread(lambda: self._save(thread, workspace, hidden, called_off), called_off))
+            name = await self._in_thread(lambda: self._save(thread, workspace, hidden, called_off), called_off)
+            if await asyncio.to_thread(self._is_crowded, thread):
+                needed = frozenset(await self._needed(thread)) if self._needed is not None else frozenset[str]()
+                await asyncio.to_thread(self._thin_out, thread, needed)
+            return Saved(name)
         except TooMuch as much:
             return Saved(problem=str(much))
         except (OSError, Damaged) as error:
@@ -80,7 +98,7 @@ class Snapshots:
         if entry is None or entry.kind != "file" or entry.size > at_most:
             return None
         try:
-            return await asyncio.to_thread(lambda: b"".join(content(self._packs(thread), entry)))
+            return await asyncio.to_thread(_whole, self._packs(thread), entry)
         except ContentLost:
             return None
 
@@ -207,15 +225,34 @@ class Snapshots:
                     spent.add(pack)
         return {path: e for path, e in manifest.entries.items() if e.kind == "file" and e.pack not in spent}
 
+    def _is_crowded(self, thread: str) -> bool:
+        manifests = self._manifests(thread)
+        return len(manifests) > self._limits.kept or self._taken(thread, manifests) > self._limits.total
+
+    def _thin_out(self, thread: str, needed: frozenset[str]) -> None:
+        """Remove the oldest snapshots until the others are few and small enough, but those that are needed."""
+        with self._locked(thread):
+            kept = self._manifests(thread)
+            for old in [path for path in kept[:-NEWEST] if path.name not in needed]:
+                if len(kept) <= self._limits.kept and self._taken(thread, kept) <= self._limits.total:
+                    break
+                old.unlink(missing_ok=True)
+                kept.remove(old)
+            self._clean(thread, kept)
+
+    def _taken(self, thread: str, manifests: Iterable[Path]) -> int:
+        """Bytes that these snapshots take together."""
+        names = frozenset[str]().union(*(_packs_of(path) for path in manifests))
+        packs = [self._packs(thread) / name for name in names]
+        return sum(pack.stat().st_size for pack in packs if pack.exists())
+
     def _clean(self, thread: str, manifests: Sequence[Path]) -> None:
-        """Remove old manifests, then packs and leftovers that no manifest needs.
+        """Remove packs and leftovers that no manifest needs.
 
         Where a manifest cannot be read, nobody knows what it needs, and no pack is removed.
         """
-        for old in manifests[: -self._limits.kept]:
-            old.unlink(missing_ok=True)
         needed: set[str] = set()
-        for path in manifests[-self._limits.kept :]:
+        for path in manifests:
             try:
                 with path.open("rb") as file:
                     needed |= packs_in(file.readline())
@@ -239,7 +276,8 @@ class Snapshots:
                 raise Damaged
             return read(listing)
         except FileNotFoundError as gone:
-            newest = f"Of each thread the newest {self._limits.kept} are kept."
+            newest = f"Of each thread the newest {self._limits.kept} are kept, fewer where they take more than"
+            newest += f" {self._limits.total >> 20:,} MB together."
             raise SnapshotLost(f"The checkpoint {path.name} is no longer there. {newest}") from gone
         except (Damaged, OSError) as error:
             raise SnapshotLost(f"The checkpoint {path.name} is damaged and cannot be used.") from error
@@ -287,11 +325,18 @@ class Snapshots:
             os.close(descriptor)
 
 
+def _whole(packs: Path, entry: Entry) -> bytes:
+    whole = bytearray(entry.size)
+    for place, block in content(packs, entry):
+        whole[place : place + len(block)] = block
+    return bytes(whole)
+
+
 def _packs_of(manifest: Path) -> frozenset[str]:
     try:
         with manifest.open("rb") as file:
             return packs_in(file.readline())
-    except Damaged:
+    except (Damaged, FileNotFoundError):
         return frozenset()  # whoever loads it is told
 
 

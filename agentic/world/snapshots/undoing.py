@@ -12,6 +12,7 @@ from dataclasses import field
 
 from agentic.core.events import FileChange
 from agentic.core.lazy_dataclass import dataclass
+from agentic.world.names import readable
 from agentic.world.snapshots.entries import Entry, Manifest
 
 _PASSING = frozenset({"index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log"})
@@ -76,17 +77,18 @@ def plan_undo(before: Manifest, after: Manifest, now: Manifest, disputed: Iterab
 def unexplained(before: Manifest, now: Manifest, since: Iterable[FileChange]) -> tuple[FileChange, ...]:
     """Files that are now neither as they were before nor as these later changes left them; sorted."""
     left = {change.path: change for change in since}
+    named = {readable(path): path for path in (*before.entries, *now.entries) if not path.isascii()}
     found: list[FileChange] = []
-    for path in sorted({*changed_paths(before, now), *left}):
+    for path in sorted({*changed_paths(before, now), *(named.get(path, path) for path in left)}):
         if _passing(path) or _is_folder(path, before, now) or not (before.covers(path) and now.covers(path)):
             continue
-        change = left.get(path)
+        change = left.get(readable(path))
         if change is not None and change.kind != "deleted" and not change.sha_after:
             continue  # how it was left is not known
         was = _sha(before.entries.get(path)) if change is None else change.sha_after
         if was != (present := _sha(now.entries.get(path))):
             kind = "deleted" if not present else "modified" if was else "added"
-            found.append(FileChange(path=path, kind=kind, sha_before=was, sha_after=present))
+            found.append(FileChange(path=readable(path), kind=kind, sha_before=was, sha_after=present))
     return tuple(found)
 
 

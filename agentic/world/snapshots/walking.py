@@ -1,21 +1,23 @@
 """Reads a workspace into a manifest, by descriptor and following no link; unchanged files are not read again.
 
 A file is unchanged when its times, size and inode are; the change time cannot be set back from inside a sandbox.  A file
-that was written within the clock's grain of the reading is read again next time, as it is one that changed meanwhile.
+that was written within the clock's grain of the reading is read again next time, and so is one that changed meanwhile, or
+that somebody had open or mapped for writing: its content can change without its times.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Protocol
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.world.snapshots.entries import Entry, Manifest, Stamp
+from agentic.world.snapshots.holes import Content, parts
+from agentic.world.supervisor.writers import may_be_written
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -27,7 +29,6 @@ MADE_AGAIN = "caches and installed packages are not kept"
 HIDDEN = "it is hidden by .aiignore"
 MAX_DEPTH = 64
 GRAIN_NS = 20_000_000
-BLOCK = 1 << 20
 
 
 class TooMuch(Exception):
@@ -156,33 +157,40 @@ class Walk:
 
     def _read(self, descriptor: int, status: os.stat_result) -> Entry:
         """The file's entry, its content in the pack unless it is kept already."""
-        self._room(status.st_size)
         self.read += 1
-        offset, digest, size = self.pack.begin(), hashlib.sha256(), 0
-        while block := os.read(descriptor, BLOCK):
+        written = may_be_written(descriptor)
+        offset, came = self.pack.begin(), Content(status.st_size)
+        for part in parts(descriptor, status.st_size):
             if self.called_off:
                 raise CalledOff
-            size += len(block)
-            self._room(size)
-            if self.pack.begin() + len(block) > self.room:
-                raise TooMuch("the disk has too little room left, so no copy was kept")
-            digest.update(block)
-            self.pack.add(block)
-        sha, pack = digest.hexdigest(), self.pack.name if size else ""
-        mode, stamp = stat.S_IMODE(status.st_mode) & 0o777, _settled(status, descriptor)
-        fresh = Entry("file", mode, size, sha, stamp, pack, offset if size else 0)
-        kept = self._by_sha.setdefault(sha, fresh)
-        if kept is fresh:
+            if isinstance(part, int):
+                came.skip(part)
+            else:
+                self._add(offset, part)
+                came.add(part)
+        kept = self.pack.begin() - offset
+        stamp = () if written else _settled(status, descriptor)
+        mode, pack = stat.S_IMODE(status.st_mode) & 0o777, self.pack.name if kept else ""
+        fresh = Entry("file", mode, came.size, came.sha, stamp, pack, offset if kept else 0, came.holes)
+        known = self._by_sha.setdefault(fresh.sha, fresh)
+        if known is fresh:
             return fresh
         self.pack.cut(offset)
-        return Entry("file", mode, size, sha, stamp, kept.pack, kept.offset)
+        return replace(fresh, pack=known.pack, offset=known.offset, holes=known.holes)
+
+    def _add(self, offset: int, block: bytes) -> None:
+        """Content of a file that begins at ``offset``."""
+        self._room(self.pack.begin() - offset + len(block))
+        if self.pack.begin() + len(block) > self.room:
+            raise TooMuch("the disk has too little room left, so no copy was kept")
+        self.pack.add(block)
 
     def _room(self, size: int) -> None:
         if self._bytes + size > self.max_bytes:
             raise TooMuch(f"the files have more than {self.max_bytes >> 20:,} MB together, too many to keep a copy")
 
     def _keep(self, path: str, entry: Entry) -> None:
-        self._bytes += entry.size
+        self._bytes += entry.kept
         self._room(0)
         if len(self._entries) >= self.max_files:
             raise TooMuch(f"there are more than {self.max_files:,} files and folders, too many to keep a copy")

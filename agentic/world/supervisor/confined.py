@@ -60,6 +60,10 @@ class Confined:
             path = path.rpartition("/")[0]
         return False
 
+    def hidden_places(self) -> frozenset[str]:
+        """The whole paths of what is hidden."""
+        return frozenset(f"{self.root}/{path}" for path in self.hidden)
+
     @contextlib.contextmanager
     def locate(self, path: str, *, follow: bool = True, make_parents: bool = False) -> Generator[Located]:
         """The place that ``path`` names; ``follow`` resolves a link at its end too."""

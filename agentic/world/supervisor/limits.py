@@ -9,9 +9,10 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from . import memory, processes
+from .disk import usage
 from .frames import Json, Request
 from .reactor import ignored
 from .walks import Walks
@@ -74,9 +75,16 @@ def _lower(what: int, limit: int) -> None:
 class Watch:
     """Looks at memory and files while commands run; going through the files is left to a thread."""
 
-    def __init__(self, limits: Limits, folders: list[str], walks: Walks) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        folders: list[str],
+        walks: Walks,
+        hidden: Callable[[], Collection[str]] = frozenset[str],
+    ) -> None:
         self._limits = limits
         self._folders = folders
+        self._hidden = hidden
         self._known = self._start = usage(folders)
         self._next_files = 0.0
         self._walks, self._walking = walks, False
@@ -93,7 +101,9 @@ class Watch:
         now = time.monotonic()
         if now >= self._next_files and not self._walking:
             self._walking = True
-            self._walks.do(lambda: usage(self._folders), lambda used: self._look_at_files(used, now, over))
+            self._walks.do(
+                lambda: usage(self._folders, self._hidden()), lambda used: self._look_at_files(used, now, over)
+            )
 
     def _look_at_memory(self, over: Over) -> None:
         if not self._limits.memory:
@@ -148,18 +158,3 @@ def _resident(pid: int) -> int:
         return (int(fields[1]) - int(fields[2])) * PAGE
     except (OSError, IndexError):
         return 0
-
-
-def usage(folders: list[str]) -> tuple[int, int]:
-    """Bytes on disk and number of files and folders below these folders."""
-    size = count = 0
-    waiting = list(folders)
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                count += 1
-                with contextlib.suppress(OSError):
-                    size += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-    return size, count

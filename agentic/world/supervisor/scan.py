@@ -2,8 +2,9 @@
 
 The state of every file is kept folder by folder.  A scan reads the folders that inotify names, or all of them where events
 were lost; either way it compares what stands on disk, so an event only says where to look.  A file counts as changed when
-its hash does; large files are told apart by size and time.  A file that was written within the clock's grain of the scan
-is looked at again next time.
+its hash does; large files are told apart by size and time.  A file that was written within the clock's grain of the scan,
+or that somebody has open for writing, is looked at again next time.  What is written through a mapping causes no event:
+while a process has one, all folders are read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .confined import FOLDER, PLAIN, Confined, sha_of
 from .frames import Json
 from .notify import Notify
 from .search import PASSED_OVER
+from .writers import mapped_below, may_be_written
 
 HASHED_FILE = 1024 * 1024
 BASELINE_FILES = 5_000
@@ -73,6 +75,8 @@ class Scanner:
         """
         self._take_notes()
         touched = self._notify.touched()
+        if mapped_below(self._confined.root):
+            touched = None
         for folder in sorted(self._folders if touched is None else touched):
             if folder in self._folders:
                 self._look(folder)
@@ -189,8 +193,8 @@ class Scanner:
         seen = known.files.get(name)
         if seen is not None and seen.stamp == stamp:
             return
-        sha = self._sha(name, status, descriptor)
-        if abs(time.time_ns() - status.st_ctime_ns) < GRAIN_NS:
+        sha, written = self._sha(name, status, descriptor)
+        if written or abs(time.time_ns() - status.st_ctime_ns) < GRAIN_NS:
             stamp = (0, 0, 0, 0)
         known.files[name] = Seen(stamp, sha)
         before = seen.sha if seen is not None else ""
@@ -202,11 +206,12 @@ class Scanner:
         if first != after:
             self._changes[path] = (first, after)
 
-    def _sha(self, name: str, status: os.stat_result, descriptor: int) -> str:
+    def _sha(self, name: str, status: os.stat_result, descriptor: int) -> tuple[str, bool]:
+        """What tells the content apart, and whether it may change without new times."""
         if stat.S_ISLNK(status.st_mode):
-            return "link:" + os.readlink(name, dir_fd=descriptor).encode("utf-8", "surrogateescape").hex()
+            return "link:" + os.readlink(name, dir_fd=descriptor).encode("utf-8", "surrogateescape").hex(), False
         if not stat.S_ISREG(status.st_mode):
-            return f"special:{stat.S_IFMT(status.st_mode):o}"
+            return f"special:{stat.S_IFMT(status.st_mode):o}", False
         affordable = status.st_size <= HASHED_FILE and self._hash_files > 0 and self._hash_bytes > status.st_size
         if affordable:
             self._hash_files -= 1
@@ -214,12 +219,13 @@ class Scanner:
             try:
                 opened = os.open(name, PLAIN, dir_fd=descriptor)
             except OSError:
-                return f"unreadable:{status.st_size}:{status.st_mtime_ns}"
+                return f"unreadable:{status.st_size}:{status.st_mtime_ns}", False
             try:
-                return sha_of(opened)
+                written = may_be_written(opened)
+                return sha_of(opened), written
             finally:
                 os.close(opened)
-        return f"unhashed:{status.st_size}:{status.st_mtime_ns}"
+        return f"unhashed:{status.st_size}:{status.st_mtime_ns}", False
 
 
 def _join(folder: str, name: str) -> str:

@@ -43,7 +43,9 @@ class Session:
         self.commands.grace = request.seconds("grace", 0.06)
         self.commands.output_limit = Request(numbers, b"").integer("output", 64 * 1024 * 1024)
         self.interpreter = Interpreter(reactor, self.commands, sys.argv[0])
-        self.watch = Watch(limits, [self.workspace.root, home_path], Walks(reactor, "watch"))
+        self.watch = Watch(
+            limits, [self.workspace.root, home_path], Walks(reactor, "watch"), self.workspace.hidden_places
+        )
         self.environment = _environment(home_path) | request.environment("environment")
         self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
         limits.apply()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.evolving import fold
-from agentic.ports import Saved, SessionRow, Toolbox
+from agentic.ports import Saved, SessionRow, Store, Toolbox
 from agentic.stores.memory import MemoryStore
 from agentic.world import Sandboxes
 from agentic.world.ladder import chooser
@@ -35,23 +37,31 @@ from bot.cleaning import Cleaning
 from bot.clock import SystemClock
 from bot.download import download
 from bot.offering import Offers
+from bot.pasts import undoable
 from bot.positions import id_in_outcome
 from bot.restoring import Restoring
 from bot.rewinding import Rewinding
+from bot.state import open_store
 from bot.undoing import Undoing
 from bot.workshop import Workshop
 from bot.workspaces import Workspaces
+from tests.walls.tally import Wall
 
 ANN, BEN = Person(id="7", name="Ann"), Person(id="8", name="Ben")
 ROW = SessionRow("100", "1", "2")
+ODD = [
+    b"caf\xe9.txt", b"\xff\xfe", b"line\nbreak", b"\x1b[31mred", b"-rf", b"quote'\"$(x)`", b"star*[a]?", b"tab\t",
+    b"\xed\xa0\x80", b"back\\slash", b" ", b"\xe2\x80\xae",
+]  # fmt: skip
 
 
 class Scene:
     """A thread whose executions are written by the test."""
 
-    def __init__(self, folder: Path, limits: SnapshotLimits | None = None) -> None:
+    def __init__(self, folder: Path, limits: SnapshotLimits | None = None, store: Store | None = None) -> None:
         self.number = 9
-        self.store, self.snapshots = MemoryStore(), Snapshots(folder / "checkpoints", limits)
+        self.store = store or MemoryStore()
+        self.snapshots = Snapshots(folder / "checkpoints", limits, needed=partial(undoable, self.store))
         sandboxes = Sandboxes(folder / "sandboxes", chooser("bubblewrap", folder / "sandboxes"))
         self.workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), download, snapshots=self.snapshots)
         self.files = self.workshop.workspaces.folder("100")
@@ -152,6 +162,69 @@ async def test_a_checkpoint_that_was_deleted_is_said_to_be(tmp_path: Path) -> No
     told = await scene.undo("x0")
     assert "cannot be undone" in told
     assert "the newest 2 are kept" in told
+
+
+@pytest.mark.parametrize("limits", [SnapshotLimits(kept=3), SnapshotLimits(total=3 << 20)], ids=["number", "bytes"])
+async def test_the_latest_task_is_undone_however_many_checkpoints_came_since(
+    tmp_path: Path, limits: SnapshotLimits
+) -> None:
+    """Those by which it is undone, and that is taken back, stay; others go."""
+    scene = Scene(tmp_path, limits)
+    (scene.files / "a.txt").write_text("old")
+    await scene.executed("x1", ("a.txt", "first"))
+    await scene.executed("x2", ("a.txt", "new"))
+    for number in range(6):
+        (scene.files / "large").write_bytes(bytes([number]) * (1 << 20))
+        assert not (await scene.workshop.save("100")).problem
+    assert "cannot be undone" in await scene.undo("x1") or (scene.files / "a.txt").read_text() == "new"
+    assert "Undone" in await scene.undo("x2")
+    assert (scene.files / "a.txt").read_text() == "first"
+    for number in range(6):
+        (scene.files / "large").write_bytes(bytes([number, 1]) * (1 << 19))
+        await scene.workshop.save("100")
+    await scene.act("redo", "x2")
+    assert (scene.files / "a.txt").read_text() == "new"
+
+
+@pytest.mark.wall("snapshots")
+async def test_files_whose_names_are_no_text_are_undone_and_cleaned(tmp_path: Path, wall: Wall) -> None:
+    """Undo, redo and clean do it, say it, and write it into the log; what is hidden or cannot be kept stays."""
+    store = open_store(tmp_path / "store.db")
+    scene = Scene(tmp_path, store=store)
+    (scene.files / ".aiignore").write_text("*.secret\n")
+    for name in ("a.txt", "b.txt", "caf\udce9[a].secret"):
+        (scene.files / name).write_text("old")
+    os.mkfifo(scene.files / "pipe\udcff\n*")
+    names = {os.fsdecode(name): name for name in ODD}
+    saved = await scene.workshop.save("100")
+    for folder in ("", "made/"):
+        for name, content in names.items():
+            (scene.files / folder / name).parent.mkdir(exist_ok=True)
+            (scene.files / folder / name).write_bytes(content)
+    await scene.executed("x1", ("b.txt", "new"), saved=saved)
+    await scene.executed("x2", ("a.txt", "new"))
+    told = await scene.undo("x1")
+    for name in names:
+        wall.held(
+            f"undo {name!r}", not (scene.files / name).exists() and not (scene.files / "made" / name).exists(), told
+        )
+    told = await scene.act("redo", "x1")
+    for name, content in names.items():
+        there = (scene.files / name).is_file() and (scene.files / name).read_bytes() == content
+        wall.held(f"redo {name!r}", there and (scene.files / "made" / name).is_file(), told)
+    try:
+        told = await scene.act("clean", "")
+    finally:
+        await scene.workshop.end_sandbox("100")
+        await store.close()
+    for name in ("caf\udce9[a].secret", "pipe\udcff\n*"):
+        wall.held(f"clean spares {name!r}", os.path.lexists(scene.files / name), told)
+    assert "Not all of it" not in told
+    for name in names:
+        wall.held(
+            f"clean {name!r}", not (scene.files / name).exists() and not (scene.files / "made" / name).exists(), told
+        )
+    told.encode()  # Discord takes it
 
 
 async def test_what_changed_nothing_has_nothing_to_undo(scene: Scene) -> None:

@@ -65,6 +65,7 @@ def tree(root: Path) -> dict[str, tuple[str, int, str]]:
     return found
 
 
+@pytest.mark.wall("snapshots")
 async def test_everything_an_execution_did_is_put_back(workspace: Path, snapshots: Snapshots) -> None:
     """Changed, deleted, added; modes, links, folders, kinds; and nothing is written through a hard link."""
     was = tree(workspace)
@@ -93,6 +94,7 @@ async def test_everything_an_execution_did_is_put_back(workspace: Path, snapshot
     assert tree(workspace) == was
 
 
+@pytest.mark.wall("snapshots")
 async def test_what_somebody_changed_since_is_left_and_named(workspace: Path, snapshots: Snapshots) -> None:
     """One file of theirs stays, a folder with a file of theirs too, and the rest is put back."""
     before = await save(snapshots, workspace)
@@ -127,6 +129,7 @@ async def test_a_repository_is_put_back_whole_or_not_at_all(workspace: Path, sna
     assert (workspace / ".git/HEAD").read_text() == "ref: y\n"
 
 
+@pytest.mark.wall("snapshots")
 async def test_unchanged_files_are_not_read_again(tmp_path: Path, workspace: Path) -> None:
     """Only what changed is read, also where size and modification time were set back to what they were."""
     time.sleep(ELSE_READ)
@@ -151,6 +154,7 @@ def walked(path: Path, known: Manifest, workspace: Path) -> tuple[Manifest, int]
         pack.keep()
 
 
+@pytest.mark.wall("snapshots")
 async def test_nothing_outside_is_read_and_special_files_are_said(workspace: Path, snapshots: Snapshots) -> None:
     """Links are kept as links, a pipe blocks nobody, caches stay out, and so does our own state inside the workspace."""
     (workspace.parent / "secret").mkdir()
@@ -172,6 +176,7 @@ async def test_nothing_outside_is_read_and_special_files_are_said(workspace: Pat
     assert not any(b"canary" in path.read_bytes() for path in kept)
 
 
+@pytest.mark.wall("snapshots")
 async def test_what_a_snapshot_did_not_hold_is_never_touched(workspace: Path, snapshots: Snapshots) -> None:
     """A file that was hidden before, and one that is hidden now, are left alone."""
     (workspace / "s.env").write_text("secret")
@@ -222,6 +227,34 @@ async def test_old_snapshots_go_and_their_content_with_them(workspace: Path, tmp
     assert (workspace / "small0").read_text() == "0"
 
 
+@pytest.mark.wall("snapshots")
+async def test_snapshots_are_bounded_in_bytes_and_what_is_needed_stays(workspace: Path, tmp_path: Path) -> None:
+    """The oldest go where all take too much; not the newest two, nor those by which something can be undone."""
+    asked: list[str] = []
+
+    async def needed(thread: str) -> tuple[str, ...]:
+        asked.append(thread)
+        return tuple(names[1:2])
+
+    snapshots = Snapshots(tmp_path / "c", SnapshotLimits(total=5 << 20), needed=needed)
+    names: list[str] = []
+    for _ in range(10):
+        (workspace / "large").write_bytes(os.urandom(1 << 20))
+        names.append(await save(snapshots, workspace))
+    size = sum(path.stat().st_size for path in (tmp_path / "c/1/packs").iterdir())
+    assert size <= 5 << 20
+    there = await snapshots.listed("1")
+    assert there == (names[1], *names[1 - len(there) :])
+    assert len(there) >= 3
+    assert set(asked) == {"1"}
+    with pytest.raises(SnapshotLost, match="fewer where they take more than 5 MB"):
+        await snapshots.load("1", names[2])
+    (workspace / "a.txt").write_text("more\n")
+    last = await save(Snapshots(tmp_path / "c", SnapshotLimits(total=1), needed=needed), workspace)
+    assert await snapshots.listed("1") == (names[1], names[-1], last)
+    assert await undo(snapshots, workspace, names[1], last) == {}
+
+
 async def test_a_crash_leaves_the_old_snapshots_and_no_half_one(workspace: Path, snapshots: Snapshots) -> None:
     """A pack without a manifest and a half manifest are cleared away by the next save."""
     first = await save(snapshots, workspace)
@@ -235,6 +268,7 @@ async def test_a_crash_leaves_the_old_snapshots_and_no_half_one(workspace: Path,
     assert (await snapshots.load("1", first)).entries["a.txt"].size == 4
 
 
+@pytest.mark.wall("snapshots")
 async def test_damage_is_noticed(workspace: Path, snapshots: Snapshots) -> None:
     """A changed manifest is refused; changed content is not put back; the next save works."""
     name = await save(snapshots, workspace)
@@ -254,6 +288,7 @@ async def test_damage_is_noticed(workspace: Path, snapshots: Snapshots) -> None:
     await save(snapshots, workspace)
 
 
+@pytest.mark.wall("snapshots")
 async def test_a_swapped_folder_leads_nowhere(workspace: Path, snapshots: Snapshots) -> None:
     """Where a folder became a link between the look and the act, nothing is written outside."""
     before = await snapshots.load("1", await save(snapshots, workspace))
@@ -279,6 +314,7 @@ async def test_a_damaged_snapshot_and_a_crash_after_it_prevent_no_further_ones(
     assert (await snapshots.content("1", name, "a.txt")) == b"later\n"
 
 
+@pytest.mark.wall("snapshots")
 async def test_a_folder_that_came_to_stand_where_a_file_was_is_left_and_named(
     workspace: Path, snapshots: Snapshots
 ) -> None:
@@ -294,6 +330,7 @@ async def test_a_folder_that_came_to_stand_where_a_file_was_is_left_and_named(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.wall("snapshots")
 async def test_what_is_hidden_is_given_to_nobody_under_the_name_of_what_was_just_made(
     workspace: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +355,7 @@ async def test_what_is_hidden_is_given_to_nobody_under_the_name_of_what_was_just
     assert (workspace / "empty").stat().st_uid == 0
 
 
+@pytest.mark.wall("snapshots")
 async def test_threads_share_nothing_and_can_be_forgotten(workspace: Path, snapshots: Snapshots) -> None:
     """The same content lies in each thread's folder; one is deleted without the other; odd names are refused."""
     one, other = await save(snapshots, workspace, "1"), await save(snapshots, workspace, "2")
@@ -343,6 +381,7 @@ async def test_who_is_cancelled_leaves_no_half_snapshot(workspace: Path, snapsho
     assert isinstance(await snapshots.load("1", name), Manifest)
 
 
+@pytest.mark.wall("snapshots")
 async def test_the_folder_is_closed_to_others(workspace: Path, snapshots: Snapshots) -> None:
     """What lies there may be secret."""
     await save(snapshots, workspace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,9 +46,9 @@ def test_a_look_at_folders_that_takes_long_returns_at_once_and_its_finding_count
         (tmp_path / str(name)).touch()
     loop, goes, real, over = Loop(), threading.Event(), limits.usage, list[str]()
 
-    def slow(folders: list[str]) -> tuple[int, int]:
+    def slow(folders: Sequence[str], hidden: Collection[str] = ()) -> tuple[int, int]:
         goes.wait(20)
-        return real(folders)
+        return real(folders, hidden)
 
     watch = Watch(Limits({"inodes": 3}), [str(tmp_path)], Walks(loop, "watch"))
     monkeypatch.setattr(limits, "SLACK_INODES", 0)
@@ -129,7 +129,7 @@ def test_folders_that_take_long_to_look_at_are_not_looked_at_without_a_pause(
     """Else a workspace full of files would keep a processor busy for as long as anything runs in it."""
     loop, now, walks, idle = Loop(), [100.0], list[float](), list[float]()
 
-    def slow(_: list[str]) -> tuple[int, int]:
+    def slow(_: Sequence[str], hidden: Collection[str] = ()) -> tuple[int, int]:
         walks.append(now[0])
         now[0] += 4.0
         return 0, 0
