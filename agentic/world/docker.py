@@ -29,7 +29,7 @@ from agentic.errors import SandboxUnavailable
 from agentic.world.attach import AttachTransport
 from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.world.bundle import program
-from agentic.world.cgroups import HELD
+from agentic.world.cgroups import HELD, SHARES
 from agentic.world.covers import Cover, made
 from agentic.world.diaries import Diary
 from agentic.world.heartbeat import Heartbeat
@@ -190,6 +190,7 @@ class Docker:
             mem_limit=memory,
             memswap_limit=memory,
             nano_cpus=int(min(limits.cpus, os.cpu_count() or 1) * 1_000_000_000),
+            cpu_shares=SHARES,
             shm_size=limits.tmp,
             tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp}"},  # noqa: S108 - the sandbox's own
             ulimits=[Ulimit(name="core", soft=0, hard=0)],
