@@ -1,4 +1,4 @@
-"""Commands that attack what all threads of a machine share, by name: each goes on until it is stopped.  ``none`` is for comparison."""
+"""Commands that attack what all threads of a machine share, by name; each goes on until it is stopped, ``none`` too."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -44,11 +43,13 @@ class Window:
 async def figures() -> AsyncIterator[Figure]:
     """Every attack in every kind of sandbox."""
     for rung in RUNGS:
-        with tempfile.TemporaryDirectory(prefix="bench-hostile-", ignore_cleanup_errors=True) as folder:
-            windows = await _measured(rung, Path(folder))
-            for window in windows:
-                for figure in _of(window, rung, Path(folder)):
+        home = Path(tempfile.mkdtemp(prefix="bench-hostile-"))
+        try:
+            for window in await _measured(rung, home):
+                for figure in _of(window, rung, home):
                     yield figure
+        finally:
+            await _removed(home)
 
 
 async def _measured(rung: str, home: Path) -> list[Window]:
@@ -77,7 +78,7 @@ async def _under(attack: str, scene: Scene, neighbours: list[str]) -> Window:
     ended = monotonic()
     await stop(scene, attacker)
     own = scene.stops[-1][0] if len(scene.stops) > before + len(stops) else 0.0
-    await asyncio.to_thread(_emptied, scene.home / "workspaces" / str(scene.threads[attacker]))
+    await _removed(scene.home / "workspaces" / str(scene.threads[attacker]))
     return Window(attack, began, ended, stops, own, os.getloadavg()[0])
 
 
@@ -96,10 +97,11 @@ async def _open(scene: Scene, name: str) -> None:
         await asyncio.sleep(0.05)
 
 
-def _emptied(workspace: Path) -> None:
-    """What an attack wrote goes, so that the next finds the same disk."""
-    for path in workspace.glob("*"):
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+async def _removed(folder: Path) -> None:
+    """However deep it is; what an attack wrote does not stay for the next."""
+    process = await asyncio.create_subprocess_exec("rm", "-rf", str(folder))
+    async with asyncio.timeout(60):
+        await process.wait()
 
 
 def _of(window: Window, rung: str, home: Path) -> list[Figure]:
