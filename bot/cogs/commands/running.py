@@ -21,7 +21,10 @@ WITHOUT_LESSONS = (
     "They cannot be read or kept at the moment, so tasks run without what was learned before."
     " Whoever runs me finds out why with `threadwright doctor`."
 )
-LEFT = "What runs there of an earlier start could not be ended ({count}). Whoever runs me finds out more with `threadwright doctor`."
+LEFT = (
+    "What an earlier start left there could not be ended ({count})."
+    " Whoever runs me finds out more with `threadwright doctor`."
+)
 
 
 class Running(commands.Cog):
