@@ -63,17 +63,17 @@ async def figures() -> AsyncIterator[Figure]:
     """One minute."""
     with tempfile.TemporaryDirectory(prefix="bench-hostile-", ignore_cleanup_errors=True) as folder:
         home, lost = Path(folder), Path(folder) / "lost"
-        async with _model(lost) as endpoint, await LocalGuild.start() as guild:
+        async with model(lost) as endpoint, await LocalGuild.start() as guild:
             scene = Scene(guild, home)
             settings = {"THREADWRIGHT_SANDBOX": "bubblewrap", "THREADWRIGHT_MAX_EXECUTIONS": "100"}
             async with connected("ours", guild, endpoint, folder, **settings):
                 for kind in [*("worker",) * WORKERS, *KINDS]:
-                    await _begin(scene, kind)
+                    await begin(scene, kind)
                 await asyncio.sleep(5.0)
                 began = monotonic()
                 await _minute(scene)
                 ended = monotonic()
-        lags = sorted(_waits(home, began, ended))
+        lags = sorted(waits(home, began, ended))
         said = (home / "ours.log").read_text(encoding="utf-8", errors="replace")
         turns = lost.with_suffix(".turns").read_text(encoding="utf-8")
         gone, _, where = (lost.read_text(encoding="utf-8") if lost.exists() else "0 ").partition(" ")
@@ -99,11 +99,12 @@ async def figures() -> AsyncIterator[Figure]:
     )
 
 
-async def _begin(scene: Scene, kind: str) -> None:
-    """A thread of this kind."""
+async def begin(scene: Scene, kind: str) -> str:
+    """A thread of this kind; returns its name."""
     name = f"{kind} number {len(scene.threads) + 1}"
     text = f"{scene.guild.bot.mention} Fix the code, {name}"
     scene.threads[name] = (await scene.guild.post(scene.guild.channel().id, text)).id
+    return name
 
 
 async def _minute(scene: Scene) -> None:
@@ -130,10 +131,10 @@ async def _stop_now_and_then(scene: Scene, until: float) -> None:
         await asyncio.sleep(STOP_EVERY)
         name, turn = names[turn % len(names)], turn + 1
         with suppress(TimeoutError, ValueError):
-            await _stop(scene, name)
+            await stop(scene, name)
 
 
-async def _stop(scene: Scene, name: str) -> None:
+async def stop(scene: Scene, name: str) -> None:
     """🛑 under the bot's newest message, where something runs; until its end stands in the log."""
     thread = scene.threads[name]
     own = [m.id for m in scene.guild.messages(thread) if m.author_id == scene.guild.bot_user_id and m.content]
@@ -147,7 +148,7 @@ async def _stop(scene: Scene, name: str) -> None:
     scene.stops.append((monotonic() - began, name))
 
 
-def _waits(home: Path, began: float, ended: float) -> list[float]:
+def waits(home: Path, began: float, ended: float) -> list[float]:
     """How long each question waited, and each that would have been asked while one waited."""
     pairs: list[tuple[float, float]] = json.loads((home / LAGS).read_text(encoding="utf-8"))
     return [
@@ -156,7 +157,7 @@ def _waits(home: Path, began: float, ended: float) -> list[float]:
 
 
 @asynccontextmanager
-async def _model(lost: Path) -> AsyncGenerator[ScriptedEndpoint]:
+async def model(lost: Path) -> AsyncGenerator[ScriptedEndpoint]:
     """The endpoint of ``bench.hostile_model``."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.hostile_model", str(lost), stdout=asyncio.subprocess.PIPE,

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from agentic.models.captured import CapturedRequest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.models.replies import Reply
+from bench.hostile_attacks import ATTACKS
 
 MB = 1_000_000
 DELAY = 0.2
@@ -52,6 +53,10 @@ WORK: Mapping[str, tuple[Callable[[], Reply], ...]] = {
         lambda: calls(("read", {"path": "numbers"}), ("grep", {"pattern": "two"})),
         lambda: calls(("python", {"code": "sum(range(1000))"})),
         lambda: calls(("finish", {"answer": "The numbers are written."})),
+    ),
+    "neighbour": (
+        lambda: calls(shell("seq 1 200 > numbers"), ("grep", {"pattern": "19"})),
+        lambda: calls(shell("sleep 30")),
     ),
     "files": (
         lambda: calls(shell(MANY.format(files=FILES))),
@@ -91,16 +96,7 @@ WORK: Mapping[str, tuple[Callable[[], Reply], ...]] = {
     ),
 }
 """What is said turn by turn, by the kind of thread."""
-RESOURCES: Mapping[str, str] = {
-    "fork": "f() { f | f & }; f; sleep 30",
-    "memory": "python3 -c \"x = []\nwhile True: x.append(b'x' * (16 << 20))\"",
-    "memfd": "python3 -c \"import os\nf = os.memfd_create('x')\nwhile True: os.write(f, b'x' * (16 << 20))\"",
-    "busy": "for n in $(seq 20); do (trap '' TERM; while :; do :; done) & done; wait",
-    "flood": "cat /dev/zero",
-    "descriptors": 'python3 -c "import os, time\nfor n in range(4000): os.dup(0)\ntime.sleep(30)"',
-}
-"""Attacks on what all share, by name; only where BENCH_HOSTILE names them."""
-HOSTILE = tuple(kind for kind in WORK if kind != "worker")
+HOSTILE = tuple(kind for kind in WORK if kind not in ("worker", "neighbour"))
 
 
 def calls(*made: Call) -> Reply:
@@ -126,7 +122,7 @@ async def main(file: Path) -> None:
             new[name].update(fresh)
             lost = sum(len(marks) - 1 for marks in new.values())
             file.write_text(f"{lost} {' '.join(n for n, marks in new.items() if len(marks) > 1)}", encoding="utf-8")
-        attack = RESOURCES.get(found[1])
+        attack = ATTACKS.get(found[1])
         work = (lambda: calls(shell(attack)),) if attack is not None else WORK[found[1]]
         return work[step % len(work)]()
 

@@ -60,7 +60,7 @@ from bot.roster import Roster
 from bot.settings import Settings
 from bot.slots import Slots
 from bot.starting import Beginning, caps_from, policy_from
-from bot.state import CHECKPOINTS, DATABASE, LESSONS, open_lessons, open_store
+from bot.state import CHECKPOINTS, DATABASE, LESSONS, SANDBOXES, open_lessons, open_store
 from bot.threads import Threads
 from bot.watchdog import Watchdog
 from bot.workshop import Workshop
@@ -154,7 +154,7 @@ class App:
         models = models_from(settings, os.environ, prices)
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
         stack.push_async_callback(router.close)
-        state = place.home / "sandboxes"
+        state = place.home / SANDBOXES
         heartbeat = Heartbeat()
         sandboxes = Sandboxes(state, chooser(settings, state, heartbeat), count=settings.max_sandboxes)
         stack.push_async_callback(sandboxes.close)

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,7 @@ from agentic.errors import StoreError
 from bot.commandline.output import say
 from bot.settings import Settings
 from bot.soundness import troubles
-from bot.state import CHECKPOINTS, DATABASE, TASKS, not_ours, why_unusable, wide
+from bot.state import CHECKPOINTS, DATABASE, SANDBOXES, TASKS, not_ours, why_unusable, wide
 
 if TYPE_CHECKING:
     from agentic.models.tiers import TierChoice
@@ -34,6 +34,7 @@ FOLDERS = (("checkpoints", CHECKPOINTS), ("workspaces", "workspaces"), ("single 
 LEAST_FREE = 500_000_000
 LEAST_TO_START = 10_000_000
 LIBRARY_SECONDS = 60.0
+SHOWN_WORDS = 200
 BY_WORDS = "found by words"
 
 
@@ -105,12 +106,14 @@ async def sandbox(settings: Settings) -> Component:
     """Where commands run; each rung is really tried."""
     import tempfile
 
-    from agentic.world.ladder import choose
+    from agentic.world.ladder import choose, left_behind
 
     with tempfile.TemporaryDirectory(prefix="threadwright-doctor-", ignore_cleanup_errors=True) as folder:
         choice = await choose(settings.sandbox, Path(folder), image=settings.sandbox_image)
         if choice.rung is not None:
             await choice.rung.close()
+            left = await left_behind(choice.name, settings.home / SANDBOXES, image=settings.sandbox_image)
+            choice = replace(choice, left=left)
     return sandbox_component(choice, settings.sandbox)
 
 
@@ -118,11 +121,14 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
     """What was chosen, and what of the better rungs is not there."""
     if choice.rung is None:
         return Component("sandbox", "none", "limited", choice.why, _walls_todo(setting))
+    if choice.left:
+        why = f"of an earlier start {len(choice.left)} could not be ended: {choice.left[0][:SHOWN_WORDS]}"
+        return Component("sandbox", choice.name, "limited", why, "end it by hand, or start the machine anew")
     if choice.name == "host":
         return Component("sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto for walls")
     skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
-    memory = "held by its control group" if choice.name == "docker" else "counted 2 times a second, with what is shared"
-    return Component("sandbox", choice.name, "ok", f"a command really ran in it; memory is {memory}{skipped}")
+    memory = f"memory is {choice.rung.memory}"
+    return Component("sandbox", choice.name, "ok", f"a command really ran in it; {memory}{skipped}")
 
 
 def _walls_todo(setting: str) -> str:

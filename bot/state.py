@@ -30,6 +30,7 @@ DATABASE = "threadwright.sqlite"
 LESSONS = "lessons.sqlite"
 TASKS = "tasks"
 CHECKPOINTS = "checkpoints"
+SANDBOXES = "sandboxes"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose copies of a workspace are: each may be as large as the folder."""
 _REASONS = {

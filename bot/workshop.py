@@ -72,6 +72,10 @@ class Workshop:
             self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
         return await asyncio.shield(self._trying)
 
+    def left(self) -> tuple[str, ...]:
+        """What an earlier process left in the sandboxes and nobody can end, in words."""
+        return self.sandboxes.left
+
     async def place(self) -> str:
         """Where commands run, in words; '' while that is still being tried."""
         if self._trying is None:

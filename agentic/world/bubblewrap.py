@@ -17,6 +17,7 @@ from pathlib import Path
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.world.bundle import program
+from agentic.world.cgroups import ControlGroups, Group
 from agentic.world.covers import Cover, made
 from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.heartbeat import Heartbeat
@@ -81,11 +82,17 @@ class Bubblewrap:
         self._state = state
         self._heartbeat = heartbeat or Heartbeat()
         self._command = command
+        self._groups = ControlGroups(state)
 
     @property
     def owner(self) -> tuple[int, int]:
         """The user of the sandbox's files."""
         return sandbox_owner()
+
+    @property
+    def memory(self) -> str:
+        """Who holds a sandbox to its limit of memory."""
+        return self._groups.memory
 
     async def start(
         self,
@@ -102,25 +109,29 @@ class Bubblewrap:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
         try:
             sources = _Sources(workspace, home, program(self._state), self._own_etc())
-            if os.geteuid() == 0:
-                argv = [*_shown_to_the_user(sources, self.owner), command, *self._arguments(STAGED, limits, covered)]
-            else:
-                argv = [command, *self._arguments(sources, limits, covered)]
-            transport = await ProcessTransport.start([*argv, *arguments(diary)], descriptors=descriptors(diary))
+            shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
+            group = self._groups.make(limits)
+            argv = [*shown, command, *self._arguments(STAGED if shown else sources, limits, covered, group)]
+            transport = await ProcessTransport.start(
+                [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
+            )
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
         sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
+        self._groups.note(group)
         return sandbox
 
-    async def reap(self) -> int:
-        """Nothing outlives its owner: the pipe closes with it, and bubblewrap dies with its parent."""
-        return 0
+    async def reap(self) -> tuple[str, ...]:
+        """Control groups; else nothing outlives its owner: the pipe closes with it, and bubblewrap dies with its parent."""
+        return await self._groups.reap()
 
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _arguments(self, sources: _Sources, limits: Limits, covered: Sequence[Cover]) -> Iterable[str]:
+    def _arguments(
+        self, sources: _Sources, limits: Limits, covered: Sequence[Cover], group: Group | None
+    ) -> Iterable[str]:
         uid, gid = self.owner
         yield from ("--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid))
         yield from ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
@@ -137,6 +148,8 @@ class Bubblewrap:
         for cover in covered:
             mask = sources.etc / cover.source(made(self._state / "etc")).name
             yield from ("--ro-bind", str(mask), f"/workspace/{cover.path}")
+        if group is not None:
+            yield from ("--ro-bind", *group.deaths())
         yield from ("--remount-ro", "/", "--chdir", "/workspace")
         yield from ("--", _python(), "-I", INSIDE)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import logging
 import os
 import signal
 import socket
@@ -30,10 +29,12 @@ from agentic.errors import SandboxUnavailable
 from agentic.world.attach import AttachTransport
 from agentic.world.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.world.bundle import program
+from agentic.world.cgroups import HELD, SHARES
 from agentic.world.covers import Cover, made
 from agentic.world.diaries import Diary
 from agentic.world.heartbeat import Heartbeat
 from agentic.world.ladder import IMAGE
+from agentic.world.owners import home_mark, lives, process_mark
 from agentic.world.place import Limits, Place
 from agentic.world.sandbox import Sandbox
 
@@ -48,14 +49,13 @@ REMOVALS, AGAIN_SECONDS = 3, 0.3
 OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
 MAKE_IMAGE = "Make it: `docker build -t {image} deploy/sandbox`, or `deploy/sandbox/make-image` without a registry."
 
-log = logging.getLogger(__name__)
-
 
 class Docker:
     """Sandboxes as containers of a local engine; ``base_url`` as in DOCKER_HOST, of the form unix://PATH."""
 
     name = "docker"
     covers = True
+    memory = HELD
 
     def __init__(
         self, state: Path, base_url: str | None = None, image: str = IMAGE, heartbeat: Heartbeat | None = None
@@ -130,8 +130,8 @@ class Docker:
             return str(unavailable)
         return ""
 
-    async def reap(self) -> int:
-        """Remove the containers of this state folder whose owner is dead."""
+    async def reap(self) -> tuple[str, ...]:
+        """Remove the containers of this state folder whose owner is dead; returns those that cannot be, and why."""
         client = await self._connected()
         return await self._call(self._reap, client)
 
@@ -190,6 +190,7 @@ class Docker:
             mem_limit=memory,
             memswap_limit=memory,
             nano_cpus=int(min(limits.cpus, os.cpu_count() or 1) * 1_000_000_000),
+            cpu_shares=SHARES,
             shm_size=limits.tmp,
             tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp}"},  # noqa: S108 - the sandbox's own
             ulimits=[Ulimit(name="core", soft=0, hard=0)],
@@ -214,16 +215,16 @@ class Docker:
     def _labels(self, thread: str) -> dict[str, str]:
         return {
             LABEL: hashlib.sha256(thread.encode()).hexdigest()[:24],
-            STATE_LABEL: _mark(self._state),
+            STATE_LABEL: home_mark(self._state),
             OWNER_LABEL: process_mark(os.getpid()),
         }
 
-    def _reap(self, client: docker.DockerClient) -> int:
+    def _reap(self, client: docker.DockerClient) -> tuple[str, ...]:
         found = client.containers.list(
-            all=True, filters={"label": f"{STATE_LABEL}={_mark(self._state)}"}, ignore_removed=True
+            all=True, filters={"label": f"{STATE_LABEL}={home_mark(self._state)}"}, ignore_removed=True
         )
-        dead = [container for container in found if not _lives(container.labels.get(OWNER_LABEL, ""))]
-        return sum(_is_reaped(container) for container in dead)
+        dead = [container for container in found if not lives(container.labels.get(OWNER_LABEL, ""))]
+        return tuple(filter(None, map(_trouble_of_removing, dead)))
 
     # --- the way there ----------------------------------------------------------------------------------------
 
@@ -319,30 +320,10 @@ def kill_on_host(container: Container) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _is_reaped(container: Container) -> bool:
-    """Whether it could be removed; one that cannot be keeps no other."""
+def _trouble_of_removing(container: Container) -> str:
+    """'' where it could be removed; one that cannot be keeps no other."""
     try:
         _remove(container)
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        log.warning("a container that an earlier process left behind could not be removed: %s", error)
-        return False
-    return True
-
-
-def _mark(state: Path) -> str:
-    return hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:24]
-
-
-def process_mark(pid: int) -> str:
-    """A process, told apart from any later one with its number: boot, number, start time; '' if there is none."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        started = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except OSError:
-        return ""
-    return f"{boot}:{pid}:{started}"
-
-
-def _lives(mark: str) -> bool:
-    parts = mark.split(":")
-    return len(parts) == 3 and process_mark(int(parts[1])) == mark
+        return f"container {container.short_id}: {error}"
+    return ""

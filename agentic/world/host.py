@@ -1,7 +1,7 @@
 """The host rung: the supervisor as a plain process of this machine.  No walls at all; only where it was asked for by name.
 
 The same protocol, limits on each process, and the end with the owner's heartbeat; but commands see what the user running
-Threadwright sees, and a process that hides its tag and its parent is not found.
+Threadwright sees, and a process that hides its tag and its parent is only found where there is a control group.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentic.world.bubblewrap import say_hello
 from agentic.world.bundle import program
+from agentic.world.cgroups import ControlGroups
 from agentic.world.covers import Cover
 from agentic.world.diaries import Diary, arguments, descriptors
 from agentic.world.heartbeat import Heartbeat
@@ -30,11 +31,17 @@ class Host:
     def __init__(self, state: Path, heartbeat: Heartbeat | None = None) -> None:
         self._state = state
         self._heartbeat = heartbeat or Heartbeat()
+        self._groups = ControlGroups(state)
 
     @property
     def owner(self) -> tuple[int, int]:
         """The user of the files."""
         return os.geteuid(), os.getegid()
+
+    @property
+    def memory(self) -> str:
+        """Who holds a sandbox to its limit of memory."""
+        return self._groups.memory
 
     async def start(
         self,
@@ -47,14 +54,16 @@ class Host:
     ) -> Sandbox:
         """A supervisor over the workspace; nothing in it can be covered."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
-        transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace)
+        group = self._groups.make(limits)
+        transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace, group=group)
         sandbox = Sandbox(transport, _place(workspace, home), limits, thread, self._heartbeat)
         await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
+        self._groups.note(group)
         return sandbox
 
-    async def reap(self) -> int:
-        """Nothing outlives its owner: the supervisor ends with the pipe."""
-        return 0
+    async def reap(self) -> tuple[str, ...]:
+        """What is still in control groups; the supervisor itself ends with the pipe."""
+        return await self._groups.reap()
 
     async def close(self) -> None:
         """Nothing is held."""

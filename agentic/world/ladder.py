@@ -15,7 +15,7 @@ from agentic.world.heartbeat import Heartbeat
 from agentic.world.host import Host
 from agentic.world.masks import adopt
 from agentic.world.place import Limits
-from agentic.world.pool import Choice, Rung
+from agentic.world.pool import Choice, Rung, reaped
 
 Setting = Literal["auto", "docker", "bubblewrap", "host"]
 IMAGE = "threadwright-sandbox:local"
@@ -39,15 +39,9 @@ async def choose(
         return Choice(None, f"THREADWRIGHT_SANDBOX is {setting!r}; write auto, docker, bubblewrap or host")
     if setting == "host":
         return Choice(Host(state, heartbeat), HOST_WARNING)
-    makers: dict[str, Callable[[], Rung]] = {
-        "docker": lambda: _docker(state, docker_url, image, heartbeat),
-        "bubblewrap": lambda: Bubblewrap(state, heartbeat=heartbeat),
-    }
     skipped: list[str] = []
-    for name, make in makers.items():
-        if setting not in ("auto", name):
-            continue
-        rung = make()
+    for name in ("docker", "bubblewrap") if setting == "auto" else (setting,):
+        rung = _rung(name, state, docker_url, image, heartbeat)
         reason = await probe(rung, state, limits or Limits())
         if not reason:
             better = f" ({'; '.join(skipped)})" if skipped else ""
@@ -70,7 +64,18 @@ def chooser(
     return lambda: choose(setting, state, docker_url=docker_url, image=image, limits=limits, heartbeat=heartbeat)
 
 
-def _docker(state: Path, url: str | None, image: str, heartbeat: Heartbeat | None) -> Rung:
+async def left_behind(name: str, state: Path, *, image: str = IMAGE) -> tuple[str, ...]:
+    """End what dead processes left in a rung of this state folder; what could not be ended, in words."""
+    rung = _rung(name, state, None, image, None)
+    try:
+        return await reaped(rung)
+    finally:
+        await rung.close()
+
+
+def _rung(name: str, state: Path, url: str | None, image: str, heartbeat: Heartbeat | None) -> Rung:
+    if name != "docker":
+        return (Host if name == "host" else Bubblewrap)(state, heartbeat=heartbeat)
     from agentic.world.docker import Docker  # its library is slow to import: only where Docker is tried
 
     return Docker(state, url, image, heartbeat)

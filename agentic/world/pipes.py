@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentic.errors import SandboxUnavailable
+from agentic.world.cgroups import Group
 from agentic.world.outlet import Outlet
 
 LAST_WORDS = 4096
@@ -19,8 +20,9 @@ END_SECONDS = 1.0
 class ProcessTransport:
     """The pipes of a child process."""
 
-    def __init__(self, process: Process, outlet: Outlet) -> None:
+    def __init__(self, process: Process, outlet: Outlet, group: Group | None = None) -> None:
         self._process = process
+        self._group = group
         self.outlet = outlet
         self._words = bytearray()
         self._listener = asyncio.create_task(self._listen(), name="sandbox-stderr")
@@ -30,36 +32,34 @@ class ProcessTransport:
         cls,
         argv: Sequence[str],
         *,
-        owner: tuple[int, int] | None = None,
         descriptors: Sequence[int] = (),
         folder: Path | None = None,
+        group: Group | None = None,
     ) -> ProcessTransport:
-        """Start ``argv`` with an empty environment, as another user where ``owner`` is given."""
-        uid, gid = owner if owner is not None else (None, None)
+        """Start ``argv`` with an empty environment, in ``group``, which ends with it."""
         ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
-                *argv,
+                *(group.joined_by(argv) if group is not None else argv),
                 stdin=theirs.fileno(),
                 stdout=PIPE,
                 stderr=PIPE,
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
                 cwd=folder or "/",
-                user=uid,
-                group=gid,
-                extra_groups=None if owner is None else [],
                 pass_fds=tuple(descriptors),
                 start_new_session=True,
                 umask=0o022,  # what is made in a workspace is as anybody else's files are
             )
         except BaseException as error:
             ours.close()
+            if group is not None:
+                group.remove()
             if isinstance(error, OSError):
                 raise SandboxUnavailable(f"{argv[0]} could not be started: {error}") from error
             raise
         finally:
             theirs.close()
-        return cls(process, Outlet(ours.detach()))
+        return cls(process, Outlet(ours.detach()), group)
 
     async def read(self, size: int) -> bytes:
         """Bytes of the supervisor's stdout."""
@@ -74,9 +74,13 @@ class ProcessTransport:
             async with asyncio.timeout(END_SECONDS):
                 await process.wait()
         except TimeoutError:
+            if self._group is not None:
+                self._group.kill()
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+        if self._group is not None:
+            await self._group.end()
         self._listener.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._listener

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -46,6 +46,11 @@ class Rung(Protocol):
         """The user and group on this host that the sandbox's files belong to."""
         ...
 
+    @property
+    def memory(self) -> str:
+        """Who holds a sandbox to its limit of memory, in words."""
+        ...
+
     async def start(
         self,
         thread: str,
@@ -59,8 +64,8 @@ class Rung(Protocol):
         covers any; raises ``SandboxUnavailable`` with what to do."""
         ...
 
-    async def reap(self) -> int:
-        """End what earlier processes left behind; returns how many there were."""
+    async def reap(self) -> tuple[str, ...]:
+        """End what earlier processes left behind, each whatever becomes of the others; returns what could not be, in words."""
         ...
 
     async def close(self) -> None:
@@ -76,6 +81,8 @@ class Choice:
     why: str
     skipped: tuple[str, ...] = ()
     """Each better rung that cannot be had, and the reason."""
+    left: tuple[str, ...] = ()
+    """What an earlier process left behind in it and nobody can end."""
 
     @property
     def name(self) -> str:
@@ -134,8 +141,13 @@ class Sandboxes:
             if self._choice is None or self._choice.rung is None:
                 self._choice = await self._choose()
                 if self._choice.rung is not None:
-                    await _reap(self._choice.rung)
+                    self._choice = replace(self._choice, left=await reaped(self._choice.rung))
             return self._choice
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What an earlier process left behind and nobody can end, in words."""
+        return self._choice.left if self._choice is not None else ()
 
     def existing(self, thread: str) -> Sandbox | None:
         """The thread's sandbox if it has one that lives."""
@@ -367,12 +379,15 @@ async def _last_words(sandbox: Sandbox) -> str:
         return ""
 
 
-async def _reap(rung: Rung) -> None:
+async def reaped(rung: Rung) -> tuple[str, ...]:
     """What an earlier process left ends without its owner anyway; that it cannot be tidied up keeps nobody waiting."""
     try:
-        await rung.reap()
+        left = await rung.reap()
     except SandboxError as error:
-        log.warning("what an earlier process left in %s could not be tidied up: %s", rung.name, error)
+        left = (str(error),)
+    for each in left:
+        log.warning("what an earlier process left in %s could not be tidied up: %s", rung.name, each)
+    return left
 
 
 async def _to_cover(workspace: Path, ignore: IgnoreFile | None, hidden: Hidden) -> tuple[Cover, ...]:

@@ -19,6 +19,8 @@ from .walks import Walks
 
 SET_DUMPABLE, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 4, 36, 38
 TICK = 0.4
+REST = 4
+"""After a look at memory, so many times what it took is left to other work: who opens many files must not hold up a kill."""
 SLACK = 64 * 1024 * 1024
 OUT_OF_MEMORY = "it ran out of memory"
 SLACK_INODES = 2_000
@@ -86,7 +88,7 @@ class Watch:
         self._folders = folders
         self._hidden = hidden
         self._known = self._start = usage(folders)
-        self._next_files = 0.0
+        self._next_memory = self._next_files = 0.0
         self._walks, self._walking = walks, False
         self._oom = oom_kills()
 
@@ -97,8 +99,11 @@ class Watch:
 
     def look(self, over: Over) -> None:
         """Look once."""
-        self._look_at_memory(over)
         now = time.monotonic()
+        if now >= self._next_memory:
+            self._look_at_memory(over)
+            after = time.monotonic()
+            self._next_memory, now = after + REST * (after - now), after
         if now >= self._next_files and not self._walking:
             self._walking = True
             self._walks.do(

@@ -21,6 +21,10 @@ WITHOUT_LESSONS = (
     "They cannot be read or kept at the moment, so tasks run without what was learned before."
     " Whoever runs me finds out why with `threadwright doctor`."
 )
+LEFT = (
+    "What an earlier start left there could not be ended ({count})."
+    " Whoever runs me finds out more with `threadwright doctor`."
+)
 
 
 class Running(commands.Cog):
@@ -40,6 +44,8 @@ class Running(commands.Cog):
         embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up())
         if self.bot.backstage.lessons_trouble():
             embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
+        if (workshop := self.bot.backstage.workshop) is not None and (left := workshop.left()):
+            embed.add_field(name="Sandboxes", value=LEFT.format(count=len(left)), inline=False)
         await answer(ctx, embed=embed)
 
     @commands.hybrid_command(description="Stop what is running in a thread, at once")

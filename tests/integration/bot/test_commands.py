@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agentic.stores.memory import MemoryStore
+from agentic.world import Choice, Sandboxes
+from agentic.world.host import Host
+from bot.backstage import Backstage
 from bot.guild.local import LocalGuild
 from bot.guild.misbehave import Delayed, Rule
 from bot.registration import FINGERPRINT
+from bot.workshop import Workshop
+from bot.workspaces import Workspaces
 from tests.integration.bot.talking import Scenery, running_bot
 
 
@@ -26,6 +33,27 @@ async def test_status_and_help_answer_privately(scenery: Scenery) -> None:
     assert "in the last hour" in str(shown.embeds)
     await scenery.guild.slash(scenery.general, "help")
     await scenery.guild.wait_for(lambda g: any(m.embeds and m.ephemeral for m in g.messages(scenery.general)))
+
+
+async def test_status_tells_of_what_an_earlier_start_left_and_cannot_be_ended(scenery: Scenery, tmp_path: Path) -> None:
+    class Stuck(Host):
+        async def reap(self) -> tuple[str, ...]:
+            return ("container 1: it did not exit",)
+
+    async def chosen() -> Choice:
+        return Choice(Stuck(tmp_path), "the test says so")
+
+    async def nothing(address: str, _most: int) -> bytes:
+        raise OSError(address)
+
+    sandboxes = Sandboxes(tmp_path, chosen)
+    scenery.bot.backstage = Backstage(workshop=Workshop(sandboxes, Workspaces(tmp_path / "workspaces"), nothing))
+    await sandboxes.choice()
+    await registered(scenery)
+    await scenery.guild.slash(scenery.general, "status")
+    await scenery.guild.wait_for(
+        lambda g: any("could not be ended (1)" in str(m.embeds) for m in g.messages(scenery.general))
+    )
 
 
 async def test_stop_stops_what_runs_and_says_so_where_nothing_does(scenery: Scenery) -> None:

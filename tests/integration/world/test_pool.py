@@ -21,7 +21,9 @@ from agentic.world.covers import Cover
 from agentic.world.diaries import Diary
 from agentic.world.docker import OWNER_LABEL, Docker
 from agentic.world.ladder import choose, chooser
+from agentic.world.pool import reaped
 from agentic.world.sandbox import Sandbox
+from bot.doctor import sandbox_component
 from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -157,6 +159,7 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
 
     class Slow:
         name, owner, reap, close, covers = rung.name, rung.owner, rung.reap, rung.close, rung.covers
+        memory = rung.memory
 
         async def start(
             self,
@@ -218,7 +221,7 @@ async def test_containers_of_a_dead_owner_are_reaped_and_those_of_the_living_are
     monkeypatch.undo()
     try:
         assert OWNER_LABEL
-        assert await rung.reap() == 1
+        assert await rung.reap() == ()
         assert (await alive.exec("true", timeout=10)).ok
         with pytest.raises(SandboxLost):
             await dead.exec("true", timeout=10)
@@ -232,7 +235,7 @@ async def test_containers_of_a_dead_owner_are_reaped_and_those_of_the_living_are
 async def test_a_container_that_cannot_be_removed_keeps_no_other_from_being_reaped(
     docker_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is tried again at the next start."""
+    """`doctor` tells of it, and it is tried again at the next start."""
     state, workspace, home = (tmp_path / name for name in ("state", "workspace", "home"))
     rung = Docker(state, docker_url)
     for folder in (workspace, home):
@@ -252,9 +255,13 @@ async def test_a_container_that_cannot_be_removed_keeps_no_other_from_being_reap
     try:
         with monkeypatch.context() as patched:
             patched.setattr(docker_rung, "_remove", fails_first)
-            assert await rung.reap() == 1
-        assert await rung.reap() == 1
-        assert await rung.reap() == 0
+            choice = Choice(rung, "the test says so", left=await reaped(rung))
+        assert failed == 2
+        assert "removal is already in progress" in choice.left[0]
+        row = sandbox_component(choice)
+        assert (row.state, "removal is already in progress" in row.why) == ("limited", True)
+        assert await rung.reap() == ()
+        assert failed == 2, "the other one was gone by then"
     finally:
         for sandbox in dead:
             await sandbox.close()
