@@ -148,6 +148,11 @@ class Settings(BaseSettings):
     sandbox_image: str = Field(
         default="threadwright-sandbox:local", description="Docker image of the sandboxes, built from deploy/sandbox."
     )
+    mask_secrets: bool = Field(
+        default=True,
+        description="Keys, tokens and passwords of known form in files and outputs reach models, logs and exports as "
+        "placeholders such as [secret: GitHub token]; the files themselves keep them.",
+    )
     max_sandboxes: int = Field(
         default=32, ge=1, le=1000, description="Sandboxes at once; further ones wait, so that memory stays bounded."
     )
