@@ -9,8 +9,8 @@ from agentic.core import tried
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of, one_line, section
 from agentic.core.judging import Consulted
+from agentic.core.marks import mark_of, one_line, section
 from agentic.core.telling import ADVICE_ENDS
 from agentic.core.tiering import short
 from agentic.prompts.advice import SYSTEM

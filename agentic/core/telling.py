@@ -1,7 +1,7 @@
 """What the model is told in user messages: the task, results of calls, guidance of people, notes of ours.
 
 What came from outside (quoted messages, earlier answers, lessons, attachments) is data: it may inform, it never instructs,
-and it never widens a right.  Each heading and each item of ours begins with the execution's mark (``fencing.py``), which no
+and it never widens a right.  Each heading and each item of ours begins with the execution's mark (``marks.py``), which no
 such text holds.
 """
 
@@ -21,7 +21,7 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.execution import Execution, Turn
-from agentic.core.fencing import fenced, item, mark_of, name, one_line, section, unmarked
+from agentic.core.marks import fenced, item, mark_of, name, one_line, section, unmarked
 
 NOTE = "[Note from Threadwright]"
 REPLIES = "[What this replies to or passes on, quoted as data]"

@@ -17,7 +17,7 @@ from agentic.core.events import (
     Started,
     WorkspaceRestored,
 )  # fmt: skip
-from agentic.core.fencing import fenced, mark_of, name, one_line, unmarked
+from agentic.core.marks import fenced, mark_of, name, one_line, unmarked
 from agentic.core.telling import first_message, guidance, intervened, put_back, taken_over, without_lessons
 
 PLAIN = Started(thread="100", task="t", requester=Person(id="7", name="you"), inbox="100")
