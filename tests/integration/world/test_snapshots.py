@@ -151,6 +151,7 @@ def walked(path: Path, known: Manifest, workspace: Path) -> tuple[Manifest, int]
         pack.keep()
 
 
+@pytest.mark.wall("snapshots")
 async def test_nothing_outside_is_read_and_special_files_are_said(workspace: Path, snapshots: Snapshots) -> None:
     """Links are kept as links, a pipe blocks nobody, caches stay out, and so does our own state inside the workspace."""
     (workspace.parent / "secret").mkdir()
