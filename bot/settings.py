@@ -146,7 +146,8 @@ class Settings(BaseSettings):
         description="Where commands run: 'auto' takes Docker, else bubblewrap, else refuses; 'host' has no walls.",
     )
     sandbox_image: str = Field(
-        default="threadwright-sandbox:local", description="Docker image of the sandboxes, built from deploy/sandbox."
+        default="threadwright-sandbox:local",
+        description="Docker image of the sandboxes, built from deploy/sandbox; its digest (sha256:…) names it and no other.",
     )
     mask_secrets: bool = Field(
         default=True,
