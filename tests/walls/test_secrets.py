@@ -10,11 +10,15 @@ import shutil
 import string
 import uuid
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from agentic.models.endpoint import ScriptedEndpoint
 from agentic.ports import Observation, Refused
 from agentic.tools.placeholders import mask, placeholders_in, reveal
+from bot.guild.local import LocalGuild
+from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.tools.bench import Bench, open_bench
 
 from .tally import Wall
@@ -383,3 +387,45 @@ async def test_words_that_look_like_a_placeholder_and_stand_in_the_file_can_be_e
         "edit", path="doc.md", old="shows [secret: GitHub token] for", new="prints [secret: GitHub token] for"
     )
     assert path.read_text() == f"It prints [secret: GitHub token] for {GITHUB}.\n"
+
+
+@pytest.mark.wall("keys")
+async def test_what_is_kept_of_a_task_and_sent_to_models_holds_no_secret_of_its_files(
+    tmp_path: Path, wall: Wall
+) -> None:
+    home = tmp_path / "home"
+    script = [
+        uses("shell", command="mkdir -p conf"),
+        finishes("Made."),
+        uses("read", path="conf/app.env"),
+        uses("shell", command="cat conf/app.env; grep -n SLACK conf/app.env; exit 3"),
+        uses("python", code="print(open('conf/app.env').read())"),
+        uses("edit", path="conf/app.env", old="SLACK=[secret: Slack token]", new="SLACK_TOKEN=[secret: Slack token]"),
+        finishes("Renamed it."),
+    ]
+    async with await LocalGuild.start() as guild, ScriptedEndpoint.start(script) as endpoint:
+        guild.attach()
+        async with whole(home, endpoint, guild) as running:
+            thread = await running.task("make a folder")
+            await running.says(thread, "Made.")
+            file = running.workspace(thread) / "conf/app.env"
+            file.write_text(ENV)
+            file.chmod(0o666)
+            file.parent.chmod(0o777)
+            await guild.post(thread, f"{guild.bot.mention} rename SLACK")
+            await running.says(thread, "Renamed it.")
+            assert file.read_text() == ENV.replace("SLACK=", "SLACK_TOKEN=")
+            said = "".join(message.content + str(message.embeds) for message in guild.messages(thread))
+    sent = "".join(json.dumps(request.body) for request in endpoint.requests)
+    beside = {"workspaces", "checkpoints"}
+    kept = {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in home.rglob("*")
+        if path.is_file() and path.relative_to(home).parts[0] not in beside
+    }
+    assert "[secret: GitHub token]" in sent
+    for secret in (GITHUB, SLACK, WORDS):
+        wall.held("what models were sent", secret not in sent)
+        wall.held("what people were shown", secret not in said)
+        for name, content in kept.items():
+            wall.held(f"the file {name}", secret.encode() not in content)
