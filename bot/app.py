@@ -161,7 +161,7 @@ class App:
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
-            offers=place.recovers,
+            offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
         offers = Offers(store)
         purse = Purse(store, caps_from(settings))

@@ -164,7 +164,7 @@ class CatchingUp:
             await self.take(message)
         except _PASSING:
             raise
-        except Exception:
+        except Exception:  # what else it is nobody foresaw; the message is named, and the next one is read
             log.exception("a fault of ours: message %s of channel %s is passed over", message.id, channel)
             self._bot.watermarks.taken_care_of(channel, message.id)
 

@@ -1,4 +1,4 @@
-"""`threadwright setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
+"""`threadwright setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model.
@@ -117,6 +117,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.commandline.run import run
 
         return run(settings)
+    if wanted.command == "page":
+        from bot.commandline.page import page
+
+        return page(settings)
     if wanted.command == "task":
         from bot.commandline.task import TaskOrder, task
 
@@ -217,7 +221,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    names = "setup | run | task | doctor | replay | calibration | costs | lessons | backup | export | import"
+    names = "setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
@@ -231,6 +235,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
     )
+    commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
         "task",
         help="do one task, as a mention in a thread of a local guild would; exit 0 done, 1 failed, 2 asks, 3 stopped, "

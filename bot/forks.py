@@ -55,7 +55,9 @@ class Forks:
             if row is not None:
                 self._adopt(row)
             await forking.store.discard([item.id])
-        except Exception:
+        except (
+            Exception
+        ):  # a fork is a task of its own: whatever ends it, whoever asked is told, and it is kept to be tried
             log.exception("fork %s is not complete; it is taken up again at the next start", item.id)
             await _told(forking, item)
 

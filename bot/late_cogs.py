@@ -59,7 +59,7 @@ class LateCogs:
             while self._left:
                 try:
                     await self._load(self._left[0])
-                except Exception:
+                except Exception:  # importing a module runs all of it; without this part the rest still works
                     if needed:
                         raise
                     self._do_without(self._left[0])

@@ -61,5 +61,5 @@ async def load(*modules: str) -> None:
     for name in modules:
         try:
             await asyncio.to_thread(import_module, name)
-        except Exception:
+        except Exception:  # importing a module runs all of it; who needs it later gets the same error
             log.exception("%s cannot be imported: what needs it fails until that is mended", name)

@@ -73,7 +73,9 @@ async def learn(learning: Afterwards, execution: str) -> None:
             reach("learn.after")
     except (AgenticError, ReflexionError, TimeoutError) as error:
         log.warning("execution %s could not be evaluated: %s", execution, error)
-    except Exception:
+    except (
+        Exception
+    ):  # a bug in judging one task must not end the thread that waits for it; the failures we know are above
         log.exception("a fault of ours in the evaluation of execution %s", execution)
 
 

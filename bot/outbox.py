@@ -142,7 +142,7 @@ class Outbox:
             self._hold(thread, held.reason, held.seconds)
         except StoreError as error:
             self._hold(thread, f"the store fails ({error})", EVERY_SECONDS)
-        except Exception:
+        except Exception:  # a bug: its messages are kept and the reason told; other threads go on
             log.exception("a fault of ours while delivering to thread %s", thread)
             self._hold(thread, "a fault of ours", 60.0)
 
@@ -242,7 +242,7 @@ class Outbox:
             return self._composer.as_file(item)
         except StoreError:
             raise
-        except Exception:
+        except Exception:  # a bug in the wording: what is to be said stands in the item, and goes out as a file
             log.exception("item %s could not be rendered; it is sent as a file", item.key)
             return self._composer.as_file(item)
 

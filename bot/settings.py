@@ -146,7 +146,13 @@ class Settings(BaseSettings):
         description="Where commands run: 'auto' takes Docker, else bubblewrap, else refuses; 'host' has no walls.",
     )
     sandbox_image: str = Field(
-        default="threadwright-sandbox:local", description="Docker image of the sandboxes, built from deploy/sandbox."
+        default="threadwright-sandbox:local",
+        description="Docker image of the sandboxes, built from deploy/sandbox; its digest (sha256:…) names it and no other.",
+    )
+    mask_secrets: bool = Field(
+        default=True,
+        description="Keys, tokens and passwords of known form in files and outputs reach models, logs and exports as "
+        "placeholders such as [secret: GitHub token]; the files themselves keep them.",
     )
     max_sandboxes: int = Field(
         default=32, ge=1, le=1000, description="Sandboxes at once; further ones wait, so that memory stays bounded."

@@ -57,6 +57,8 @@ class Workshop:
     """Where the workspaces are kept as they were before each execution."""
     offers: bool = True
     """Somebody can still decide about an offered branch when its task has ended."""
+    masks: bool = True
+    """Agents see secrets of known form as placeholders."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -128,7 +130,7 @@ class Workshop:
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
-        return StandardToolbox(world, (*STANDARD, *commits), save=save, inspect=inspect)
+        return StandardToolbox(world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks)
 
     async def save(self, thread: str) -> Saved:
         """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""

@@ -9,9 +9,9 @@ from agentic.core import tried
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of, one_line, section
 from agentic.core.judging import Consulted
-from agentic.core.telling import ADVICE_ENDS
+from agentic.core.marks import mark_of, one_line, section
+from agentic.core.telling import ADVICE, ADVICE_ENDS
 from agentic.core.tiering import short
 from agentic.prompts.advice import SYSTEM
 
@@ -42,7 +42,7 @@ def prompt(execution: Execution, tools: tuple[ToolSpec, ...]) -> Prompt:
 def given(advice: Consulted) -> Intervened:
     """The advice as the present model is told it."""
     text = (
-        f"[Advice of a stronger model, {short(advice.model)}]\n{advice.text[:_ADVICE]}\n{ADVICE_ENDS} Follow it "
+        f"{ADVICE}, {short(advice.model)}]\n{advice.text[:_ADVICE]}\n{ADVICE_ENDS} Follow it "
         "where it fits what you see; where it does not, say why. If it does not help, the stronger model takes over."
     )
     return Intervened(rule="advice", text=text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentic.core import amounts, fencing, tried, used_up
+from agentic.core import amounts, marks, tried, used_up
 from agentic.core.actions import Action, Record, Timer, Wait
 from agentic.core.amounts import COUNTED, STOP, STOPS, YES
 from agentic.core.answering import option_of
@@ -137,7 +137,7 @@ def _counted(execution: Execution, question: Asked, decided: Decided) -> tuple[P
 
 
 def _hint(name: str, text: str) -> Intervened:
-    return Intervened(rule="hint", text=f"[User guidance from {fencing.name(name)}]\n{text}")
+    return Intervened(rule="hint", text=f"[User guidance from {marks.name(name)}]\n{text}")
 
 
 def declined(execution: Execution) -> Finished:

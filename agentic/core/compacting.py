@@ -19,8 +19,8 @@ from agentic.core.chronicle import advanced
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Compacted
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.marks import mark_of
 from agentic.core.measuring import characters, history_tokens, pending, rate, request_tokens, window
 from agentic.core.prompt import build_prompt
 from agentic.core.shortening import asking, trimmed

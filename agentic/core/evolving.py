@@ -36,8 +36,8 @@ from agentic.core.events import (
     WorkspaceRestored,
 )
 from agentic.core.execution import Execution, Failure, Told
-from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed, settled
+from agentic.core.marks import mark_of
 from agentic.core.owning import handed_over, may_touch, owner_changed, quarantined, unsaved_with, workspace_found
 from agentic.core.peopled import asked, decided, gated, input_received, policy_changed, rested
 from agentic.core.requesting import model_answered, model_failed, model_requested

@@ -19,8 +19,8 @@ from agentic.core.events import (
     WorkspaceFound,
 )
 from agentic.core.execution import Call, Execution, Turn
-from agentic.core.fencing import item, mark_of
 from agentic.core.frozen import changed
+from agentic.core.marks import item, mark_of
 from agentic.core.telling import NOTE
 
 INTERPRETER = "the variables of the Python interpreter"

@@ -10,9 +10,9 @@ from agentic.core.answering import in_parts, option_of, refusal
 from agentic.core.counting import change_call
 from agentic.core.events import Asked, Decided, Envelope, Gated, InputReceived, Person, PolicyChanged
 from agentic.core.execution import Execution, Failure
-from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed
 from agentic.core.judging import DayRaise
+from agentic.core.marks import mark_of
 from agentic.core.owning import brought, heard_from
 from agentic.core.telling import guidance
 

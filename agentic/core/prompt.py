@@ -11,7 +11,7 @@ from dataclasses import replace
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Perceived, StaleFile, Started, ToolRef
 from agentic.core.execution import Execution
-from agentic.core.fencing import item, mark_of, one_line, section
+from agentic.core.marks import item, mark_of, one_line, section
 from agentic.core.roles import SHELL, known, offered, only_looks
 from agentic.core.telling import without_lessons
 from agentic.prompts import identity

@@ -8,8 +8,8 @@ from agentic.core.chronicle import advanced, bounded
 from agentic.core.conversation import Message
 from agentic.core.events import Compacted, Envelope
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of
 from agentic.core.frozen import changed
+from agentic.core.marks import mark_of
 from agentic.core.measuring import characters
 from agentic.core.summarising import room_of
 from agentic.core.telling import shortened

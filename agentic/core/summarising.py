@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from agentic.core.chronicle import Chronicle, bounded, clipped, newest, told
 from agentic.core.conversation import Message
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of, unmarked
 from agentic.core.lazy_dataclass import dataclass
+from agentic.core.marks import mark_of, unmarked
 
 HEADING = "[Summary by Threadwright of what came before; the turns after it stand in full]"
 CHARACTERS_A_TOKEN = 4

@@ -15,7 +15,7 @@ from agentic.core.actions import Action, Consult, Record
 from agentic.core.conversation import Message, Prompt, ToolSpec
 from agentic.core.events import Intervened, Started, Triaged
 from agentic.core.execution import Execution
-from agentic.core.fencing import fenced, mark_of
+from agentic.core.marks import fenced, mark_of
 from agentic.core.patterns import later
 from agentic.core.roles import ROLES, in_role, only_looks
 from agentic.core.task_reading import Reading, read

@@ -53,11 +53,11 @@ async def _run(arguments: CommitArguments, call: Call) -> Observation:
         )
     except GitProblem as problem:
         return failed(str(problem))
-    return _observe(offered)
+    return _observe(offered, (await world.seen(offered.diff)).text)
 
 
-def _observe(offered: Offered) -> Observation:
-    diff = _bounded(offered.diff.encode("utf-8", "replace"))
+def _observe(offered: Offered, difference: str) -> Observation:
+    diff = _bounded(difference.encode("utf-8", "replace"))
     kept = BlobRef(sha=hashlib.sha256(diff).hexdigest(), size=len(diff), media="text/x-diff")
     created = offered.created.model_copy(update={"diff": kept})
     told = (

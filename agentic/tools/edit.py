@@ -9,8 +9,9 @@ from pydantic import Field
 from agentic.ports import NotBegun, Observation
 from agentic.tools.edits import Misfit, Replacement, replace_all
 from agentic.tools.files import Missing, may_change, open_text, tell_diff, tell_missing
-from agentic.tools.observing import failed
+from agentic.tools.observing import failed, refused
 from agentic.tools.paths import FilePath
+from agentic.tools.placeholders import IN_FILE, Masked, placeholders_in, refusal, reveal, stray_in
 from agentic.tools.tool import AgentWorld, Arguments, Call, Recall, Recalled, Tool
 from agentic.world import FileText, changes_of
 
@@ -82,7 +83,11 @@ async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorl
 
 
 async def _put(file: FileText, replacements: Sequence[Replacement], world: AgentWorld, key: str) -> Observation:
-    edited = replace_all(file.text, replacements)
+    seen = await world.seen(file.text)
+    stray = next((why for each in replacements if world.masks and (why := _stray(each, file.text, seen))), "")
+    if stray:
+        return refused(stray)
+    edited = replace_all(file.text, tuple(_revealed(each, seen) for each in replacements))
     if isinstance(edited, Misfit):
         which = f"edit {edited.number} of {len(replacements)}: " if len(replacements) > 1 else ""
         return failed(f"Nothing was written to {file.path}: {which}{edited.reason}")
@@ -90,7 +95,23 @@ async def _put(file: FileText, replacements: Sequence[Replacement], world: Agent
         file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent, key=key
     )
     world.model.note_write(change.path, change.sha_after, edited)
-    return Observation("ok", f"{change.kind} {change.path}\n{tell_diff(file.text, edited)}", changes=(change,))
+    diff = tell_diff(seen.text, (await world.seen(edited, seen)).text)
+    return Observation("ok", f"{change.kind} {change.path}\n{diff}", changes=(change,))
+
+
+def _revealed(replacement: Replacement, seen: Masked) -> Replacement:
+    return Replacement(reveal(replacement.old, seen.hidden), reveal(replacement.new, seen.hidden), replacement.every)
+
+
+def _stray(replacement: Replacement, text: str, seen: Masked) -> str:
+    """Why a placeholder cannot become a secret again: it stands for none of this file, or for none that 'old' names."""
+    unknown = stray_in(replacement.old + replacement.new, text, seen.hidden)
+    if unknown:
+        return refusal(unknown, "written", f"Read the file again to see which placeholders it has. {IN_FILE}")
+    named = placeholders_in(replacement.old)
+    added = next((name for name in placeholders_in(replacement.new) if name in seen.hidden and name not in named), "")
+    instead = f"It may stand in 'new' only where it stands in 'old' as well. {IN_FILE}"
+    return refusal(added, "written", instead) if added else ""
 
 
 EDIT_TOOL = Tool(

@@ -40,7 +40,7 @@ async def _run(arguments: GrepArguments, call: Call) -> Observation:
     if not found.hits:
         return Observation("ok", f"No match in {found.files_searched} files.")
     more = f"\n… more than {arguments.limit} matches; narrow the search." if found.more else ""
-    return listed("\n".join(tell_hits(found.hits)) + more, world.outputs)
+    return listed(world.hide("\n".join(tell_hits(found.hits)) + more), world.outputs)
 
 
 def tell_hits(hits: Iterable[GrepHit]) -> Iterable[str]:

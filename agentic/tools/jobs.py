@@ -68,7 +68,7 @@ async def _look(job: str, world: AgentWorld, wait: int) -> tuple[BackgroundState
             if not state.running or time.monotonic() >= give_up:
                 break
             await asyncio.sleep(POLL_SECONDS)
-    return state, clean_bytes(data)
+    return state, world.hide(clean_bytes(data))
 
 
 async def _last_words(job: str, world: AgentWorld) -> str:

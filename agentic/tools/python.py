@@ -58,7 +58,8 @@ async def _recall(arguments: PythonArguments, call: Call, recall: Recall) -> Rec
 
 
 def _observe(result: PythonResult, world: AgentWorld) -> Observation:
-    output, traceback = clean_bytes(result.output).rstrip("\n"), clean(result.error).rstrip("\n")
+    output = world.hide(clean_bytes(result.output)).rstrip("\n")
+    traceback = world.hide(clean(result.error)).rstrip("\n")
     text = "\n".join(part for part in (output, traceback) if part)
     ref = result.output_ref
     if not ref and show(text, SHELL).cut:

@@ -30,13 +30,13 @@ async def _run(arguments: ReadArguments, call: Call) -> Observation:
     if isinstance(file, Missing):
         return await tell_missing(file.path, world)
     world.model.note_read(file.path, file.sha, file.text)
-    return Observation("ok", _tell(file, arguments.offset, arguments.limit))
+    return Observation("ok", _tell(file, (await world.seen(file.text)).text, arguments.offset, arguments.limit))
 
 
-def _tell(file: FileText, offset: int, limit: int) -> str:
-    if not file.text:
+def _tell(file: FileText, seen: str, offset: int, limit: int) -> str:
+    if not seen:
         return f"{file.path} is empty (0 bytes)."
-    lines = file.text.removesuffix("\n").split("\n")
+    lines = seen.removesuffix("\n").split("\n")
     if offset > len(lines):
         return f"{file.path} has {len(lines)} lines; there is no line {offset}."
     shown = number_lines(lines[offset - 1 : offset - 1 + limit], offset)

@@ -9,11 +9,14 @@ from agentic.tools.cleaning import clean, clean_bytes
 from agentic.tools.grep import LINE_CHARACTERS
 from agentic.tools.limits import DEFAULT, show
 from agentic.tools.outputs import PREFIX
+from agentic.tools.placeholders import mask_part
 from agentic.tools.tool import Arguments, Call, Tool
 from agentic.world import OutputPage
 
 PAGE_BYTES = 20_000
 PAGE_LINES = DEFAULT.lines - 2
+AROUND = 8_000
+"""So many bytes before and behind a page are looked at for secrets that it cuts."""
 
 
 class ReadOutputArguments(Arguments):
@@ -33,10 +36,12 @@ async def _run(arguments: ReadOutputArguments, call: Call) -> Observation:
     world = await call.world()
     ref, offset, limit, pattern = arguments.ref, arguments.offset, arguments.limit, arguments.pattern
     if ref.startswith(PREFIX):
-        page = world.outputs.page(ref, offset, limit, pattern)
-    else:
-        page = await world.real.read_output(ref, offset, limit, pattern)
-    return Observation("ok", _tell_hits(page) if pattern else _tell_page(page))
+        page = world.outputs.page(ref, offset, limit, pattern)  # kept as it was shown
+        return Observation("ok", _tell_hits(page) if pattern else _tell_page(page, offset, limit))
+    before = 0 if pattern else min(offset, AROUND)
+    around = 0 if pattern else AROUND
+    page = await world.real.read_output(ref, offset - before, before + limit + around, pattern)
+    return Observation("ok", _tell_hits(page) if pattern else _tell_page(page, offset, limit, masks=world.masks))
 
 
 def _tell_hits(page: OutputPage) -> str:
@@ -46,15 +51,17 @@ def _tell_hits(page: OutputPage) -> str:
     return show("\n".join(lines) + ("\n… more lines match; narrow the pattern." if page.more else ""), DEFAULT).text
 
 
-def _tell_page(page: OutputPage) -> str:
-    if not page.data:
-        return f"The output has {page.size} bytes; there is nothing from byte {page.offset} on."
-    data = first_lines(page.data, PAGE_LINES)
-    if page.offset + len(data) < page.size:
+def _tell_page(page: OutputPage, offset: int, limit: int, *, masks: bool = False) -> str:
+    start = offset - page.offset
+    data = first_lines(page.data[start : start + limit], PAGE_LINES)
+    if not data:
+        return f"The output has {page.size} bytes; there is nothing from byte {offset} on."
+    if offset + len(data) < page.size:
         data = whole_characters(data)
-    end = page.offset + len(data)
+    end = offset + len(data)
     rest = f"Go on with offset {end}." if end < page.size else "That was the end."
-    return f"{clean_bytes(data)}\n… bytes {page.offset}-{end} of {page.size}. {rest}"
+    shown = mask_part(page.data, start, start + len(data)) if masks else data
+    return f"{clean_bytes(shown)}\n… bytes {offset}-{end} of {page.size}. {rest}"
 
 
 def first_lines(data: bytes, count: int) -> bytes:

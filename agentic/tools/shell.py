@@ -111,13 +111,13 @@ async def _recall(arguments: ShellArguments, call: Call, recall: Recall) -> Reca
     world = await call.world()
     if first.fault:
         return failed(first.fault)
-    ran = _ran(arguments.command, exec_result(first.reply, call.id))
+    ran = _ran(arguments.command, exec_result(first.reply, call.id), world)
     if ran.result.ok or not arguments.fallback:
         return _observe((ran,), arguments, world)
     second = await recall(f"{call.id}{FALLBACK}")
     if second.reply is None or second.fault:
         return None
-    return _observe((ran, _ran(arguments.fallback, exec_result(second.reply, call.id))), arguments, world)
+    return _observe((ran, _ran(arguments.fallback, exec_result(second.reply, call.id), world)), arguments, world)
 
 
 async def _execute(command: str, arguments: ShellArguments, call: Call, world: AgentWorld, key: str) -> _Ran:
@@ -131,11 +131,11 @@ async def _execute(command: str, arguments: ShellArguments, call: Call, world: A
         cap=OUTPUT_BYTES,
         key=key,
     )
-    return _ran(command, result)
+    return _ran(command, result, world)
 
 
-def _ran(command: str, result: ExecResult) -> _Ran:
-    output = clean_bytes(result.output)
+def _ran(command: str, result: ExecResult, world: AgentWorld) -> _Ran:
+    output = world.hide(clean_bytes(result.output))
     return _Ran(command, result, output, count_tests(output))
 
 

@@ -19,6 +19,7 @@ from agentic.core.events import Effect, Permission
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports import NotBegun, Observation, Prepared, Refused, ToolSpec
 from agentic.tools.outputs import KeptOutputs
+from agentic.tools.placeholders import UNMASKED, Masked, mask, mask_beside
 from agentic.tools.schema import compact_schema, explain, shape
 from agentic.world import RealWorld, Remembered, WorldModel
 
@@ -52,6 +53,16 @@ class AgentWorld:
     outputs: KeptOutputs
     jobs: dict[str, int] = field(default_factory=dict[str, int])
     """For each background command, the offset in its output that the agent has seen."""
+    masks: bool = True
+    """Secrets of known form are shown as placeholders."""
+
+    def hide(self, text: str) -> str:
+        """An output as the agent is shown it."""
+        return mask(text).text if self.masks else text
+
+    async def seen(self, text: str, before: Masked = UNMASKED) -> Masked:
+        """A file as the agent is shown it; what was shown ``before`` keeps its placeholders."""
+        return await mask_beside(text, before.hidden) if self.masks else Masked(text, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,11 @@ class AnyTool(Protocol):
     @property
     def spec(self) -> ToolSpec:
         """What the model and the rules see."""
+        ...
+
+    @property
+    def permission(self) -> Permission:
+        """What it may do."""
         ...
 
     def prepare(self, arguments: Mapping[str, JsonValue], created: frozenset[str] = frozenset()) -> Prepared | Refused:

@@ -29,6 +29,7 @@ from agentic.tools.list import LIST_TOOL
 from agentic.tools.mind import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
 from agentic.tools.observing import failed, refused
 from agentic.tools.outputs import KeptOutputs
+from agentic.tools.placeholders import IN_COMMAND, mask, placeholders_in, refusal
 from agentic.tools.python import PYTHON_TOOL
 from agentic.tools.read import READ_TOOL
 from agentic.tools.read_output import READ_OUTPUT_TOOL
@@ -65,7 +66,10 @@ LOST = (
 
 
 class StandardToolbox(Toolbox):
-    """The standard tools; ``agent`` names this agent where other agents of the thread are told of its changes."""
+    """The standard tools; ``agent`` names this agent where other agents of the thread are told of its changes.
+
+    With ``masks``, secrets of known form in files and outputs are shown as placeholders, also to the log.
+    """
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class StandardToolbox(Toolbox):
         agent: str = "agent",
         save: SaveWorkspace | None = None,
         inspect: InspectWorkspace | None = None,
+        masks: bool = True,
     ) -> None:
         self._source = world
         self._save = save
@@ -81,6 +86,7 @@ class StandardToolbox(Toolbox):
         self._tools = {tool.name: tool for tool in tools}
         self._specs = _specs_of(tuple(tools))
         self._agent = agent
+        self._masks = masks
         self._world: AgentWorld | None = None
         self._opening = asyncio.Lock()
         self._lost = ""
@@ -98,7 +104,10 @@ class StandardToolbox(Toolbox):
     ) -> Prepared | Refused:
         """Validate a call, and say whether a person must approve it; pure, never raises for what a model wrote."""
         known = self._tools.get(tool)
-        return known.prepare(arguments, created) if known else Refused(self._unknown(tool))
+        if known is None:
+            return Refused(self._unknown(tool))
+        stray = _placeholder_in(arguments) if self._masks and known.permission == "execute" else ""
+        return Refused(refusal(stray, "run", IN_COMMAND)) if stray else known.prepare(arguments, created)
 
     @property
     def diary(self) -> str:
@@ -116,7 +125,7 @@ class StandardToolbox(Toolbox):
             seen = await known.recall(intent.arguments, call, lambda key: real.remembered(intent.diary, key))
         except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
-        return _shown(seen) if isinstance(seen, Observation) else seen
+        return self._shown(seen) if isinstance(seen, Observation) else seen
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
@@ -143,7 +152,7 @@ class StandardToolbox(Toolbox):
         except SandboxLost as lost:
             self._lost = str(lost)
             raise
-        return _shown(seen)
+        return self._shown(seen)
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.
@@ -207,7 +216,7 @@ class StandardToolbox(Toolbox):
             seen = Perception()  # it is told at the next look; a call that is held up by the same says so itself
         lost, self._lost = self._lost, ""
         environment = LOST.format(reason=visible(lost)) if lost else seen.environment
-        stale = tuple(StaleFile(path=visible(file.path), diff=visible(file.diff)) for file in seen.stale)
+        stale = tuple(StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff))) for file in seen.stale)
         return Perception(stale, tuple(visible(change) for change in seen.changes), environment)
 
     async def settle(self) -> None:
@@ -227,8 +236,17 @@ class StandardToolbox(Toolbox):
         async with self._opening:
             if self._world is None:
                 real = await self._source()
-                self._world = AgentWorld(real, real.new_model(self._agent), KeptOutputs())
+                self._world = AgentWorld(real, real.new_model(self._agent), KeptOutputs(), masks=self._masks)
             return self._world
+
+    def _shown(self, seen: Observation) -> Observation:
+        """The observation as it is logged: nothing in it acts, and no secret of known form stands in it."""
+        output = self._hidden(seen.output.decode("utf-8", "replace")).encode() if seen.output else seen.output
+        preview, error = self._hidden(visible(seen.preview)), self._hidden(visible(seen.error))
+        return replace(seen, preview=preview, error=error, output=output)
+
+    def _hidden(self, text: str) -> str:
+        return mask(text).text if self._masks else text
 
     def _unknown(self, tool: str) -> str:
         alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
@@ -236,8 +254,9 @@ class StandardToolbox(Toolbox):
         return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
 
 
-def _shown(seen: Observation) -> Observation:
-    return replace(seen, preview=visible(seen.preview), error=visible(seen.error))
+def _placeholder_in(arguments: dict[str, JsonValue]) -> str:
+    written = (value for value in arguments.values() if isinstance(value, str))
+    return next((name for value in written for name in placeholders_in(value)), "")
 
 
 def _unheard(_: str) -> None:

@@ -7,7 +7,9 @@ from pydantic import Field
 from agentic.core.events import FileChange
 from agentic.ports import Observation
 from agentic.tools.files import Missing, may_change, open_text, tell_diff
+from agentic.tools.observing import refused
 from agentic.tools.paths import FilePath
+from agentic.tools.placeholders import IN_FILE, Masked, refusal, reveal, stray_in
 from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
 
 
@@ -23,25 +25,31 @@ async def _run(arguments: WriteArguments, call: Call) -> Observation:
     file = await open_text(arguments.path, world)
     if isinstance(file, Observation):
         return file
+    before, sha = ("", "") if isinstance(file, Missing) else (file.text, file.sha)
+    seen = await world.seen(before)
+    stray = stray_in(arguments.content, before, seen.hidden) if world.masks else ""
+    if stray:
+        return refused(refusal(stray, "written", IN_FILE))
+    content = reveal(arguments.content, seen.hidden)
     if isinstance(file, Missing):
-        return await _put(arguments, "", "", world)
-    if file.text == arguments.content and not file.lossy:
+        return await _put(arguments.path, content, sha, seen, world)
+    if file.text == content and not file.lossy:
         world.model.note_read(file.path, file.sha, file.text)
         return Observation("ok", f"{file.path} already has exactly this content.")
-    return may_change(file, world) or await _put(arguments, file.sha, file.text, world)
+    return may_change(file, world) or await _put(arguments.path, content, sha, seen, world)
 
 
-async def _put(arguments: WriteArguments, sha: str, before: str, world: AgentWorld) -> Observation:
-    content = arguments.content
-    change = await world.real.write(arguments.path, content, expected_sha=sha, create=True, by=world.model.agent)
+async def _put(path: str, content: str, sha: str, seen: Masked, world: AgentWorld) -> Observation:
+    change = await world.real.write(path, content, expected_sha=sha, create=True, by=world.model.agent)
     world.model.note_write(change.path, change.sha_after, content)
-    return Observation("ok", _tell(change, before, content), changes=(change,))
+    shown = await world.seen(content, seen)
+    return Observation("ok", _tell(change, content, seen.text, shown.text), changes=(change,))
 
 
-def _tell(change: FileChange, before: str, content: str) -> str:
+def _tell(change: FileChange, content: str, before: str, after: str) -> str:
     lines = content.count("\n") + (not content.endswith("\n") if content else 0)
     size = f"{lines} lines, {len(content.encode('utf-8', 'replace'))} bytes"
-    diff = f"\n{tell_diff(before, content)}" if change.kind == "modified" else ""
+    diff = f"\n{tell_diff(before, after)}" if change.kind == "modified" else ""
     return f"{change.kind} {change.path} ({size}){diff}"
 
 

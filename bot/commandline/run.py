@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+from urllib.parse import urlsplit
 
 from agentic.collecting import uncollected
 from bot.commandline.output import NO_WALLS, fail, note, say
@@ -34,13 +35,13 @@ class AlreadyRunning(Exception):
 async def run(settings: Settings) -> int:
     """Start everything, say where to chat, and end cleanly."""
     try:
-        with only_one(settings.home):
-            return await _run(settings)
+        with only_one(settings.home) as lock:
+            return await _run(settings, lock)
     except AlreadyRunning as running:
         return fail(str(running))
 
 
-async def _run(settings: Settings) -> int:
+async def _run(settings: Settings, lock: TextIO) -> int:
     with uncollected():
         from bot.app import App, Place
         from bot.connecting import CannotConnect
@@ -68,6 +69,8 @@ async def _run(settings: Settings) -> int:
                 except OSError as error:
                     return fail(_not_opened(settings, error))
                 guild = await stack.enter_async_context(opened)
+                lock.write(f"{urlsplit(guild.url).port}\n")  # `threadwright page` reads it
+                lock.flush()
             app = await stack.enter_async_context(App.open(settings, Place(settings.home), guild=guild))
             unsound: list[str] = []
             try:
@@ -150,8 +153,8 @@ def _greet(app: App) -> None:
 
 
 @contextmanager
-def only_one(home: Path) -> Generator[None]:
-    """Hold the home for this process; the lock ends with the process, however that ends."""
+def only_one(home: Path) -> Generator[TextIO]:
+    """Hold the home for this process by a file, which names it; the lock ends with the process, however that ends."""
     own(home)
     with usable(home):
         lock = (home / "run.lock").open("a+")
@@ -163,13 +166,13 @@ def only_one(home: Path) -> Generator[None]:
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
-        yield
+        yield file
 
 
 def _who_runs(home: Path, lock: TextIO) -> str:
     """What a second process is told: two bots of one name would answer everything twice."""
     lock.seek(0)
-    pid = lock.read(20).strip()
+    pid = lock.read(20).partition("\n")[0]
     which = f" (process {pid})" if pid.isdecimal() else ""
     stop = f"Stop it first (kill {pid})" if which else "Stop it first"
     return f"Threadwright already runs on {home}{which}. {stop}, or set THREADWRIGHT_HOME to another folder."

@@ -44,6 +44,7 @@ class Access:
     def __init__(self, keeper: MemoryKeeper | FolderKeeper, clock: Clock, port: int) -> None:
         self._keeper, self._clock, self._port = keeper, clock, port
         self._kept = {_KEY: _loaded(keeper, _KEY), _SESSION: _loaded(keeper, _SESSION)}
+        self._spent: deque[int] = deque(maxlen=2 * KEYS)
         self._wrong: deque[float] = deque(maxlen=TRIES)
 
     def key(self) -> str:
@@ -54,16 +55,27 @@ class Access:
         """The session that a key is given for; raises ``ApiError`` (429, 401) if it opens nothing."""
         found = self._found(_KEY, key)
         if found is None:
+            self._take_up()
+            found = self._found(_KEY, key)
+        if found is None:
             self._refuse()
             raise ApiError(401, 0, "This link does not work: each link opens the page once.")
+        self._spent.append(found)
         self._forget(_KEY, found)
         return self._made(_SESSION, SESSIONS)
+
+    def _take_up(self) -> None:
+        """Keys that `threadwright page` put there; one that was used stays used, also while its end cannot be written."""
+        new = _loaded(self._keeper, _KEY)
+        self._kept[_KEY] |= {number: one for number, one in new.items() if number not in self._spent}
 
     def _refuse(self) -> None:
         """Count a wrong key. A right one is never refused for the wrong ones that somebody else tried."""
         now = self._clock.monotonic()
         if len(self._wrong) == TRIES and now - self._wrong[0] < WITHIN_SECONDS:
-            raise ApiError(429, 0, "Too many wrong links were tried. Open a new one: ↗ on an open page, or a restart.")
+            raise ApiError(
+                429, 0, "Too many wrong links were tried. Open a new one: ↗ on an open page, or `threadwright page`."
+            )
         self._wrong.append(now)
 
     def knows(self, session: str) -> bool:

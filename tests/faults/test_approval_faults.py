@@ -62,6 +62,7 @@ async def test_f73_what_destroys_runs_only_after_an_approval_and_then_once(
         await guild.wait_for(lambda g: words in g.state.find_message(shown.id).content, SECONDS)
 
 
+@pytest.mark.wall("rights")
 async def test_f41_a_role_lost_between_the_request_and_the_approval_is_refused(
     guild: LocalGuild, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ async def test_f19_a_custom_emoji_counts_by_its_configured_id_only(guild: LocalG
         await scenery.until(lambda: scenery.talk.got[-1].sort == "stop")
 
 
+@pytest.mark.wall("rights")
 async def test_f20_a_reaction_by_a_bot_or_by_itself_is_ignored(scenery: Scenery) -> None:
     guild = scenery.guild
     thread = await scenery.mention("go")

@@ -30,6 +30,7 @@ ORDERS = (
 )
 
 
+@pytest.mark.wall("keys")
 async def test_f38_a_planted_secret_stands_in_no_prompt_no_message_and_no_file(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +60,7 @@ async def test_f38_a_planted_secret_stands_in_no_prompt_no_message_and_no_file(
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.wall("rights")
 async def test_f39_orders_hidden_in_a_file_widen_no_right(guild: LocalGuild, tmp_path: Path) -> None:
     """The model reads them and obeys; the gate asks a person all the same, and the policy is what it was."""
     script = [
@@ -86,6 +88,7 @@ async def test_f39_orders_hidden_in_a_file_widen_no_right(guild: LocalGuild, tmp
         assert (running.workspace(thread) / "src" / "a").read_text() == "keep\n"
 
 
+@pytest.mark.wall("isolation")
 async def test_f68_nothing_goes_out_by_tcp_udp_names_or_icmp(sandbox: Sandbox) -> None:
     """What listens on this machine is not reached, nobody answers a name, and there is no device but its own loopback."""
     with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:

@@ -30,6 +30,7 @@ from agentic.core.confidence import stated_in
 from agentic.core.patterns import Later
 from agentic.core.promising import announces
 from agentic.models.recovery import recover
+from agentic.secret_forms import secrets_in
 from agentic.tools.testruns import count_tests
 from bot.discretion import Discretion
 from reflexion.redaction import redact
@@ -106,6 +107,7 @@ def test_a_pattern_that_takes_longer_is_found(planted: str) -> None:
         Discretion(["a" * 40]).text,
         Discretion(["a" * 40]).growing,
         redact,
+        secrets_in,
         announces,
         stated_in,
         count_tests,
@@ -125,6 +127,8 @@ def test_what_reads_whole_texts_of_others_takes_linear_time(use: Callable[[str],
         "token=a",
         "-eyJaaaaaaaa",
         "sk-",
+        "://a:b",
+        "-----BEGIN PRIVATE KEY-----\n",
         "{\n",
         "```\n",
         "<tool_call>",

@@ -153,7 +153,7 @@ async def test_a_link_works_once_and_a_wrong_one_says_so_and_locks_nobody_out(wa
             code, words = await exchanged(session, guild.url, f"guess {number}")
             wall.held(f"guess {number}", code in (401, 429), f"{code} {words}")
         assert code == 429
-        assert "a restart" in words
+        assert "threadwright page" in words
         assert (await exchanged(session, guild.url, good))[0] == 200, "a neighbour's guesses lock nobody out"
 
 

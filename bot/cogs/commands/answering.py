@@ -87,8 +87,7 @@ def proposed(ask: Proposing[Cog]) -> Completion[Cog]:
         try:
             async with asyncio.timeout(PROPOSING_SECONDS):
                 found = await ask(cog, interaction, current)
-        except Exception:
-            # a list that fails is an empty list; the command itself says what is wrong
+        except Exception:  # any proposer may fail in its own way; the command itself says what is wrong
             log.warning("nothing could be proposed for %r", current, exc_info=True)
             return []
         fitting = [pair for pair in found if current.strip().lower() in f"{pair[0]} {pair[1]}".lower()]

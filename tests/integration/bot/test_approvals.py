@@ -79,6 +79,7 @@ async def test_it_says_that_it_expired(guild: LocalGuild) -> None:
         assert "Nobody decided this in time, so it was denied" in (await closed(scenery, shown)).content
 
 
+@pytest.mark.wall("rights")
 async def test_whose_task_it_is_may_not_approve_it_by_press_by_word_or_by_sign_but_may_stop_it(
     guild: LocalGuild,
 ) -> None:
@@ -94,6 +95,7 @@ async def test_whose_task_it_is_may_not_approve_it_by_press_by_word_or_by_sign_b
         assert scenery.talk.got[1].sort == "stop"
 
 
+@pytest.mark.wall("rights")
 async def test_an_owners_approval_is_not_an_operators_to_give(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery, who="owner")
@@ -104,6 +106,7 @@ async def test_an_owners_approval_is_not_an_operators_to_give(guild: LocalGuild)
         assert scenery.talk.got[1].author.level == "owner"
 
 
+@pytest.mark.wall("rights")
 async def test_f41_a_role_lost_between_the_request_and_the_press_is_refused(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery)
@@ -116,6 +119,7 @@ async def test_f41_a_role_lost_between_the_request_and_the_press_is_refused(guil
         assert len(scenery.talk.got) == 1
 
 
+@pytest.mark.wall("rights")
 async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whatever_their_role(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery)
@@ -128,6 +132,7 @@ async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whateve
         assert scenery.talk.got[1].author.id == str(guild.you.id)
 
 
+@pytest.mark.wall("rights")
 async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_stop(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery)
@@ -139,6 +144,7 @@ async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_sto
         assert "answer" not in {item.sort for item in scenery.talk.got}
 
 
+@pytest.mark.wall("rights")
 async def test_f40_signs_do_nothing_either_where_the_bot_may_not_write_but_a_stop(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         _, shown = await seeking(scenery)

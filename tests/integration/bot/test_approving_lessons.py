@@ -96,6 +96,7 @@ async def stored(lessons: LessonStore, guild: LocalGuild, id: str = ID) -> Lesso
     return found
 
 
+@pytest.mark.wall("rights")
 async def test_a_lesson_is_asked_about_once_silently_and_approved_by_an_owner_alone(guild: LocalGuild) -> None:
     lessons = MemoryLessonStore()
     async with learning(guild, lessons) as scenery:
@@ -156,6 +157,7 @@ async def test_the_form_says_it_better_and_lets_it_through_where_nothing_needs_a
         assert (await stored(lessons, guild)).action == "install the project"
 
 
+@pytest.mark.wall("rights")
 async def test_f41_who_lost_the_right_between_the_form_and_its_words_changes_nothing(guild: LocalGuild) -> None:
     lessons = MemoryLessonStore()
     async with learning(guild, lessons) as scenery:
@@ -246,6 +248,7 @@ async def test_a_press_counts_only_for_the_lesson_that_was_asked_about_there(gui
         assert foreign is None or foreign.status == "quarantined"
 
 
+@pytest.mark.wall("rights")
 async def test_lessons_are_exported_to_owners_as_files_and_never_openly(guild: LocalGuild) -> None:
     guild.add_member("own", [guild.add_role("chiefs").id])
     guild.add_member("eve")

@@ -58,6 +58,7 @@ async def test_a_command_is_done_for_those_who_may_and_refused_to_all_others(
         assert "need the right" not in done
 
 
+@pytest.mark.wall("rights")
 async def test_f41_a_role_that_was_lost_counts_no_more_at_the_click_that_confirms(guild: LocalGuild) -> None:
     people(guild)
     async with desk(guild, roles=LEVELS) as one:
@@ -70,6 +71,7 @@ async def test_f41_a_role_that_was_lost_counts_no_more_at_the_click_that_confirm
         assert (one.folder / "workspaces" / str(thread) / "a.txt").exists()
 
 
+@pytest.mark.wall("rights")
 async def test_f42_a_thread_of_another_guild_is_neither_proposed_nor_found(guild: LocalGuild) -> None:
     async with desk(guild) as one:
         mine = await one.worked()
@@ -88,6 +90,7 @@ async def test_f42_a_thread_of_another_guild_is_neither_proposed_nor_found(guild
         assert "lforeign0000" not in words(await one.slash(mine, "lessons list"))
 
 
+@pytest.mark.wall("rights")
 async def test_a_thread_in_a_channel_that_somebody_cannot_see_does_not_exist_for_them(guild: LocalGuild) -> None:
     people(guild)
     async with desk(guild) as one:
@@ -107,6 +110,7 @@ async def test_a_thread_in_a_channel_that_somebody_cannot_see_does_not_exist_for
         assert "secret" not in words(await one.slash(open_thread, "cost", {"of": "threads"}, author="eve"))
 
 
+@pytest.mark.wall("rights")
 async def test_a_private_thread_is_only_for_those_in_it(guild: LocalGuild) -> None:
     people(guild)
     async with desk(guild) as one:
@@ -119,6 +123,7 @@ async def test_a_private_thread_is_only_for_those_in_it(guild: LocalGuild) -> No
         assert "no thread" in words(await one.slash(thread, "logs", {"thread": str(private.id)}, author="eve"))
 
 
+@pytest.mark.wall("rights")
 async def test_an_answer_that_everyone_reads_speaks_only_of_what_everyone_there_may_see(guild: LocalGuild) -> None:
     async with desk(guild) as one:
         here = await one.worked("here")

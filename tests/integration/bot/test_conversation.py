@@ -32,6 +32,7 @@ async def test_a_direct_message_is_a_session_of_its_own_without_mention_or_threa
     assert session.guild == ""
 
 
+@pytest.mark.wall("rights")
 async def test_who_may_nothing_in_the_server_may_nothing_in_direct_messages(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def button(message: Message, verdict: str) -> str:
     return next(i for i in (str(b["custom_id"]) for b in message.interactive()) if i.startswith(f"tw:offer:{verdict}:"))
 
 
+@pytest.mark.wall("rights")
 async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
     guild: LocalGuild, tmp_path: Path, rung_name: str, request: pytest.FixtureRequest
 ) -> None:

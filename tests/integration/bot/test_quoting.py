@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.guild.misbehave import Delayed, Rule
 from bot.guild.permissions import Permission
 from bot.quoting import SECONDS, Quoting
@@ -38,6 +40,7 @@ async def test_a_thread_that_cannot_be_read_in_time_quotes_nothing(scenery: Scen
     assert len(await quoting.recent(str(thread), str(posted.id))) == 1
 
 
+@pytest.mark.wall("rights")
 async def test_f40_nobody_learns_through_the_bot_what_they_may_not_read_back(scenery: Scenery) -> None:
     guild = scenery.guild
     bob, late = str(guild.add_member("bob").id), str(guild.add_member("late").id)

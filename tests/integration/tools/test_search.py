@@ -87,6 +87,7 @@ async def test_readers_run_at_the_same_time(bench: Bench) -> None:
     assert [observation.preview for observation in seen] == [f"1\ttext {n}" for n in range(8)]
 
 
+@pytest.mark.wall("aiignore")
 async def test_ignored_files_are_hidden_from_every_tool(bench: Bench) -> None:
     bench.put(".aiignore", "secret.txt\nprivate/\n*.key\n")
     bench.put("secret.txt", "canary-1")
@@ -122,6 +123,7 @@ async def test_ignored_files_are_hidden_from_every_tool(bench: Bench) -> None:
         assert "x.key" not in observation.preview
 
 
+@pytest.mark.wall("aiignore")
 async def test_what_is_hidden_is_not_changed_by_a_file_tool(bench: Bench) -> None:
     path = bench.put(".aiignore", "secret.txt\n")
     await bench.call("read", path=".aiignore")

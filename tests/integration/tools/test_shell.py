@@ -187,6 +187,7 @@ async def _until_it_grows(bench: Bench) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.wall("path")
 async def test_a_folder_outside_is_no_place_to_run_in(bench: Bench) -> None:
     assert (await bench.call("shell", command="pwd", cwd="..")).outcome != "ok"
     assert (await bench.call("shell", command="pwd", cwd="nowhere")).outcome == "failed"

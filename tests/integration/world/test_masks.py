@@ -195,6 +195,7 @@ def test_after_a_crash_the_ledger_leads_back(ground: Ground) -> None:
     assert not ledger.exists()
 
 
+@pytest.mark.wall("aiignore")
 def test_hiding_follows_no_link(ground: Ground) -> None:
     """A link in the workspace cannot make us change a file outside."""
     outside = ground.folder / "outside"

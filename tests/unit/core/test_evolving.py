@@ -20,7 +20,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of
+from agentic.core.marks import mark_of
 from agentic.core.values import FileChange
 from tests.unit.core.building import YOU, Log, Policy, Started, Tier
 

@@ -15,7 +15,7 @@ from agentic.core.events import (
     Triaged,
     TurnEnded,
 )
-from agentic.core.fencing import mark_of
+from agentic.core.marks import mark_of
 from tests.unit.core.building import Log
 from tests.unit.core.climbing_logs import (
     CHANGE,

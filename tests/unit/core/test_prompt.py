@@ -16,7 +16,7 @@ from agentic.core.events import (
     TodoChanged,
     ToolRef,
 )
-from agentic.core.fencing import mark_of
+from agentic.core.marks import mark_of
 from agentic.core.prompt import build_prompt, system_text, tail_text
 from agentic.core.telling import LEARNED, REFLECTED, first_message, guidance
 from tests.unit.core.building import YOU, Log

@@ -30,7 +30,7 @@ from agentic.core.events import (
 )
 from agentic.core.evolving import evolve, fold
 from agentic.core.execution import Execution
-from agentic.core.fencing import mark_of
+from agentic.core.marks import mark_of
 from agentic.core.peopled import ALLOW, DENY
 from agentic.core.telling import guidance, pending_message
 from tests.unit.core.building import YOU

@@ -20,7 +20,7 @@ from agentic.core.events import (
     TurnEnded,
 )
 from agentic.core.execution import Execution
-from agentic.core.fencing import item, mark_of
+from agentic.core.marks import item, mark_of
 from agentic.core.task_reading import read
 from agentic.core.triage import answered, prompt, triage, untriaged
 from agentic.core.values import FileRef, Tier

@@ -17,7 +17,7 @@ from agentic.core.events import (
     Started,
     WorkspaceRestored,
 )  # fmt: skip
-from agentic.core.fencing import fenced, mark_of, name, one_line, unmarked
+from agentic.core.marks import fenced, mark_of, name, one_line, unmarked
 from agentic.core.telling import first_message, guidance, intervened, put_back, taken_over, without_lessons
 
 PLAIN = Started(thread="100", task="t", requester=Person(id="7", name="you"), inbox="100")
@@ -72,7 +72,7 @@ def test_guidance_and_notes_have_the_headings_that_were_made(text: str) -> None:
     for told, many in (
         (guidance(said, MARK), 3),
         (intervened(f"[Note from Threadwright] {text}", MARK), 1),
-        (intervened(f"[Advice]\n{text}\n[End of the advice] Go on.", MARK), 2),
+        (intervened(f"[Advice of a stronger model, x]\n{text}\n[End of the advice] Go on.", MARK), 2),
         (put_back(WorkspaceRestored(manifest="m", way="rewind", by=who, lost=text), MARK), 1),
         (taken_over(Escalated(from_tier=2, to_tier=3, rule="stuck", trigger=text), MARK), 1),
     ):

@@ -1,0 +1,67 @@
+"""The image that commands run in is the one that was made: by its digest, from the engine's layer to the sandbox."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from agentic.world.docker import IMAGE, Docker
+
+from .rungs import DEPLOY, docker_url
+
+__all__ = ["docker_url"]
+
+
+@pytest.fixture
+def make_image(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script that makes it, here of one package."""
+    loader = importlib.machinery.SourceFileLoader("make_image", str(DEPLOY / "make-image"))
+    spec = importlib.util.spec_from_loader("make_image", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    loader.exec_module(module)
+    monkeypatch.setattr(module, "closure", lambda _: ["base-passwd"])
+    return module
+
+
+@pytest.mark.docker
+async def test_an_image_can_be_named_by_its_digest_and_no_other_is_taken(docker_url: str, tmp_path: Path) -> None:
+    told = subprocess.run(
+        ["docker", "-H", docker_url, "image", "inspect", "-f", "{{.Id}}", IMAGE],
+        capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    digest = told.stdout.strip()
+    assert await Docker(tmp_path, docker_url, digest).check() == ""
+    other = digest[:-4] + ("0000" if digest[-4:] != "0000" else "1111")
+    assert f"there is no image {other}" in await Docker(tmp_path, docker_url, other).check()
+
+
+@pytest.mark.docker
+def test_the_engines_layer_is_held_against_what_it_was_handed(
+    make_image: ModuleType, docker_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", docker_url)
+    tag = "threadwright-sandbox:held-against"
+    made = [tag]
+    try:
+        make_image.import_from_here(tag)
+        made.append(make_image.told(tag, "{{.Id}}"))  # the tag leaves it when it is made again
+        assert re.fullmatch(r"sha256:[0-9a-f]{64}", made[1])
+        monkeypatch.setattr(make_image, "told", lambda *_: "sha256:" + "0" * 64)
+        with pytest.raises(SystemExit, match="do not use"):
+            make_image.import_from_here(tag)
+    finally:
+        subprocess.run(["docker", "-H", docker_url, "rmi", "-f", *made], capture_output=True, check=False, timeout=30)
+
+
+def test_the_base_is_pinned_by_its_digest() -> None:
+    bases = re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert bases
+    assert [base for base in bases if not re.search(r"@sha256:[0-9a-f]{64}$", base)] == []
