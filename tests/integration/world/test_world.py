@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -185,7 +184,6 @@ async def test_changes_are_kept_for_as_long_as_an_agent_is_to_be_told_of_them(wo
     assert "f" in str(perception.changes), "and it is told also after that"
     assert await world.changes() != ()
     del agent
-    gc.collect()
     world.tidy()
     assert await world.changes() == ()
     later = world.new_model("three")
