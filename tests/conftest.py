@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -21,6 +22,12 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("THREADWRIGHT_") or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
             monkeypatch.delenv(name)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of garbage collections: each would stop every thread, a sandbox's heartbeat too."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

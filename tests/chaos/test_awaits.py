@@ -1,6 +1,6 @@
-"""A scripted execution with every kind of tool, struck at each of its awaits in turn: every promise holds all the same.
+"""A scripted execution with every kind of tool, struck at its awaits in turn: every promise holds all the same.
 
-These runs take a minute of computing: some two thousand whole executions, each with its own judgement.
+`make chaos` strikes at each of them in every way; here each is cancelled, and struck in one of the other ways, in turn.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from tests.chaos.awaits.trampoline import CountedLoop, Steps, Strike, cancelled,
 from tests.chaos.simulated.simulation import quiet
 from tests.chaos.simulated.virtual import Life, context_of
 
-EACH: Plan = {"kinds": (("cancelled",), 0)}
-"""At each await of the whole, without exception."""
-ONCE: Plan = {
+CANCELLED: Plan = {"kinds": (("cancelled",), 1)}
+OTHERWISE: Plan = {
     "kinds": (
         ("cancelled twice", "interrupted twice", "stopped", "ended", "engine dies", "engine dies, stopped", FAILS),
         1,
@@ -30,19 +29,19 @@ ONCE: Plan = {
     "restarted": (("interrupted twice", FAILS), 1),
     "lost": (("cancelled", FAILS), 1),
 }
-"""At one of those that stand in the same frames; `make chaos` takes all, in every way."""
+"""Of the awaits that stand in the same frames the last one stands for all."""
 
 
 @pytest.mark.parametrize(
-    "plan", [EACH, *({name: ways} for name, ways in ONCE.items())], ids=lambda plan: next(iter(plan))
+    "plan", [CANCELLED, *({name: ways} for name, ways in OTHERWISE.items())], ids=lambda plan: next(iter(plan))
 )
 def test_an_execution_that_is_struck_at_any_of_its_awaits_keeps_every_promise(plan: Plan) -> None:
     tally = Tally()
-    for outcome in strikes(plan):
+    for outcome in strikes(plan, in_turn=True):
         tally.add(outcome)
     assert tally.problems == []
     (name, (ways, _)) = next(iter(plan.items()))
-    assert [way for way in ways if tally.runs[f"{name}: {way}"] < 25] == [], tally.runs
+    assert [way for way in ways if tally.runs[f"{name}: {way}"] < 5] == [], tally.runs
 
 
 @pytest.mark.parametrize("mend", MENDS)

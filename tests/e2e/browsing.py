@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from playwright.async_api import Locator, Page, async_playwright, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM
+
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ABOVE, BELOW = 10, 3
 
@@ -21,8 +21,7 @@ expect.set_options(timeout=30_000)  # what must come is waited for, also on a bu
 async def browsing(url: str, width: int = 1240, height: int = 860) -> AsyncGenerator[Page]:
     """A page that is open; an error in its scripts fails the test."""
     async with async_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = await browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))

@@ -48,7 +48,7 @@ GROWTH = 40
 FLOOR = 1e-6
 """Seconds of the processor that a character may take whatever the machine: its clock may be coarse."""
 WORST = 3
-"""So many of a pattern's texts are measured at length: those that took longest while they were short."""
+"""So many of a pattern's texts are measured longer: those that took longest while they were short; of them one at length."""
 
 MADE_OF_VALUES = {
     ("agentic/core/erasure.py", "unsaid"): "a person's name, word for word",
@@ -149,21 +149,27 @@ def superlinear(pattern: Use) -> str:
     compiled = re.compile(pattern.text, pattern.flags)
     for verb in _ways(pattern.verbs):
         use = _use(compiled, verb)
-        for text in _worst(use, hostile_texts(pattern.text, pattern.flags)):
-            if _grows(use, text):
-                return f"{pattern.name}, by {verb}, over {text!r}: {pattern.text[:200]!r}"
+        worst = _worst(use, hostile_texts(pattern.text, pattern.flags))
+        text = max(worst, key=lambda text: _growth(use, text, MIDDLE))
+        if _grows(use, text):
+            return f"{pattern.name}, by {verb}, over {text!r}: {pattern.text[:200]!r}"
     return ""
 
 
 def _grows(use: Callable[[str], object], text: Text) -> bool:
-    """Whether the time grows more than the text; given up as soon as that is so."""
-    took = 0.0
+    """Whether the time grows more than the text."""
+    return _growth(use, text, LONG) >= 1.0
+
+
+def _growth(use: Callable[[str], object], text: Text, longest: int) -> float:
+    """How near the time comes to what it may grow up to this length, at which it is 1; given up as soon as it is."""
+    took = share = 0.0
     for length, before in ((SHORT, SHORT), (MIDDLE, SHORT), (LONG, MIDDLE)):
-        most = GROWTH * max(took, FLOOR * before)
-        took = _took(use, text.of(length), most)
-        if took >= most:
-            return True
-    return False
+        if length <= longest and share < 1.0:
+            most = GROWTH * max(took, FLOOR * before)
+            took = _took(use, text.of(length), most)
+            share = took / most
+    return share
 
 
 def _ways(verbs: frozenset[str]) -> list[str]:

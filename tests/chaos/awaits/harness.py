@@ -7,7 +7,7 @@ thread; a further thread must get a sandbox; then the process ends in order, the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.errors import AgenticError
@@ -37,10 +37,6 @@ AROUND = (
 )  # fmt: skip
 NOBODYS = ("sandbox-", "lease of ", "process-", "save session", "perceive")
 """Asyncio tasks that nobody cancels but who began them, as the last that they do with them."""
-COLLECT_EVERY = 16
-"""What runs leave behind is collected after so many of them."""
-AT_ONCE = 16
-"""So many are handed to a worker at a time."""
 STARTS = 4
 """After further starts, with a person's word after each, nothing may be open."""
 REST_SECONDS, PROBE_SECONDS = 90.0, 60.0
@@ -150,15 +146,19 @@ def walk(play: Play) -> tuple[Walk, Outcome]:
     return found, _lived(play, Run(play.name, "", 0), found, seen)
 
 
-def runs_of(play: Play, found: Walk, ways: Iterable[str], most: int = 0) -> Iterator[Run]:
-    """Every way at every await; with ``most``, at so many of those that stand in the same frames, the last among them."""
+def runs_of(play: Play, found: Walk, ways: Sequence[str], most: int = 0, *, in_turn: bool = False) -> Iterator[Run]:
+    """Every way at every await; with ``most``, at so many of those that stand in the same frames, the last among them.
+
+    ``in_turn``: each await in one of the ways only, the next await in the next.
+    """
     chosen = few({number: (site.lines, site.port) for number, site in found.sites.items()}, most)
     crossed = few(dict(enumerate(found.crossings, 1)), most)
-    for way in ways:
+    for index, way in enumerate(ways):
+        its = slice(index, None, len(ways)) if in_turn else slice(None)
         if way == FAILS:
-            yield from (Run(play.name, way, number) for number in crossed)
+            yield from (Run(play.name, way, number) for number in crossed[its])
             continue
-        for number in chosen:
+        for number in chosen[its]:
             ends = way.startswith("cancelled")
             if not (_is_nobodys(found.sites[number]) if ends else number > found.over):
                 yield Run(play.name, way, number)

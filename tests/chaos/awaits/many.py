@@ -22,8 +22,6 @@ from tests.chaos.simulated.simulation import quiet
 Plan = Mapping[str, tuple[Iterable[str], int]]
 """For each play its ways, and at how many of the awaits that stand in the same frames; 0 for each of them."""
 EVERYTHING: Plan = {name: ((*WAYS, FAILS), 0 if name == "kinds" else 3) for name in PLAYS}
-COLLECT_EVERY = 16
-"""What runs leave behind is collected after so many of them."""
 AT_ONCE = 16
 """So many are handed to a worker at a time."""
 
@@ -45,17 +43,22 @@ class Tally:
         self.reached |= outcome.reached
 
 
-def strikes(plan: Plan, jobs: int = 1, *, lines: bool = False, where: str = "") -> Iterator[Outcome]:
-    """Every run of a plan; ``lines``: with every line at which something waited; ``where``: only where this stands."""
+def strikes(
+    plan: Plan, jobs: int = 1, *, lines: bool = False, where: str = "", in_turn: bool = False
+) -> Iterator[Outcome]:
+    """Every run of a plan; ``lines``: with every line at which something waited; ``where``: only where this stands.
+
+    ``in_turn``: each await is struck in one of its ways only, the next one in the next way.
+    """
     if jobs == 1:
         for name, (ways, most) in plan.items():
-            unstruck, chosen = _planned(name, tuple(ways), most, where)
+            unstruck, chosen = _planned(name, tuple(ways), most, where, in_turn)
             yield unstruck
             for runs in _batched(chosen):
                 yield from _struck(runs, lines=lines)
         return
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        tasks = [(name, tuple(ways), most, where) for name, (ways, most) in plan.items()]
+        tasks = [(name, tuple(ways), most, where, in_turn) for name, (ways, most) in plan.items()]
         planned = pool.starmap(_planned, tasks)
         yield from [unstruck for unstruck, _ in planned]
         blocks = [block for _, chosen in planned for block in _batched(chosen)]
@@ -67,12 +70,12 @@ def _batched(runs: list[Run]) -> Iterator[list[Run]]:
     return (runs[start : start + AT_ONCE] for start in range(0, len(runs), AT_ONCE))
 
 
-def _planned(name: str, ways: tuple[str, ...], most: int, where: str) -> tuple[Outcome, list[Run]]:
+def _planned(name: str, ways: tuple[str, ...], most: int, where: str, in_turn: bool) -> tuple[Outcome, list[Run]]:
     with quiet():
         found, unstruck = walk(PLAYS[name])
         unstruck.story = ""
         found.sites = {number: site for number, site in found.sites.items() if where in str(site)}
-        return unstruck, list(runs_of(PLAYS[name], found, ways, most))
+        return unstruck, list(runs_of(PLAYS[name], found, ways, most, in_turn=in_turn))
 
 
 def _struck(runs: list[Run], *, lines: bool) -> list[Outcome]:

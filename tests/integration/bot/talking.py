@@ -184,6 +184,10 @@ class Scenery:
         )
 
 
+async def identify_at_once(shard_id: int | None, *, initial: bool = False) -> None:
+    """Before a further session discord.py waits five seconds: so Discord wants it, and a local guild does not."""
+
+
 @asynccontextmanager
 async def running_bot(
     guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, backstage: Backstage | None = None,
@@ -208,6 +212,7 @@ async def running_bot(
     settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
     bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
     bot.unhurried = unhurried.wait if unhurried is not None else None
+    bot.before_identify_hook = identify_at_once  # type: ignore[method-assign]
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
     connection = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import io
 import json
@@ -14,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -251,14 +249,14 @@ async def test_f76_a_backup_or_an_import_that_is_killed_leaves_nothing_under_its
     await fill(home)
     for number in range(6):
         (home / "workspaces" / "1" / f"large{number}").write_bytes(random.Random(number).randbytes(4_000_000))
-    drawn = random.Random(76)
-    await killed(home, drawn, lambda: any(tmp_path.glob(".threadwright-backup-*/archive")), "backup", str(archive))
+    killed(home, "backup", str(archive))
     assert not archive.exists()
-    assert list(tmp_path.glob(".threadwright-backup-*")), "it was killed in the middle"
+    assert list(tmp_path.glob(".threadwright-backup-*/archive")), "it was killed in the middle"
     assert backup(settings(home), archive, BUILD) == 0
     assert not list(tmp_path.glob(".threadwright-backup-*")), "the next one cleans up"
     hidden = there / ".importing" / "workspaces"
-    await killed(there, drawn, hidden.exists, "import", str(archive))
+    killed(there, "import", str(archive))
+    assert hidden.exists()
     assert below(there) == [".importing"], "it was killed in the middle"
     assert bring_back(settings(there), archive, None) == 0
     assert not hidden.exists()
@@ -274,13 +272,21 @@ async def test_f76_a_backup_or_an_import_that_is_killed_leaves_nothing_under_its
     assert bring_back(settings(there), archive, None) == 0
 
 
-async def killed(home: Path, drawn: random.Random, begun: Callable[[], bool], *command: str) -> None:
-    """Run a command in a process of its own, and kill it a moment after it has begun to write."""
+DIES = """
+import os, signal, sys
+
+def dies(event, given):
+    if event == "open" and str(given[0]).endswith("large3"):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(dies)
+from bot.cli import main
+main(sys.argv[1:])
+"""
+
+
+def killed(home: Path, *command: str) -> None:
+    """Run a command in a process of its own that is killed as it opens the fourth of the large files."""
     environment = {"PATH": os.environ["PATH"], "THREADWRIGHT_HOME": str(home)}
-    process = subprocess.Popen([sys.executable, "-m", "bot.cli", *command], env=environment, stderr=subprocess.DEVNULL)
-    async with asyncio.timeout(60):
-        while not begun() and process.poll() is None:
-            await asyncio.sleep(0.002)
-    await asyncio.sleep(drawn.random() * 0.1)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(20) == -signal.SIGKILL, "it was done before it could be killed"
+    ended = subprocess.run([sys.executable, "-c", DIES, *command], env=environment, capture_output=True, timeout=60)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr

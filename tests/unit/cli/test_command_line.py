@@ -226,23 +226,11 @@ for name in sys.modules.keys() - loaded:
 """
 
 
-def is_left_for_later(loaded: set[str]) -> None:
+def test_what_is_left_for_later_is_not_built_by_the_start() -> None:
+    loaded = loaded_by(f"import bot.commandline.run; exec({OPENED!r})", THREADWRIGHT_TIER_2="scripted/tour")
     assert "bot.threads" in loaded
     assert not loaded & LATER
     assert {name for name in loaded if name.partition(".")[0] == "reflexion"} <= OF_REFLEXION
-
-
-def test_the_start_imports_nothing_that_only_an_end_or_a_person_asks_for() -> None:
-    is_left_for_later(
-        loaded_by(
-            "import bot.app, bot.commandline.run, bot.client; from importlib import import_module;"
-            "[import_module(cog) for cog in bot.client.COGS]"
-        )
-    )
-
-
-def test_what_is_left_for_later_is_not_built_by_the_start() -> None:
-    is_left_for_later(loaded_by(f"exec({OPENED!r})", THREADWRIGHT_TIER_2="scripted/tour"))
 
 
 def test_all_that_is_left_for_later_is_imported_in_the_background() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ssl
 from collections import Counter
 from contextlib import AsyncExitStack
-
-from anthropic import AsyncAnthropic
+from typing import TYPE_CHECKING
 
 from agentic.models.anthropic_clients import EACH, Clients
 
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
 
 def connect() -> tuple[AsyncAnthropic, ssl.SSLContext]:
+    from anthropic import AsyncAnthropic  # takes a second: not while tests are collected
+
     first = AsyncAnthropic(api_key="x", base_url="http://127.0.0.1:1", max_retries=0, timeout=None)
     return first, ssl.create_default_context()
 

@@ -24,9 +24,14 @@ from reflexion.reflections import choose_reflections
 from reflexion.tokens import cut_to, tokens_of
 from tests.unit.reflexion.test_retrieval import reflection
 
-importlib.import_module("litellm.litellm_core_utils.default_encoding")  # says where tiktoken finds what LiteLLM brings
 DRAWN = random.Random(7)
 LESSONS = [f"{each.trigger} → {each.action}" for each in read_set()[0]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tokenizers_of_litellm() -> None:
+    """Let LiteLLM say where tiktoken finds what it brings; two seconds that only the process which runs these spends."""
+    importlib.import_module("litellm.litellm_core_utils.default_encoding")
 
 
 def _many(made: Callable[[], str], count: int = 12) -> list[str]:
