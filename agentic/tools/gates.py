@@ -46,7 +46,7 @@ DERIVED_FOLDERS = frozenset((
 ))  # fmt: skip
 DERIVED_FILES = (
     "*.pyc", "*.pyo", "*.o", "*.obj", "*.a", "*.so", "*.class", "*.log", "*.tmp", "*.bak", "*.orig", "*.rej", "*.swp", "*~",
-    "*.egg-info", ".coverage*", ".DS_Store", "core", "core.*", "*.out", "*.tsbuildinfo", "*.pid", "*.old", "CMakeCache.txt",
+    "*.egg-info", ".coverage*", ".DS_Store", "core", "core.*", "*.out", "*.tsbuildinfo", "*.pid", "CMakeCache.txt",
     "*.dist-info", "*.egg", "*.gcda", "*.gcno", "*.profraw", "lcov.info", "coverage.xml", "coverage.json", "junit.xml",
     "*.log.*", ".eslintcache", ".stylelintcache", "*.swo", "*.stamp", "*.prof", "perf.data", "Thumbs.db", "desktop.ini",
     "npm-debug.log*",
@@ -97,6 +97,7 @@ _SETS = re.compile(r"(?<!\w)[A-Za-z_]\w*\+?=")
 _SPLITS = re.compile(r"(?:-[a-zA-Z]*S|--split-string=?)(.*)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"-I|--replace=?")
 _BY_LINES = frozenset(("-d", "-0", "--null", "-L", "-L1", "-d\\n", "-d\n"))
+_OF_TESTS = re.compile(r"(?:^|[_/.=-])tests?(?:[_/.-]|$)")
 _BASE = frozenset(("-d", "--dbname", "-D", "--database"))
 _FINDS = "deletes or empties every file that its code finds"
 _LOCKS = "takes away the rights to read or change files"
@@ -348,8 +349,8 @@ def _gate_sql(words: list[str], simple: Simple, created: frozenset[str]) -> str:
         base = next((word for word in words[words.index("-cmd") + 2 :] if not word.startswith("-")), base)
     script = simple.reading.texts.get(inside(simple.cwd, simple.reads), "") if simple.reads else ""
     rows = any(deletes_rows(word) for word in (*words[1:], simple.given, script))
-    scratch = ":memory:" in base or "test" in base or any("test" in word for word in words if word.startswith("-d"))
-    scratch = scratch or any("test" in base for base in values_of(words, *_BASE))
+    bases = [base, *values_of(words, *_BASE), *(word for word in words if word.startswith("-d"))]
+    scratch = ":memory:" in base or any(_OF_TESTS.search(each) for each in bases)
     return _ROWS if rows and not scratch and not _passes(base, simple, created) else ""
 
 
@@ -820,7 +821,7 @@ def _is_own(command: str, flags: set[str], names: list[str], simple: Simple) -> 
     if command not in ("branch", "tag") or len(names) != 1 or not flags & _TAKES_AWAY:
         return False
     made = (words for words in earlier if names[0] in words[2:] and not flags_of(words[2:])[0] & _TAKES_AWAY)
-    return any(words[1] == command or {"-b", "-c"} & set(words) for words in made)
+    return any((words[1] == command and not words[2].startswith("-")) or {"-b", "-c"} & set(words) for words in made)
 
 
 _TAKES_AWAY = frozenset(("-D", "-d", "--delete", "-f", "--force"))
