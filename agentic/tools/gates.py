@@ -696,7 +696,7 @@ def _rights(words: list[str], simple: Simple, created: frozenset[str], piped: bo
     return _LOCKS if words[0].endswith("chmod") and _locks(modes, folders=False) else ""
 
 
-_MODE = re.compile(r"[0-7]{1,4}|-[rwxX]{1,4}|[ugoa,=+rwxXst-]*[=+-][ugorwxXst,=+-]*")
+_MODE = re.compile(r"[0-7]{1,4}|-[rwxX]{1,4}|[ugoa]*[=+-][ugorwxXst,=+-]*")
 _HARMLESS = re.compile(r"0?7(?:55|75|50|00|05)|(?:(?:[ugoa]*\+[rwxXst]+|[go]+[-=][rwxX]*|u=rw[xX])(?:,|$)){1,4}")
 
 

@@ -26,7 +26,7 @@ _SCRIPTED = {
     ),
     "ruby": (
         re.compile(
-            r"rm_rf?\b|rmtree|remove_dir|remove_entry|File\.(?:delete|unlink)\s*\(?\s*\w+\s*[)}]|File\.write\([^,]{1,200},\s*(?:''|\"\")"
+            r"rm_rf?\b|rmtree|remove_dir|remove_entry|File\.(?:delete|unlink)\s*(?:\(\s*)?\w+\s*[)}]|File\.write\([^,]{1,200},\s*(?:''|\"\")"
         ),
         re.compile(r"\b(?:system|exec|spawn)\b|`|%x"),
     ),
@@ -52,12 +52,12 @@ _NO_PATHS = frozenset(
     ("fs", "node:fs", "fs/promises", "fileutils", "rimraf", ">", "w", "unlink", "child_process", "os")
 )
 _TEXT = re.compile(
-    r"'([^'\n]{1,2000})'|\"([^\"\n]{1,2000})\"|`([^`\n]{1,2000})`|(?:qx|%x|%w|q)[(\[{]([^)\]}\n]{1,2000})[)\]}]"
+    r"'([^'\n]{1,2000})'|\"([^\"\n]{1,2000})\"|`([^`\n]{1,2000})`|(?:qx|%x|%w|q)[(\[{]([^)\]}\n]{1,200})[)\]}]"
 )
 _SHOWN = re.compile(r"\s*(?:print|puts|say|echo|console\.log)\b")
 _CODE_AFTER = re.compile(r"-[A-Za-z0-9]*[eEpr]|--eval|--print|eval")
 _SYSTEM = re.compile(r"system\s*(?:\(\s*)?\"((?:[^\"\\]|\\.){1,2000})\"\s*(\$?\w?)")
-_PIPED = re.compile(r"\"((?:[^\"\\]|\\.){1,2000})\"[^|;{}\n]{0,60}\|\s*(?:getline|\"(?:ba|da|z)?sh\")")
+_PIPED = re.compile(r"\"((?:[^\"\\]|\\.){1,200})\"[^|;{}\n]{0,60}\|\s*(?:getline|\"(?:ba|da|z)?sh\")")
 _TO_FILE = re.compile(r"printf?\s*\"\"\s*>\s*\"([^\"]{1,200})\"")
 _OVER_INPUT = re.compile(r">\s*(?:FILENAME|ARGV\[\w{1,20}\])\s*[;}]|=\s*FILENAME\s*[;}]")
 _EMPTIES = re.compile(
