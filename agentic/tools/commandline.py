@@ -28,7 +28,8 @@ _ARRAY = re.compile(r"(?<!\w)([A-Za-z_]\w*)\+?=\(")
 _ESAC = re.compile(r"esac(?=[\s;&|)]|$)")
 _COMPUTED = re.compile(r'"?(?:\$\(|`)')
 _STRICT, _LAX = re.compile(r"-[a-z]*e"), re.compile(r"\+[a-z]*e")
-_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " "}  # noqa: S108  # inside the sandbox
+SCRATCHES = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
+_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " ", "0": "bash", "SHELL": "/bin/bash", "BASH": "/bin/bash"}  # noqa: S108
 _ALWAYS = frozenset(("/", "~", "/tmp", ".", "..", SCRATCH))  # noqa: S108
 _DECLARES = frozenset(("export", "declare", "local", "readonly", "typeset"))
 
@@ -36,6 +37,7 @@ DEPTH = 12
 MOST_STATES = 8
 MOST_VARIABLES = 300
 MOST_FRAMES = 60
+MOST_CHAIN = 60
 MOST_READ = 250_000
 """So many signs are read at most, those counted again that are read in several states."""
 
@@ -45,10 +47,19 @@ class TooDeep(Exception):
 
 
 @dataclass(slots=True)
-class Budget:
-    """How much may still be read, of a command and of all that it runs."""
+class Reading:
+    """What is known of a command and of all that it runs while it is read, and how much may still be read."""
 
     left: int = MOST_READ
+    text: str = ""
+    """The whole command."""
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that it has written before, with what stands in them."""
+    earlier: list[list[str]] = field(default_factory=list[list[str]])
+    """The commands that have been read."""
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+    running: set[str] = field(default_factory=set[str])
+    called: set[str] = field(default_factory=set[str])
 
     def take(self, signs: int) -> None:
         """Count what is read; raises ``TooDeep`` where it is more than anybody writes."""
@@ -72,10 +83,14 @@ class Simple:
     """The file it is given by redirection."""
     fed: list[str] = field(default_factory=list[str])
     """The command before it in a pipe."""
+    chain: list[str] = field(default_factory=list[str])
+    """The words of all that feeds it by a pipe."""
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    """What a shell that it starts knows."""
     computed: bool = False
     """Whether the name of the command is what another command prints."""
     prints: str = ""
-    budget: Budget = field(default_factory=Budget)
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,7 @@ class State:
     old: str = UNKNOWN
     strict: bool = False
     """``set -e``"""
+    exported: frozenset[str] = frozenset()
 
     def key(self) -> tuple[object, ...]:
         """What makes two states the same."""
@@ -106,8 +122,14 @@ class State:
     def within(self, folder: str) -> State:
         """The same in another folder."""
         folder = folder if len(folder) < LONGEST // 4 else UNKNOWN
-        variables = self.variables | {"PWD": folder, "OLDPWD": self.cwd}
+        variables = self.variables | {"PWD": whole(folder), "OLDPWD": whole(self.cwd)}
         return replace(self, cwd=folder, old=self.cwd, variables=variables)
+
+    def given(self, words: list[str]) -> State:
+        """The same in a function or script that is called with words."""
+        kept = {name: value for name, value in self.variables.items() if not name.isdigit() and name != "@"}
+        places = {str(place): word for place, word in enumerate(words[:9], 1)}
+        return replace(self, variables=kept | places | {"@": " ".join(words)[:LONGEST]})
 
 
 @dataclass(slots=True)
@@ -124,22 +146,38 @@ class _Frame:
     again: bool = False
     twice: bool = False
     """Whether a loop is read for the second time, from where the first time ended."""
-    body: bool = False
-    """Whether it is a function's, and may never run."""
+    body: str = ""
+    """The function that it is the body of, which may never run."""
+    begins: int = 0
+    given: str = ""
+    """What is piped into it."""
+    first: int = 0
+    """So many commands were read before it."""
 
 
 class Line(Words):
     """What a command line runs, in order.  Raises ``TooDeep``."""
 
-    def __init__(self, text: str, cwd: str = ".", budget: Budget | None = None, depth: int = 0) -> None:
+    def __init__(
+        self,
+        text: str,
+        cwd: str = ".",
+        reading: Reading | None = None,
+        depth: int = 0,
+        variables: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(text if depth else text.replace("\\\n", ""))
         self._depth = depth
-        self._budget = budget or Budget()
-        self._states = [State(cwd, _KNOWN | {"PWD": cwd})]
+        self._reading = reading or Reading()
+        self._states = [State(cwd, _KNOWN | {"PWD": whole(cwd)} | (variables or {}))]
         self._state = self._states[0]
         self._closing = False
         self._frames: list[_Frame] = []
-        self._body = False
+        self._body = ""
+        self._unrun: list[tuple[str, Simple]] = []
+        """What stands in functions."""
+        self._ended: list[list[str]] = []
+        """The commands of the compound command that was closed just before."""
         self._traps: list[str] = []
         self._inner: list[Simple] = []
         self._fed = ""
@@ -153,7 +191,7 @@ class Line(Words):
     def commands(self) -> Iterator[Simple]:
         """Each simple command; those of substitutions come before the command they stand in."""
         while True:
-            self._budget.take(1)
+            self._reading.take(1)
             self._blank(" \t\n;" if not self._piped and not self._held() else " \t\n")
             if self._at >= len(self._text) or (self._closing and self._text[self._at] == ")" and not self._frames):
                 break
@@ -165,6 +203,7 @@ class Line(Words):
         for text in dict.fromkeys(self._traps):
             for state in self._states:
                 yield from self._below(text, state).commands()
+        yield from (simple for name, simple in self._unrun if name not in self._reading.called)
 
     # --- compound commands --------------------------------------------------------------------------------------
 
@@ -180,7 +219,7 @@ class Line(Words):
             self._expanded_until(at, end)
             self._at = end
         elif found := _FUNCTION.match(text, at):
-            self._at, self._body = found.end(), True
+            self._at, self._body = found.end(), found[1] or found[2]
         elif text[at] == "(":
             self._at += 1
             self._push("(")
@@ -197,9 +236,11 @@ class Line(Words):
         if len(self._frames) >= MOST_FRAMES:
             raise TooDeep
         outer = (self._held_ok, self._held_failed, self._began, self._piped)
-        frame = _Frame(kind, self._states, outer, body=self._body)
+        given = self._before[0].prints if self._piped and self._before else ""
+        first = len(self._reading.earlier)
+        frame = _Frame(kind, self._states, outer, body=self._body, begins=self._at - 1, given=given, first=first)
         self._frames.append(frame)
-        self._body = False
+        self._body = ""
         self._nothing_held()
         return frame
 
@@ -207,7 +248,11 @@ class Line(Words):
         frame = self._frames.pop()
         self._held_ok, self._held_failed, self._began, self._piped = frame.outer
         self._negated = False
-        self._states = merged([*frame.start, *self._states]) if frame.body else self._states
+        if frame.body:
+            if frame.kind in ("(", "{"):
+                self._reading.functions[frame.body] = self._text[frame.begins : self._at]
+            self._states = frame.start
+        self._ended = self._reading.earlier[frame.first :][-MOST_STATES:]
         self._ok = self._not_ok = self._states
         self._closed = True
 
@@ -332,19 +377,53 @@ class Line(Words):
             inner = self._take_inner()
             if not self._states:
                 continue
+            called, left = self._call(state, piece)
             key = (tuple(piece.words), piece.cwd, tuple(piece.writes), piece.given, piece.made)
-            if key not in seen:
+            if key not in seen or called:
                 seen.add(key)
-                yield from inner
-                if piece.words or (piece.writes and not self._closed):
-                    yield piece
+                own = [piece] if not called and (piece.words or (piece.writes and not self._closed)) else []
+                self._noted(piece)
+                if body := next((frame.body for frame in self._frames if frame.body), ""):
+                    self._unrun += [(body, each) for each in (*inner, *called, *own)]
+                else:
+                    yield from (*inner, *called, *own)
             alone = operator in ("|", "|&") or self._piped
-            then, otherwise = ([state], [state]) if alone else self._effect(state, piece)
+            then, otherwise = ([state], [state]) if alone else (left, left) if called else self._effect(state, piece)
             ok += then
             failed += otherwise
         self._closed = False
         self._before = pieces if operator in ("|", "|&") else []
         self._join(operator, ok, failed)
+
+    def _call(self, state: State, piece: Simple) -> tuple[list[Simple], list[State]]:
+        """What a function runs that is called here, and the states it leaves."""
+        words = list(piece.words)
+        while words and _ASSIGNED.match(words[0]):
+            words = words[1:]
+        reading, name = self._reading, words[0] if words else ""
+        inside_body = any(frame.body for frame in self._frames)
+        if name not in reading.functions or name in reading.running or inside_body:
+            return [], [state]
+        reading.called.add(name)
+        reading.running.add(name)
+        line = self._below(reading.functions[name], state.given(words[1:]))
+        found = list(line.commands())
+        reading.running.discard(name)
+        places = {key: value for key, value in state.variables.items() if key.isdigit() or key == "@"}
+        left = [replace(each.given([]), variables=each.given([]).variables | places) for each in line.states]
+        return found, left or [state]
+
+    @property
+    def states(self) -> list[State]:
+        """In what states the shell may be."""
+        return self._states
+
+    def _noted(self, piece: Simple) -> None:
+        """Remember a command for those after it, and what it writes."""
+        self._reading.earlier.append(piece.words)
+        paths = [*piece.writes, *(word for word in piece.words[1:] if piece.words[0] == "tee" and word[:1] != "-")]
+        for path in paths if piece.prints else ():
+            self._reading.texts[inside(piece.cwd, path)] = piece.prints
 
     def _join(self, operator: str, ok: list[State], failed: list[State]) -> None:
         """Go on in the states in which what follows would run."""
@@ -377,13 +456,14 @@ class Line(Words):
         """The words of a command in a state, and the operator that ends it."""
         start, operator = self._at, ""
         self._state, self._variables, self._fed = state, state.variables, ""
-        piece = Simple(cwd=state.cwd, made=state.made, budget=self._budget)
+        piece = Simple(cwd=state.cwd, made=state.made, reading=self._reading)
         if before is not None:
             piece.given, piece.fed = before.prints, before.words
+            piece.chain = [*before.chain[-MOST_CHAIN:], *before.words[-MOST_CHAIN:]]
         while True:
             self._blank()
             if sign := self._redirection():
-                self._budget.take(50)
+                self._reading.take(50)
                 self._redirected(piece, sign)
                 continue
             if self._at >= len(self._text) or (operator := self._operator()):
@@ -401,9 +481,28 @@ class Line(Words):
             piece.words += word
             self._at += self._at == begun
         piece.given = piece.given or self._fed
-        piece.prints = printed(piece.words, piece.given)
-        self._budget.take(20 + len(state.variables) + max(self._at - start, sum(map(len, piece.words))))
+        piece.prints = self._printed(piece)
+        if self._closed and not piece.words and operator in ("|", "|&"):
+            piece.chain += [word for words in self._ended for word in words[:MOST_CHAIN]]
+        names = [found for word in piece.words[:MOST_CHAIN] if (found := _ASSIGNED.fullmatch(word))]
+        exported = {name: state.variables[name] for name in state.exported if name in state.variables}
+        piece.variables = exported | {found[1]: found[3] for found in names}
+        self._reading.take(20 + len(state.variables) + max(self._at - start, sum(map(len, piece.words))))
         return piece, operator
+
+    def _printed(self, piece: Simple) -> str:
+        cwd, words = piece.cwd, piece.words
+        match words:
+            case ["pwd", *_]:
+                return whole(cwd)
+            case ["git", "rev-parse", "--show-toplevel"] if not cwd.startswith(("/", "~", UNKNOWN)):
+                return whole(".")
+            case ["realpath" | "readlink", *_, path] if not path.startswith("-"):
+                return whole(inside(cwd, path))
+            case ["cat", path] if not path.startswith("-"):
+                return self._reading.texts.get(inside(cwd, path), "")
+            case _:
+                return printed(words, piece.given)
 
     def _array(self) -> list[str]:
         words: list[str] = []
@@ -434,6 +533,9 @@ class Line(Words):
         words = piece.words
         assigned = [found for word in words if (found := _ASSIGNED.fullmatch(word))]
         if words and (len(assigned) == len(words) or words[0] in _DECLARES):
+            if words[0] == "export" or (words[0] in _DECLARES and "-x" in words):
+                names = (word.partition("=")[0] for word in words[1:] if not word.startswith("-"))
+                state = replace(state, exported=frozenset((*state.exported, *names)))
             for found in assigned:
                 before = state.variables.get(found[1], "") if found[2] else ""
                 state = state.having(found[1], before + found[3])
@@ -449,22 +551,31 @@ class Line(Words):
                 return self._moved(name, plain, state)
             case "exit" | "break" | "continue" | "return" if self._ends(name):
                 return [], []
-            case "mkdir" | "git":
+            case "mkdir" | "git" | "cp" | "python" | "python3":
                 return self._makes(name, rest, plain, state)
-            case "true" | ":":
-                return [state], []
-            case "false":
-                return [], [state]
+            case "true" | ":" | "false":
+                return ([], [state]) if name == "false" else ([state], [])
             case "trap" if rest and rest[0] and not rest[0].startswith("-"):
                 self._traps.append(rest[0])
+            case "read" if len(names := [word for word in plain if word.isidentifier()]) == 1:
+                return self._reads(names[0], piece, state), [state]
             case _:
                 state = self._set(name, rest, plain, state)
         return [state], [state]
 
+    def _reads(self, name: str, piece: Simple, state: State) -> list[State]:
+        """The states after a variable was read from what is piped in."""
+        given = piece.given or next((frame.given for frame in reversed(self._frames) if frame.given), "")
+        lines = list(dict.fromkeys(given.split("\n")))
+        values = [line.strip() or UNKNOWN for line in lines] if len(lines) <= MOST_STATES else [UNKNOWN]
+        return [state.having(name, value) for value in values]
+
     def _ends(self, name: str) -> bool:
         """Whether nothing of what follows in the list is run."""
         loop = any(frame.kind == "loop" for frame in self._frames)
-        return {"exit": True, "return": any(frame.body for frame in self._frames)}.get(name, loop)
+        return {"exit": True, "return": any(frame.body for frame in self._frames) or bool(self._reading.running)}.get(
+            name, loop
+        )
 
     def _set(self, name: str, rest: list[str], plain: list[str], state: State) -> State:
         match name:
@@ -472,6 +583,9 @@ class Line(Words):
                 strict = any(_STRICT.match(word) for word in rest) or "errexit" in rest
                 lax = any(_LAX.match(word) for word in rest)
                 state = replace(state, strict=(state.strict or strict) and not lax)
+                state = state.given(rest[rest.index("--") + 1 :]) if "--" in rest else state
+            case "shift":
+                state = state.given([UNKNOWN])
             case "read" | "mapfile" | "readarray":
                 for variable in plain:
                     state = state.having(variable, UNKNOWN)
@@ -497,6 +611,16 @@ class Line(Words):
         return [new], [] if sure else [state]
 
     def _makes(self, name: str, rest: list[str], plain: list[str], state: State) -> tuple[list[State], list[State]]:
+        scratch = {inside(state.cwd, word) for word in (plain[1:2] or [state.cwd]) if rest[:1] == ["init"]}
+        if any(path.startswith(SCRATCHES) for path in scratch):
+            return [replace(state, made=state.made | scratch)], [state]
+        if rest[:2] == ["worktree", "add"] and len(plain) > 2:
+            new = plain[3 if {"-b", "-B"} & set(rest) and len(plain) > 3 else 2]
+            return [replace(state, made=state.made | {inside(state.cwd, new)})], [state]
+        if name == "cp" and len(plain) > 1 and (copy := _copy_of(plain)):
+            return [replace(state, made=state.made | {inside(state.cwd, copy)})], [state]
+        if name.startswith("python") and rest[:2] == ["-m", "venv"] and "env" in plain[-1]:
+            return [replace(state, made=state.made | {inside(state.cwd, plain[-1])})], [state]
         if name == "mkdir":
             folders = frozenset(inside(state.cwd, word) for word in plain)
             there = replace(state, there=state.there | folders)
@@ -516,7 +640,7 @@ class Line(Words):
     def _below(self, text: str, state: State) -> Line:
         if self._depth >= DEPTH:
             raise TooDeep
-        line = Line(text, state.cwd, self._budget, self._depth + 1)
+        line = Line(text, state.cwd, self._reading, self._depth + 1)
         line._states = [state]
         line._nothing_held()
         return line
@@ -533,15 +657,31 @@ class Line(Words):
         return _value(found)
 
     def _evaluated(self, text: str) -> str:
-        self._budget.take(20)
+        self._reading.take(20)
         found = list(self._below(text, self._state).commands())
         self._inner += found
         return _value(found)
 
 
+def _copy_of(plain: list[str]) -> str:
+    """A folder's copy that is named after it, as in ``cp -r data data.bak``; '' where it is not."""
+    source, target = plain[-2].rstrip("/"), plain[-1].rstrip("/")
+    return target if target.startswith(source) and target[len(source) :][:1] in ("_", "-", ".") else ""
+
+
+def whole(folder: str) -> str:
+    """A folder of the workspace as an absolute path."""
+    return folder if folder.startswith(("/", "~", UNKNOWN)) else posixpath.normpath(f"/workspace/{folder}")
+
+
 def _value(found: list[Simple]) -> str:
-    if found and found[0].words[:1] == ["mktemp"] and not {"-p", "--tmpdir"} & set(found[0].words):
+    if found and any("mkdtemp" in word for word in found[-1].words):
         return SCRATCH
+    if found and found[0].words[:1] == ["mktemp"]:
+        words = found[0].words
+        folder = words[words.index("-p") + 1] if "-p" in words[:-1] else ""
+        if not {"-p", "--tmpdir"} & set(words) or (folder + "/").startswith(SCRATCHES):
+            return SCRATCH
     return (found[-1].prints.rstrip("\n") if found else "") or UNKNOWN
 
 

@@ -2,76 +2,148 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-SQL_TOOLS = frozenset(("sqlite3", "psql", "mysql", "mariadb", "duckdb"))
-_SQL = re.compile(
-    r"\b(?:drop\s+(?:table|database|schema)|truncate\s+(?:table\s)?|delete\s+from|update\s+\w)", re.IGNORECASE
+SQL_TOOLS = frozenset((
+    "sqlite3", "psql", "mysql", "mariadb", "duckdb", "cqlsh", "clickhouse-client", "influx", "cockroach", "sqlcmd",
+))  # fmt: skip
+_STRING = re.compile(r"'[^']*'|--[^\n]*|/\*[^*]*\*/")
+_STATEMENT = re.compile(
+    r"\s*(?:drop\s+(?:table|database|schema|keyspace)|truncate\b|delete\s+from|update\s+\S+\s+set\b|update\s+\w|alter\s+table\s+\S+\s+drop\b"
+    r"|\.restore\b|\.read\b)",
+    re.IGNORECASE,
 )
+_KEPT = re.compile(r"\s*drop\s+table\s+(?:if\s+exists\s+)?(?:temp\.|tmp|temp_|staging)", re.IGNORECASE)
+_WHERE = re.compile(r"\bwhere\b(.*)", re.IGNORECASE | re.DOTALL)
+_EVERY = re.compile(r"\s*(?:1\s*=\s*1|1|true|''\s*=\s*''|\w+\s*>\s*-?\d|\w+\s+is\s+not\s+null)\s*", re.IGNORECASE)
 _SCRIPTED = {
     "perl": (
-        re.compile(r"rmtree|remove_tree|unlink\b(?!\s*(?:\(\s*)?['\"][^*'\"\n]{1,200}['\"])"),
-        re.compile(r"\b(?:system|exec|qx)\b"),
+        re.compile(
+            r"rmtree|remove_tree|truncate\b|rename\b|\bmove\(|unlink\b(?!\s*(?:\(\s*)?['\"][^$*'\"\n]{1,200}['\"])"
+            r"|open\b[^;]{1,100}['\"]\s*>(?!>)"
+        ),
+        re.compile(r"\b(?:system|exec|qx)\b|`"),
     ),
     "ruby": (
-        re.compile(r"rm_rf?\b|rmtree|remove_dir|remove_entry|Dir\.glob[^\n]{0,200}delete"),
-        re.compile(r"\b(?:system|exec)\b"),
+        re.compile(
+            r"rm_rf?\b|rmtree|remove_dir|remove_entry|File\.(?:delete|unlink)\s*(?:\(\s*)?\w+\s*[)}]|File\.write\([^,]{1,200},\s*(?:''|\"\")"
+        ),
+        re.compile(r"\b(?:system|exec|spawn)\b|`|%x"),
     ),
     "node": (
-        re.compile(r"rmSync|rmdirSync|rimraf|\brm\(|unlinkSync\(\s*[^'\"\s]"),
-        re.compile(r"\b(?:execSync|exec|spawnSync)\b"),
+        re.compile(
+            r"rmSync|rmdirSync|rimraf|\brm\(|removeSync|unlinkSync\(\s*[^'\"\s]|unlinkSync\([^)]{1,200}\+|truncateSync|renameSync\("
+            r"|writeFileSync\([^,]{1,200},\s*(?:''|\"\")"
+        ),
+        re.compile(r"\b(?:execSync|exec|spawnSync|spawn|execFileSync|execFile)\b"),
     ),
     "php": (
-        re.compile(r"array_map\(['\"]unlink|unlink\(\$"),
-        re.compile(r"\b(?:system|exec|passthru|shell_exec)\b"),
+        re.compile(r"array_map\(['\"]unlink|unlink\(\$|file_put_contents\([^,]{1,200},\s*(?:''|\"\")"),
+        re.compile(r"\b(?:system|exec|passthru|shell_exec)\b|`"),
     ),
+    "lua": (re.compile(r"os\.remove"), re.compile(r"os\.execute|io\.popen")),
+    "Rscript": (re.compile(r"unlink\("), re.compile(r"\bsystem2?\(")),
+    "tclsh": (re.compile(r"file\s+delete"), re.compile(r"\bexec\b")),
+    "julia": (re.compile(r"\brm\("), re.compile(r"\brun\(")),
 }
-"""Of each program, what in its code deletes, and what runs commands."""
-_PROGRAMS = {"nodejs": "node", "deno": "node", "bun": "node", "jruby": "ruby"}
-_TEXT = re.compile(r"'([^'\n]{1,2000})'|\"([^\"\n]{1,2000})\"")
-_CODE_AFTER = re.compile(r"-[A-Za-z0-9]*[eEpr]|--eval|--print")
-_SYSTEM = re.compile(r"system\s*(?:\(\s*)?\"((?:[^\"\\]|\\.){1,2000})\"")
-_EMPTIES = re.compile(r"d|[0-9,$]*d|s(.)\.\*\1[^*]{0,20}\1g?")
-_FINDS = frozenset(("glob", "iglob", "rglob", "walk", "iterdir", "listdir", "scandir"))
-_REMOVES = frozenset(("remove", "unlink", "rmdir", "removedirs", "rmtree"))
+"""Of each program, what in its code deletes or empties, and what runs commands."""
+_PROGRAMS = {"nodejs": "node", "deno": "node", "bun": "node", "jruby": "ruby", "R": "Rscript", "luajit": "lua"}
+_NO_PATHS = frozenset(
+    ("fs", "node:fs", "fs/promises", "fileutils", "rimraf", ">", "w", "unlink", "child_process", "os")
+)
+_TEXT = re.compile(
+    r"'([^'\n]{1,2000})'|\"([^\"\n]{1,2000})\"|`([^`\n]{1,2000})`|(?:qx|%x|%w|q)[(\[{]([^)\]}\n]{1,200})[)\]}]"
+)
+_SHOWN = re.compile(r"\s*(?:print|puts|say|echo|console\.log)\b")
+_CODE_AFTER = re.compile(r"-[A-Za-z0-9]*[eEpr]|--eval|--print|eval")
+_SYSTEM = re.compile(r"system\s*(?:\(\s*)?\"((?:[^\"\\]|\\.){1,2000})\"\s*(\$?\w?)")
+_PIPED = re.compile(r"\"((?:[^\"\\]|\\.){1,200})\"[^|;{}\n]{0,60}\|\s*(?:getline|\"(?:ba|da|z)?sh\")")
+_TO_FILE = re.compile(r"printf?\s*\"\"\s*>\s*\"([^\"]{1,200})\"")
+_OVER_INPUT = re.compile(r">\s*(?:FILENAME|ARGV\[\w{1,20}\])\s*[;}]|=\s*FILENAME\s*[;}]")
+_EMPTIES = re.compile(
+    r"d|[1-5],\$d|1,[0-9]{3,9}d|1!d|/(?:\^|\.\*?|\[a-z\])/d|[0-9]?[qQ]|s(.)\^?(?:\.|\[a-zA-Z0-9\]|\[a-z\])[*+]\$?\1[^*]{0,20}\1g?"
+    r"|s(.)(?:\.|\[a-z\])\2[^*]{0,20}\2g"
+)
+_RUNS = re.compile(r"[0-9$]*e\s+(\S.*)|s(.)(?:(?!\2).)*\2((?:(?!\2).)*)\2[a-z]*e")
+_FILTERS = re.compile(
+    r"\s*|\s*print\s+if\b.*|\s*print\s+unless\s+/\.[*+]?/\s*|\s*\$_\s*=\s*(?:\"\"|'')\s*;?|\s*s(.)\.[*+]\1\1[a-z]*\s*"
+)
+_RECIPE = re.compile(r"\$[({](\w+)[)}]")
+_ASSIGNED = re.compile(r"(\w+)\s*[:?+]?=\s*(.*)")
 
 
 def deletes_rows(sql: str) -> bool:
-    """Whether a statement drops a table, or deletes or rewrites all its rows."""
-    found = _SQL.search(sql)
-    kept = (
-        found is not None
-        and found[0].lower().startswith(("delete", "update"))
-        and "where" in sql[found.end() :].lower()
-    )
-    return found is not None and not kept and (not found[0].lower().startswith("update") or " set " in sql.lower())
+    """Whether a text of SQL drops a table, or deletes or rewrites all its rows."""
+    plain = _STRING.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
+    if "rollback" in plain.lower():
+        return False
+    return any(_deletes(statement) for statement in plain.split(";"))
 
 
-def run_by(name: str, words: list[str]) -> tuple[list[str], list[str]]:
+def _deletes(statement: str) -> bool:
+    found = _STATEMENT.match(statement)
+    if found is None or _KEPT.match(statement):
+        return False
+    said = found[0].lower().strip()
+    if said.startswith("update") and " set " not in statement.lower():
+        return False
+    where = _WHERE.search(statement) if said.startswith(("delete", "update")) else None
+    return said != ".read" and (where is None or bool(_EVERY.fullmatch(where[1])))
+
+
+def run_by(name: str, words: list[str], given: str = "") -> tuple[list[str], list[str]]:
     """What code on the command line deletes, '.' where it cannot be told; and the commands that it runs."""
     known = _SCRIPTED.get(_PROGRAMS.get(name, name))
     if known is None:
         return [], []
     codes = [words[at + 1] for at, word in enumerate(words[:-1]) if _CODE_AFTER.fullmatch(word)]
+    codes = codes or ([given] if given else [])
+    modules = " ".join(word for word in words if word.startswith(("-M", "-r")))
     paths: list[str] = []
     commands: list[str] = []
     for code in codes:
-        texts = [one or two for one, two in _TEXT.findall(code)]
-        if known[0].search(code):
-            paths += [text for text in texts if text not in ("fs", "node:fs", "fileutils", "rimraf")] or ["."]
+        code = f"{modules} {code}" if modules and not _SHOWN.match(code) else code
+        if _SHOWN.match(code) and "`" not in code:
+            continue
+        texts = [found[found.lastindex or 0] for found in _TEXT.finditer(code)]
+        if found := known[0].search(code):
+            named = [text for text in texts if text not in _NO_PATHS]
+            named = (
+                [text for text in named if "/" in text or "." in text] or named
+                if found[0].startswith("open")
+                else named
+            )
+            paths += named or ["."]
         if known[1].search(code):
-            commands += texts
+            commands += [*texts, " ".join(text for text in texts if text not in _NO_PATHS)]
     return paths, commands
 
 
 def of_awk(code: str) -> list[str]:
-    """The commands that awk code runs."""
-    return [command.replace('\\"', '"') for command in _SYSTEM.findall(code)]
+    """The commands that awk code runs; with what they are given where that is a field."""
+    run = [f"{text} {'$field' if after else ''}" for text, after in _SYSTEM.findall(code)]
+    emptied = [f": > {path}" for path in _TO_FILE.findall(code)]
+    emptied += [': > "$each"'] if _OVER_INPUT.search(code) else []
+    return [
+        command.replace('\\"', '"')
+        for command in (*run, *(f"{text} $field" for text in _PIPED.findall(code)), *emptied)
+    ]
 
 
-def of_sed(words: list[str]) -> list[str]:
-    """The files of which a script of sed in place would leave nothing."""
+def of_make(text: str) -> str:
+    """The recipes of a makefile, as a script of a shell."""
+    lines: list[str] = []
+    for line in text.replace("\\\n", " ").splitlines():
+        recipe = line[1:] if line.startswith("\t") else line.partition(";")[2] if ":" in line else ""
+        if recipe:
+            lines.append(recipe.strip().lstrip("@-+"))
+        elif assigned := _ASSIGNED.fullmatch(line.strip()):
+            lines.append(f"{assigned[1]}={assigned[2]}")
+    return _RECIPE.sub(r"${\1}", "\n".join(lines)).replace("$$", "$")
+
+
+def _of_scripts(words: list[str]) -> tuple[list[str], list[str]]:
+    """The scripts of a sed and its files."""
     rest: list[str] = []
     scripts: list[str] = []
     at = 0
@@ -83,9 +155,39 @@ def of_sed(words: list[str]) -> list[str]:
         elif word and not word.startswith("-"):
             rest.append(word)
         at += 1
-    if not scripts:
-        scripts, rest = rest[:1], rest[1:]
-    return rest if any(_EMPTIES.fullmatch(script) for script in scripts) else []
+    return (scripts, rest) if scripts else (rest[:1], rest[1:])
+
+
+def of_sed(words: list[str]) -> list[str]:
+    """The files of which a script of sed in place would leave nothing, or little."""
+    scripts, rest = _of_scripts(words)
+    quiet = any(word.startswith("-") and not word.startswith("--") and "n" in word.partition("i")[0] for word in words)
+    parts = [part.strip() for script in scripts for part in script.split(";")]
+    return (
+        rest
+        if any(_EMPTIES.fullmatch(part) for part in parts) or (quiet and not any("!p" in part for part in parts))
+        else []
+    )
+
+
+def sed_runs(words: list[str]) -> list[str]:
+    """The commands that a script of sed runs."""
+    parts = [part.strip() for script in _of_scripts(words)[0] for part in script.split(";")[:60]]
+    return [found[1] or found[3] for part in parts if len(part) < 2_000 and (found := _RUNS.fullmatch(part))]
+
+
+def empties_in_place(words: list[str]) -> list[str]:
+    """The files of which perl or ruby, which edit them in place, would leave nothing, or what matches."""
+    if not any(word.startswith("-") and word[1:2] not in ("-", "M", "I") and "i" in word[:6] for word in words):
+        return []
+    for at, word in enumerate(words[:-1]):
+        if word.startswith("-") and word.endswith("e"):
+            return (
+                [each for each in words[at + 2 :] if not each.startswith("-")]
+                if _FILTERS.fullmatch(words[at + 1])
+                else []
+            )
+    return []
 
 
 def of_tar(words: list[str]) -> list[str]:
@@ -93,43 +195,3 @@ def of_tar(words: list[str]) -> list[str]:
     return [word for word in words if "." not in word.rpartition("/")[2] or "*" in word] and [
         word for word in words[1:] if not word.startswith("-") and ".tar" not in word and ".tgz" not in word
     ]
-
-
-def looks_for_files(tree: ast.AST) -> list[str] | None:
-    """The patterns of files that code looks for, if it deletes or empties what it finds; None where it does not."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    finds = [call for call in calls if _called(call) in _FINDS]
-    if not finds or not any(_takes_away(call) for call in calls):
-        return None
-    return [
-        arg.value for call in finds for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
-    ]
-
-
-def _takes_away(call: ast.Call) -> bool:
-    name, first = _called(call), call.args[0] if call.args else None
-    if name in ("write_text", "write_bytes"):
-        return isinstance(first, ast.Constant) and not first.value
-    if name not in _REMOVES or isinstance(first, ast.Constant):
-        return False
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return name != "remove" or (isinstance(owner, ast.Name) and owner.id == "os") or owner is None
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def texts_in(tree: ast.AST, name: str) -> list[str]:
-    """The first arguments of all calls of a name, where they are plain."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == name and node.args)
-    firsts = (call.args[0] for call in calls)
-    return [first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)]
-
-
-def empties_with(tree: ast.AST, call: ast.Call) -> bool:
-    """Whether a file is opened for writing and closed at once."""
-    mode = call.args[1] if len(call.args) > 1 else None
-    writes = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and mode.value.startswith("w")
-    closed = (node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "close")
-    return writes and any(value is call for value in closed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -23,7 +24,7 @@ _CHOICE = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*{_COMMA}[^{_OPEN}{_CLOSE}]*){_
 _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()\n]")
 _REDIRECTION = re.compile(r"&>>?|\d{0,9}(?:<<<|<<-?|<>|>>|>\||>&|<&|>(?!\()|<(?!\())")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_PARAMETER = re.compile(r"([A-Za-z_]\w*)(\[[@*]\])?(:?[-=+?])?")
+_PARAMETER = re.compile(r"([A-Za-z_]\w*|[0-9@*])(\[[@*]\])?(:?[-=+?])?")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|0?([0-7]{1,3})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _BLANKS, _ECHO_FLAGS = re.compile(r"[ \t\n]+"), re.compile(r"-[neE]+")
@@ -202,9 +203,10 @@ class Words(ABC):
         if found := _NAME.match(text, self._at):
             self._at = found.end()
             return self._variables.get(found[0], UNKNOWN)
-        if text[self._at : self._at + 1] in tuple("?#@*!0123456789-$"):
+        if (name := text[self._at : self._at + 1]) in tuple("?#@*!0123456789-$"):
             self._at += 1
-            return UNKNOWN
+            known = self._variables.get("@" if name == "*" else name, UNKNOWN)
+            return known.replace(" ", _SPLIT) if name == "@" else known
         return sign
 
     def _parameter(self) -> str:
@@ -221,7 +223,7 @@ class Words(ABC):
             return rest if known in ("", UNKNOWN) else known
         if operator == "+":
             return rest if known and known != UNKNOWN else UNKNOWN
-        known = known.replace(" ", _SPLIT) if found[2] else known
+        known = known.replace(" ", _SPLIT) if found[2] or found[1] == "@" else known
         return UNKNOWN if rest and not operator else known
 
     def _until_brace(self) -> str:
@@ -264,7 +266,10 @@ def _chosen(word: str) -> list[str]:
 
 
 def printed(words: list[str], given: str) -> str:
-    """What a command prints that is given a text, where that is plain; '' where it is not."""
+    """What a command prints that is given a text, where that is plain; '' where it is not.
+
+    Of a list of files it is the pattern that they match: ``git ls-files`` prints ``*``.
+    """
     match words:
         case ["echo", *rest]:
             flags = [word for word in rest[:1] if _ECHO_FLAGS.fullmatch(word)]
@@ -276,10 +281,16 @@ def printed(words: list[str], given: str) -> str:
             return "".join(
                 part + (next(filled, ("",))[0] if at < len(parts) - 1 else "") for at, part in enumerate(parts)
             )
-        case ["which" | "basename", name] | ["command", "-v", name] | ["type", "-P", name]:
+        case ["which", name] | ["command", "-v", name] | ["type", "-P", name]:
             return name
-        case ["cat"] | ["cat", "-"] | ["tee", *_]:
+        case ["basename", path]:
+            return path.rstrip("/").rpartition("/")[2]
+        case ["dirname", path] if UNKNOWN not in path or "/" in path:
+            return posixpath.dirname(path.rstrip("/")) or "."
+        case ["cat"] | ["cat", "-"] | ["tee" | "sort" | "uniq" | "head" | "tail" | "grep", *_] if given:
             return given
+        case ["find" | "ls" | "git", *_]:
+            return _files_of(words)
         case ["rev"]:
             return given.strip()[::-1]
         case ["base64", "-d" | "-D" | "--decode" | "-di"]:
@@ -291,6 +302,33 @@ def printed(words: list[str], given: str) -> str:
             return given.translate(dict(zip(map(ord, old), new.ljust(len(old), new[-1:]), strict=False))) if new else ""
         case _:
             return ""
+
+
+def _files_of(words: list[str]) -> str:
+    """The patterns of the files that a command lists; '' where it lists none."""
+    match words:
+        case ["find", *rest]:
+            return _found_by(rest)
+        case ["ls", *rest]:
+            named = [word for word in rest if not word.startswith("-")]
+            return "\n".join(named) if any("*" in word for word in named) or "-d" in rest else "*"
+        case ["git", "ls-files" | "status", *rest]:
+            return "\n".join(word for word in rest if "*" in word) or "*"
+        case ["git", "diff" | "grep", *rest] if {"-l", "--name-only", "-z"} & set(rest):
+            return "*"
+        case _:
+            return ""
+
+
+def _found_by(words: list[str]) -> str:
+    """The patterns of the files that find prints; '' where its tests are more than names."""
+    if {"!", "-not", "-printf", "-exec", "-delete", "-regex"} & set(words) or UNKNOWN in "".join(words):
+        return ""
+    first = next((at for at, word in enumerate(words) if word.startswith(("-", "("))), len(words))
+    names = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-name", "-iname")]
+    if len(names) <= sum(word in ("-o", "-or", ",") for word in words):
+        return ""
+    return "\n".join(f"{root}/found/{name}" for root in words[:first] or ["."] for name in names)
 
 
 def _run(found: re.Match[str]) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 import shlex
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from agentic.tools.gates import LONGEST_COMMAND, TOO_LONG, gate, targets
 from tests.walls.tally import Wall
 
+SETS = Path(__file__).parent / "sets" / "gates"
 DESTROY = (
     "rm -rf src", "rm --r src", "rm --rec --for src", "git reset --hard", "git clean -fdx", "git read-tree --reset -u HEAD",
     "git checkout-index -fa", "git restore .", "git push --force", "find . -delete", "tar cf /tmp/a.tar --remove-files src",
@@ -82,9 +85,62 @@ def test_what_is_harmless_does_not_ask_however_it_is_wrapped(wall: Wall) -> None
         wall.held(form, gate(form) == "", f"asked: {gate(form)}")
 
 
+def asked(path: str) -> list[tuple[str, str]]:
+    """Each command of a set, with why it asks."""
+    entries = map(json.loads, (SETS / path).read_text(encoding="utf-8").splitlines())
+    return [
+        (each["command"], gate(each["command"], frozenset(each.get("files", {})), each.get("cwd", ".")))
+        for each in entries
+    ]
+
+
+@pytest.mark.wall("gates", through=22)
+def test_what_was_reached_by_the_own_set_of_destructive_commands_stays(wall: Wall) -> None:
+    for command, why in asked("own/destructive.jsonl"):
+        wall.held(command, bool(why), "not asked")
+
+
+@pytest.mark.wall("gates", through=5)
+def test_what_was_reached_by_the_own_set_of_ordinary_commands_stays(wall: Wall) -> None:
+    for command, why in asked("own/ordinary.jsonl"):
+        wall.held(command, not why, f"asked: {why}")
+
+
+def test_sets_of_somebody_else_are_asked_about_as_often_as_was_reached() -> None:
+    """Only counted: nobody who changes the reading of commands may see which they are."""
+    counts = {
+        f"{made}/{kind}": sum(bool(why) for _, why in asked(f"{made}/{kind}.jsonl"))
+        for made in ("tuning", "held_out")
+        for kind in ("destructive", "ordinary")
+    }
+    assert counts["tuning/destructive"] >= 141
+    assert counts["tuning/ordinary"] <= 1
+    assert counts["held_out/destructive"] >= 236
+    assert counts["held_out/ordinary"] <= 10
+
+
 @pytest.mark.wall("gates")
 @pytest.mark.parametrize(
-    "form", [sign + "x" for sign in ("((", "$((", "{a,", "${a:-", "if ", "a||b=1||", "cd x;", "<<a ", "case x in a) ")]
+    "form",
+    [
+        sign + "x"
+        for sign in (
+            "((",
+            "$((",
+            "{a,",
+            "${a:-",
+            "if ",
+            "a||b=1||",
+            "cd x;",
+            "<<a ",
+            "case x in a) ",
+            "f() { f; }; f;",
+            "mv a b;",
+            ":>a;",
+            "a|",
+            "git stash drop;",
+        )
+    ],
 )
 def test_no_line_takes_long_to_read(form: str) -> None:
     assert isinstance(gate(form * (50_000 // len(form))), str)

@@ -303,7 +303,9 @@ def check(path: Path, template: Path) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    paths = [Path(argument) for argument in arguments] or sorted(HERE.glob("*/*.jsonl"))
+    paths = [Path(argument) for argument in arguments] or [
+        path for made in ("tuning", "held_out") for path in sorted((HERE / made).glob("*.jsonl"))
+    ]
     with tempfile.TemporaryDirectory(prefix="gates-") as scratch:
         template = Path(scratch) / "work"
         workspace.make(template)
