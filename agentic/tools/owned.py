@@ -9,14 +9,17 @@ from agentic.ports import Prepared
 from agentic.tools.gates import DERIVED_FILES, DERIVED_FOLDERS, targets
 
 
-def own_to_destroy(prepared: Prepared) -> Callable[[str], bool]:
-    """Whether a file, or a folder with a slash at its end, is derived, this execution's own, or named in the command."""
+def own_to_destroy(prepared: Prepared) -> Callable[[str, bool], bool]:
+    """Whether a file, or a folder with a slash at its end, is derived, this execution's own, or named in the command.
+
+    That one is named does not cover that it is emptied, the second argument: whoever means that deletes it.
+    """
     arguments = prepared.arguments
     command, cwd = arguments.get("command"), arguments.get("cwd", ".")
     named = frozenset(targets(command, cwd)) if isinstance(command, str) and isinstance(cwd, str) else frozenset[str]()
 
-    def may_go(path: str) -> bool:
-        if path in named or path in prepared.created:
+    def may_go(path: str, emptied: bool) -> bool:
+        if path in prepared.created or (path in named and not emptied):
             return True
         *folders, name = path.split("/")
         return any(each in DERIVED_FOLDERS for each in folders) or any(fnmatch.fnmatch(name, p) for p in DERIVED_FILES)

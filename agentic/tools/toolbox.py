@@ -15,7 +15,6 @@ from functools import cache
 from pydantic import JsonValue, ValidationError
 
 from agentic.core.events import FileChange, StaleFile, ToolStarted
-from agentic.core.proving import only_looks
 from agentic.errors import CallNotBegun, EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.failpoints import reach
 from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, PutBack, Refused, Saved, Toolbox, ToolSpec
@@ -170,12 +169,9 @@ class StandardToolbox(Toolbox):
         return _shown(seen)
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
-        """The way back from what a call does; None where it needs none: it only looks, or a person let it."""
-        command = prepared.arguments.get("command")
-        looks = isinstance(command, str) and only_looks(command) and not prepared.arguments.get("fallback")
-        if self._snapshots is None or prepared.approved or tool.spec.permission != "execute" or looks:
-            return None
-        if prepared.effect != "unkeyed":
+        """The way back from what a call does; None where it runs no command, or a person let it."""
+        runs = tool.spec.permission == "execute" and prepared.effect == "unkeyed"
+        if self._snapshots is None or prepared.approved or not runs:
             return None
         if self._savepoints is None:
             self._savepoints = Savepoints(self._snapshots, (await self._open()).real)

@@ -25,6 +25,7 @@ from agentic.world.snapshots.losses import (
     Suspects,
     additions,
     blob_of,
+    branches,
     ids_in,
     is_left,
     judged,
@@ -46,8 +47,9 @@ git --git-dir=. rev-list --objects --all --reflog --indexed-objects | cut -d' ' 
 git --git-dir=. ls-tree -r HEAD | cut -c8- | cut -d' ' -f2 | cut -f1 | grep -Fxf "$asked" | sort -u; rm -f "$asked"
 """
 _ALONE = """exec 2>/dev/null
-git --git-dir=. rev-list --objects --stdin --not --all --reflog | cut -d' ' -f1 |
-git --git-dir=. cat-file --batch-check='%(objecttype) %(objectname)' | grep ^blob | cut -d' ' -f2
+git --git-dir=. rev-list --objects --stdin --not --all --indexed-objects {more} | cut -d' ' -f1 |
+git --git-dir=. cat-file --batch-check='%(objecttype) %(objectname)' | grep ^blob | cut -d' ' -f2; echo HERE
+[ "${{PWD##*/}}" = .git ] && cd .. && git ls-files -mo --exclude-standard -z | xargs -0 -r git hash-object --no-filters --
 """
 _NOWHERE = frozenset[str]()
 
@@ -69,9 +71,16 @@ class Savepoints:
         self._snapshots = snapshots
         self._world = world
         self._last: Savepoint | None = None
+        self._too_large = False
+        """One could not be kept, or not in time: it is not tried again before each command."""
 
     async def hold(self, call: str) -> None:
-        """Keep the workspace as it is before a call; of one that is too large, or that cannot be kept, nothing is."""
+        """Keep the workspace as it is before a call; of one that is too large, or that cannot be kept, nothing is.
+
+        Then neither is before the later calls of this agent.
+        """
+        if self._too_large:
+            return
         last, self._last = self._last, None
         try:
             hidden = await self._world.hidden()
@@ -81,12 +90,12 @@ class Savepoints:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(HOLD_SECONDS):
                 self._last = await self._snapshots.hold(self._world.thread, self._world.workspace, call, hidden, known)
+        self._too_large = self._last is None
 
-    async def settle(self, call: str, may_go: Callable[[str], bool]) -> PutBack | None:
+    async def settle(self, call: str, may_go: Callable[[str, bool], bool]) -> PutBack | None:
         """Put back what a call that has ended destroyed; None where it did no more than ordinary work does.
 
-        ``may_go``: files, and folders with a slash at their end, that are its own to destroy.  It does the same again
-        for the same call, whoever asks.
+        ``may_go`` as ``suspects`` has it.  It does the same again for the same call, whoever asks.
         """
         thread, workspace = self._world.thread, self._world.workspace
         held = self._last if self._last is not None and self._last.call == call else None
@@ -94,10 +103,12 @@ class Savepoints:
         if held is None:
             return None
         try:
+            root = await self._snapshots.unlock_root(workspace)
             now = await self._look(held)
             destroyed = held.destroyed
             if not destroyed:
                 losses, now = await self._losses(held, now, may_go)
+                losses = losses.with_root(locked=root)
                 if not losses.over:
                     return None
                 destroyed = losses.words
@@ -118,7 +129,9 @@ class Savepoints:
         hidden = await self._world.hidden()
         return await self._snapshots.look(self._world.workspace, held.manifest, hidden)
 
-    async def _losses(self, held: Savepoint, now: Manifest, may_go: Callable[[str], bool]) -> tuple[Losses, Manifest]:
+    async def _losses(
+        self, held: Savepoint, now: Manifest, may_go: Callable[[str, bool], bool]
+    ) -> tuple[Losses, Manifest]:
         before = held.manifest
         found = suspects(before, now, may_go)
         if found.locked:
@@ -170,15 +183,30 @@ class Savepoints:
             if git not in gits:
                 history.append(git)
                 continue
-            if not (led or blobs):
+            if not (blobs or git in found.repositories):
                 continue
             there, newest = await self._asked(git, led | blobs)
             reachable |= there
             head |= newest if git.rpartition("/")[2] == ".git" else frozenset()
-            lost = led - there
-            if lost - stashed or _tags_gone(git, before, now) or (lost and not await self._has(git, lost, before, now)):
+            if await self._lost_history(git, led - there, stashed, before, now):
                 history.append(git)
         return Known(frozenset(reachable), frozenset(head)), sorted(history)
+
+    async def _lost_history(
+        self, git: str, lost: frozenset[str], stashed: frozenset[str], before: Manifest, now: Manifest
+    ) -> bool:
+        """Whether commits, tags or what the log of git remembers were lost; a stash that was unpacked was not."""
+        log, tags = f"{git}/logs/HEAD", _tags_gone(git, before, now)
+        forgets = (
+            log in before.entries and before.entries[log].size and not (log in now.entries and now.entries[log].size)
+        )
+        if lost - stashed or tags or forgets:
+            return True
+        if lost:
+            alone, missing = await self._alone(git, lost, "--reflog")
+            return not alone or bool(missing)
+        dropped = await self._dropped(git, before, now)
+        return bool(dropped) and bool((await self._alone(git, dropped))[1])
 
     async def _led(self, git: str, before: Manifest, now: Manifest, *, stash: bool = False) -> frozenset[str]:
         """Commits to which something (only the stash) led before, and nothing of the same name leads now."""
@@ -201,15 +229,24 @@ class Savepoints:
         there, _, newest = (await self._git(_REACHABLE, git, ids)).partition("HEAD\n")
         return frozenset(there.split()), frozenset(newest.split())
 
-    async def _has(self, git: str, stashes: frozenset[str], before: Manifest, now: Manifest) -> bool:
-        """Whether all that stashes alone held stands in the workspace now: they were unpacked there."""
-        held = frozenset((await self._git(_ALONE, git, stashes)).split())
-        fresh = [path for path, entry in now.entries.items() if entry is not before.entries.get(path)]
-        fresh = [path for path in fresh if not path.startswith(f"{git}/") and now.entries[path].kind == "file"]
-        _, stands = await self._snapshots.contents(
-            self._world.thread, self._world.workspace, {}, fresh[:LOOKED_INTO], MOST_BYTES
+    async def _dropped(self, git: str, before: Manifest, now: Manifest) -> frozenset[str]:
+        """Commits at which branches stood that are gone, or were set to where something had stood before."""
+        names = [path for path in before.entries if path.startswith(f"{git}/refs/heads/")]
+        names += [f"{git}/packed-refs", f"{git}/logs/HEAD"]
+        there = {path: before.entries[path] for path in names if path in before.entries}
+        fresh = {path for path in now.entries if path.startswith(f"{git}/refs/heads/")} | {f"{git}/packed-refs"}
+        was, stands = await self._snapshots.contents(
+            self._world.thread, self._world.workspace, there, fresh, MOST_BYTES
         )
-        return bool(held) and held <= {blob_of(content) for content in stands.values()}
+        old, new = branches(git, was), branches(git, stands)
+        known = frozenset[str]().union(*map(ids_in, was.values()))
+        moved = {name: id for name, id in old.items() if new.get(name) != id}
+        return frozenset(id for name, id in moved.items() if name not in new or new[name] in known)
+
+    async def _alone(self, git: str, ids: frozenset[str], more: str = "") -> tuple[frozenset[str], frozenset[str]]:
+        """Contents to which only these commits lead, and those of them that do not stand in the workspace."""
+        alone, _, here = (await self._git(_ALONE.format(more=more), git, ids)).partition("HERE\n")
+        return frozenset(alone.split()), frozenset(alone.split()) - frozenset(here.split())
 
     async def _git(self, script: str, git: str, ids: frozenset[str]) -> str:
         asked = "\n".join(sorted(ids)).encode() + b"\n"

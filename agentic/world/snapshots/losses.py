@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.world.snapshots.entries import Entry, Manifest
@@ -22,7 +22,7 @@ from agentic.world.snapshots.walking import UNREADABLE
 
 KEPT = 0.5
 """So much of a text must be left, counted in words, for the rest to be an edit."""
-FEW_LOST, FEW_TAKEN = 1, 3
+FEW_LOST, FEW_TAKEN = 0, 3
 """So many files may be lost for good, or be missing though the newest commit has them, as ordinary work does it."""
 NAMED = 3
 _WORDS = re.compile(rb"[A-Za-z0-9_\x80-\xff]+|[^\sA-Za-z0-9_\x80-\xff]")
@@ -82,6 +82,10 @@ class Losses:
     history: tuple[str, ...] = ()
     """Repositories of which commits or tags were lost."""
 
+    def with_root(self, *, locked: bool) -> Losses:
+        """The same, where the workspace itself was locked too."""
+        return replace(self, locked=(".", *self.locked), folders=self.folders + 1) if locked else self
+
     @property
     def over(self) -> bool:
         """It is more than ordinary work takes away."""
@@ -104,8 +108,11 @@ class Losses:
         return " and ".join(said)
 
 
-def suspects(before: Manifest, now: Manifest, may_go: Callable[[str], bool]) -> Suspects:
-    """What has to be looked into; ``may_go`` are files that are the command's own to destroy."""
+def suspects(before: Manifest, now: Manifest, may_go: Callable[[str, bool], bool]) -> Suspects:
+    """What has to be looked into.
+
+    ``may_go`` says of a file, or a folder with a slash at its end, whether it is the command's own to destroy, or to empty.
+    """
     gits = gits_of(before)
     present = {entry.sha for path, entry in now.entries.items() if entry.kind == "file" and not _in(path, gits)}
     gone: list[str] = []
@@ -120,9 +127,9 @@ def suspects(before: Manifest, now: Manifest, may_go: Callable[[str], bool]) -> 
         if not (_is_unreadable(path, now) or now.covers(path)):
             continue
         if git and path != git:
-            if leads_to_commits(path, git) and (here is None or here.sha != entry.sha):
+            if leads_to_commits(path, git) and (here is None or here.kind != entry.kind or here.sha != entry.sha):
                 leads.add(git)
-        elif may_go(path) or may_go(path + "/"):
+        elif may_go(f"{path}/", False) or (entry.kind == "file" and may_go(path, here is not None and not here.size)):
             continue
         elif _is_locked(path, entry, here, now):
             locked.append(path)
@@ -159,6 +166,18 @@ def leads_to_commits(path: str, git: str) -> bool:
 def ids_in(content: bytes) -> frozenset[str]:
     """The ids of objects that a file of git's names."""
     return frozenset(found.decode() for found in _ID.findall(content) if found.strip(b"0"))
+
+
+def branches(git: str, contents: Mapping[str, bytes]) -> dict[str, str]:
+    """At which commit each branch stands, by the files of git's folder."""
+    packed = contents.get(f"{git}/packed-refs", b"").decode("utf-8", "replace").splitlines()
+    named = (line.partition(" ") for line in packed if " refs/heads/" in line)
+    found = {name: id for id, _, name in named}
+    for path, content in contents.items():
+        name = path.removeprefix(f"{git}/")
+        if name.startswith("refs/heads/"):
+            found[name] = content.decode("ascii", "replace").strip()
+    return found
 
 
 def blob_of(content: bytes) -> str:

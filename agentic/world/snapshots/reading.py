@@ -40,6 +40,15 @@ def unlock(workspace: Path, before: Manifest, paths: Sequence[str]) -> None:
                 os.chmod(f"/proc/self/fd/{handle}", stat.S_IMODE(mode) | (entry.mode & _NEEDED[entry.kind]))  # noqa: PTH101
 
 
+def unlock_root(workspace: Path) -> bool:
+    """Give the owner of a workspace what rights to it they lack; whether they lacked any.  Raises ``OSError``."""
+    mode = workspace.stat().st_mode
+    if mode & 0o700 == 0o700:
+        return False
+    workspace.chmod(stat.S_IMODE(mode) | 0o700)
+    return True
+
+
 @contextlib.contextmanager
 def _opened(workspace: Path, path: str, folders: int, last: int) -> Generator[int]:
     descriptor = os.open(workspace, FOLDER)

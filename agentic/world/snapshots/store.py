@@ -32,7 +32,7 @@ from agentic.failpoints import reach
 from agentic.ports import Saved
 from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
 from agentic.world.snapshots.packs import ContentLost, OpenPack, content
-from agentic.world.snapshots.reading import contents, unlock
+from agentic.world.snapshots.reading import contents, unlock, unlock_root
 from agentic.world.snapshots.restoring import Restored, Wanted, restore
 from agentic.world.snapshots.walking import CalledOff, Pack, TooMuch, Unkept, Walk
 
@@ -152,6 +152,10 @@ class Snapshots:
             return was, contents(workspace, now, at_most)
 
         return await asyncio.to_thread(read_all)
+
+    async def unlock_root(self, workspace: Path) -> bool:
+        """Let its owner use a workspace again; whether they could not.  Raises ``OSError``."""
+        return await asyncio.to_thread(unlock_root, workspace)
 
     async def unlock(self, workspace: Path, before: Manifest, paths: Sequence[str]) -> None:
         """Let the owner of these files and folders use them again.  Raises ``OSError``."""

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import shlex
 import subprocess
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,7 +51,7 @@ KEEPS = {
 
 
 @pytest.fixture
-async def guarded(bench: Bench, tmp_path: Path) -> AsyncIterator[Bench]:
+async def guarded(bench: Bench, tmp_path: Path) -> Bench:
     """The bench with a store of snapshots, over ten files of somebody's, a Makefile and a script."""
     for number in range(10):
         bench.put(f"src/m{number}.py", f"value = {number}\nother = 'words of file {number} that nobody else has'\n")
@@ -61,7 +60,7 @@ async def guarded(bench: Bench, tmp_path: Path) -> AsyncIterator[Bench]:
     bench.put("tool.py", WIPE)
     bench.put("Makefile", "fresh:\n\tfind src -type f -exec sh -c 'unlink \"$$0\"' {} \\;\n")
     bench.workspace.chmod(0o777)
-    yield replace(bench, toolbox=toolbox(bench.world, tmp_path))
+    return replace(bench, toolbox=toolbox(bench.world, tmp_path))
 
 
 def toolbox(world: RealWorld, folder: Path) -> StandardToolbox:

@@ -40,7 +40,7 @@ async def world(ground: Ground) -> AsyncIterator[RealWorld]:
     await sandboxes.close()
 
 
-def nothing(_: str) -> bool:
+def nothing(_: str, __: bool) -> bool:
     """No file is the command's own."""
     return False
 

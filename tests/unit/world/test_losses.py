@@ -12,6 +12,7 @@ from agentic.world.snapshots.losses import (
     Suspects,
     additions,
     blob_of,
+    branches,
     gits_of,
     ids_in,
     is_left,
@@ -39,7 +40,7 @@ def manifest(
 
 
 def found(before: dict[str, str], now: dict[str, str], may_go: tuple[str, ...] = ()) -> Suspects:
-    return suspects(manifest(before), manifest(now), lambda path: path in may_go)
+    return suspects(manifest(before), manifest(now), lambda path, _: path in may_go)
 
 
 def test_a_file_that_is_gone_or_rewritten_is_suspect_unless_its_content_stands_elsewhere() -> None:
@@ -52,7 +53,7 @@ def test_a_file_that_is_gone_or_rewritten_is_suspect_unless_its_content_stands_e
 def test_an_emptied_file_is_gone_and_an_empty_one_is_no_loss() -> None:
     before = Manifest({"a": Entry("file", 0o644, 5, "1"), "empty": Entry("file", 0o644, 0, "0")})
     now = Manifest({"a": Entry("file", 0o644, 0, "0")})
-    assert suspects(before, now, lambda _: False).gone == ("a",)
+    assert suspects(before, now, lambda _, __: False).gone == ("a",)
 
 
 def test_a_file_in_whose_place_a_folder_stands_is_gone() -> None:
@@ -61,17 +62,17 @@ def test_a_file_in_whose_place_a_folder_stands_is_gone() -> None:
 
 def test_what_is_hidden_is_neither_looked_at_nor_put_back() -> None:
     before, now = manifest({"a": "1"}), manifest({}, {"a": HIDDEN})
-    assert not suspects(before, now, lambda _: False)
+    assert not suspects(before, now, lambda _, __: False)
     assert put_back(before, now) == {}
 
 
 def test_what_its_owner_can_no_longer_use_is_locked() -> None:
     before = manifest({"src": "", "src/a": "1", "b": "2"})
     by_mode = suspects(
-        before, manifest({"src": "", "src/a": "1", "b": "2"}, modes={"src": 0, "b": 0o444}), lambda _: False
+        before, manifest({"src": "", "src/a": "1", "b": "2"}, modes={"src": 0, "b": 0o444}), lambda _, __: False
     )
     assert by_mode.locked == ("src", "b")
-    unreadable = suspects(before, manifest({"b": "2"}, {"src": UNREADABLE}), lambda _: False)
+    unreadable = suspects(before, manifest({"b": "2"}, {"src": UNREADABLE}), lambda _, __: False)
     assert (unreadable.locked, unreadable.gone) == (("src",), ())
 
 
@@ -86,8 +87,8 @@ def test_of_git_counts_what_leads_to_commits_and_not_its_files() -> None:
 @pytest.mark.parametrize(
     ("lost", "was", "over"),
     [
-        (("a",), {}, False), (("a", "b"), {}, True), (("a", "b", "c"), {"a": "h", "b": "h", "c": "h"}, False),
-        (("a", "b", "c", "d"), {"a": "h", "b": "h", "c": "h", "d": "h"}, True), (("a", "b", "c"), {"a": "h", "b": "h"}, False),
+        ((), {}, False), (("a",), {}, True), (("a", "b", "c"), {"a": "h", "b": "h", "c": "h"}, False),
+        (("a", "b", "c", "d"), {"a": "h", "b": "h", "c": "h", "d": "h"}, True), (("a", "b", "c"), {"a": "h", "b": "h"}, True),
         (("a", "b", "c", "d"), dict.fromkeys("abcd", "r"), False),
     ],
 )  # fmt: skip
@@ -107,6 +108,8 @@ def test_a_locked_folder_and_lost_history_are_over_and_a_few_locked_files_are_no
     assert judged(Suspects(locked=("src",)), before, LookedInto(), Known(), ()).over
     assert not judged(Suspects(locked=("a",)), before, LookedInto(), Known(), ()).over
     assert Losses(history=(".git",)).over
+    assert Losses().with_root(locked=True).words == "locked `.`"
+    assert not Losses().with_root(locked=False).over
 
 
 def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
@@ -138,6 +141,12 @@ def test_what_came_to_stand_there_stays_but_for_gits_own_state() -> None:
         "a": before.entries["a"], ".git/objects/o": before.entries[".git/objects/o"], ".git/MERGE_HEAD": None,
     }  # fmt: skip
     assert list(additions(before, now)) == ["new"]
+
+
+def test_a_branch_stands_where_its_own_file_says_or_else_the_packed_ones() -> None:
+    packed = f"# pack-refs\n{ID} refs/heads/a\n{ID} refs/heads/b\n{ID} refs/tags/t\n".encode()
+    found = branches(".git", {".git/packed-refs": packed, ".git/refs/heads/b": b"1\n", ".git/logs/HEAD": b"x"})
+    assert found == {"refs/heads/a": ID, "refs/heads/b": "1"}
 
 
 def test_ids_and_blobs_are_gits() -> None:
