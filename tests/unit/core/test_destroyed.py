@@ -11,6 +11,7 @@ from agentic.core.decide import decide
 from agentic.core.events import FileChange, Gated, ToolFinished
 from agentic.core.verifying import verify
 from tests.unit.core.building import BOSS, Log
+from tests.unit.core.test_verifying import stamped
 
 DESTROYED = "deleted or overwrote 212 files that it had not made, among them `src/a.py`"
 NEW = FileChange(path="out.txt", kind="added", sha_before="", sha_after="f0")
@@ -89,7 +90,17 @@ def test_where_nobody_can_be_asked_it_stays_put_back() -> None:
     assert (result.outcome, "nobody can give it here" in result.preview) == ("denied", True)
 
 
-def test_that_it_was_put_back_is_no_decision_of_the_rules() -> None:
-    log = put_back()
+def test_that_it_was_put_back_is_what_a_call_came_to_and_no_decision_of_the_rules() -> None:
+    log = Log(saved=False)
+    log.answer(("shell", {"command": "make clean"}))
     log.settle()
-    assert verify(log.envelopes).divergence is None
+    call = log.start()
+    log.add(Gated(call=call, args_sha="sha", reason=DESTROYED, state_sha="s0", put_back=True))
+    log.settle()
+    walked = verify(stamped(log.envelopes))
+    assert walked.divergence is None
+    alien = [
+        e.event.model_copy(update={"call": "another"}) if isinstance(e.event, Gated) else e.event for e in log.envelopes
+    ]
+    altered = [e.model_copy(update={"event": event}) for e, event in zip(log.envelopes, alien, strict=True)]
+    assert verify(stamped(altered)).divergence is not None
