@@ -115,10 +115,13 @@ class Savepoints:
                 reach("savepoint.noted.before")
                 await self._snapshots.condemn(thread, call, destroyed)
                 reach("savepoint.noted.after")
-            done = await self._snapshots.restore(thread, workspace, put_back(held.manifest, now), now)
-            now = await self._look(held)
         except (PathRefused, SnapshotLost, OSError):
             return None
+        try:
+            done = await self._snapshots.restore(thread, workspace, put_back(held.manifest, now), now)
+            now = await self._look(held)
+        except (PathRefused, SnapshotLost, OSError) as error:
+            return PutBack(destroyed, f"what could not be put back any more: {error}", ())
         changes = tuple(
             FileChange(path=path, kind="added", sha_before="", sha_after=now.entries[path].sha)
             for path in additions(held.manifest, now)
