@@ -21,7 +21,7 @@ from agentic.world.bubblewrap import Bubblewrap
 from agentic.world.snapshots import Snapshots
 from bench.figures import Figure
 
-SIZES = {500: 15, 5_000: 10, 20_000: 5}
+SIZES = {500: 15, 5_000: 10, 15_000: 5}
 """Files, and how often the command runs in each way."""
 COMMAND = "echo $RANDOM$RANDOM > p3/f7.py"
 TARGETS = {500: 2.0}
