@@ -154,14 +154,20 @@ async def checkpointed(toolbox: Toolbox, moment: Moment, seconds: float) -> Call
     return lambda execution: saved(execution, *came_to)
 
 
+def gate_of(call: Call, prepared: Prepared) -> str:
+    """Why a person must approve a call: by how it reads, or by what it did when it ran; '' where nobody must."""
+    return prepared.gate or (call.gated.reason if call.gated is not None else "")
+
+
 def gated(call: Call, prepared: Prepared, state: str) -> Gated:
     """A call that a person must approve as it is now."""
     return Gated(
         call=call.id,
         args_sha=prepared.args_sha,
-        reason=prepared.gate,
+        reason=gate_of(call, prepared),
         who_may=prepared.who_may,
         state_sha=state,
+        put_back=not prepared.gate,
     )
 
 
@@ -182,9 +188,19 @@ def intent(call: Call, prepared: Prepared, batch: str, diary: str) -> ToolStarte
     )
 
 
-def observed(call: str, question: str, observation: Observation, seconds: float) -> tuple[list[Event], list[Blob]]:
+def observed(
+    call: str, question: str, observation: Observation, seconds: float, args_sha: str = ""
+) -> tuple[list[Event], list[Blob]]:
     """The events of an observation, and the blobs they name; ``question`` is the id to give where it asks a person."""
     events: list[Event] = list(observation.events)
+    if (back := observation.put_back) is not None:
+        left, changes = back.left, observation.changes
+        return [
+            Gated(
+                call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
+                changes=changes,
+            )
+        ], []  # fmt: skip
     if observation.question is not None:
         events.append(asked(call, question, observation.question))
         return events, []

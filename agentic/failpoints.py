@@ -62,6 +62,8 @@ POINTS: Final = {
     "checkpoint.pack.after": "Its content is durable; no manifest names it.",
     "checkpoint.manifest.before": "Its manifest is written beside its place.",
     "checkpoint.manifest.after": "The checkpoint is there; no log names it.",
+    "savepoint.noted.before": "A command destroyed files; nothing says so, and none is put back.",
+    "savepoint.noted.after": "That they will be put back is noted.",
     "restore.before": "The way back is planned; no file was touched.",
     "restore.file": "A file was put back, others were not.",
     "restore.after": "All files are put back; nothing says so.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, assert_never
 
@@ -235,14 +235,16 @@ class _Running:
             if isinstance(prepared, Refused):
                 self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
                 continue
-            state = await self._state_of(call, prepared) if prepared.gate or prepared.effect == "unkeyed" else ""
+            gate = effects.gate_of(call, prepared)
+            state = await self._state_of(call, prepared) if gate or prepared.effect == "unkeyed" else ""
             if state is None:
                 break  # what came in meanwhile is decided on first
-            if prepared.gate and not covers(call, prepared.args_sha, state):
+            if gate and not covers(call, prepared.args_sha, state):
                 self._recorder.note(effects.gated(call, prepared, state))
             else:
-                self._recorder.note(effects.intent(call, prepared, batch, self._toolbox.diary))
-                begun.append((call, prepared))
+                intent = effects.intent(call, prepared, batch, self._toolbox.diary)
+                self._recorder.note(intent)
+                begun.append((call, replace(prepared, approved=bool(intent.approval))))
         await self._recorder.commit()
         for call, prepared in begun:
             self._start(call.id, self._use_tool(call, prepared))
@@ -370,5 +372,5 @@ class _Running:
             return
         question = question_id(self._execution.id, self._execution.seq + 1 + len(observation.events))
         seconds = self._loop.clock.monotonic() - begun
-        events, blobs = effects.observed(call.id, question, observation, seconds)
+        events, blobs = effects.observed(call.id, question, observation, seconds, prepared.args_sha)
         self._recorder.note(*events, blobs=blobs)

@@ -143,6 +143,10 @@ class Prepared:
     """Why a person must approve it first, as the end of "It …"; '' where nobody must."""
     who_may: Level = "operator"
     """The least level that may approve it."""
+    created: frozenset[str] = frozenset()
+    """Files that the execution made itself, as in ``prepare``."""
+    approved: bool = False
+    """A person has approved it: what it destroys stays destroyed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,17 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class PutBack:
+    """What a call had done to people's files, as the end of "It …"; they stand again as they did before it."""
+
+    destroyed: str
+    state: str = ""
+    """As ``Toolbox.state_of`` has it now."""
+    left: str = ""
+    """What could not be put back, in words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What a tool call came to; ``preview`` is what the model sees, cut to the tool's limits."""
 
@@ -211,6 +226,8 @@ class Observation:
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: Completion | None = None
+    put_back: PutBack | None = None
+    """It is as if it had not run, but for ``changes``; a person is asked whether it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +303,10 @@ class Toolbox(Protocol):
         """What in the workspace is neither as in this checkpoint nor as these later changes left it; never raises."""
         ...
 
-    async def recall(self, intent: ToolStarted) -> Observation | NotBegun | None:
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> Observation | NotBegun | None:
         """What became of an unkeyed call whose owner died, as its sandbox wrote it down; None where nobody knows.
+
+        ``created`` as in ``prepare``: what the call destroyed of other files is put back.
 
         Never raises ``AgenticError``; answers within seconds.
         """
@@ -298,7 +317,8 @@ class Toolbox(Protocol):
 
         A tool's failure is an ``Observation``.  Raises ``CallNotBegun`` where there is no sandbox and nothing of the call
         was sent to any; ``SandboxLost`` where one went away that had got something of it: what that did is unknown.
-        Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``.
+        Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``; where what
+        it had destroyed by then was put back, it answers that instead.
         """
         ...
 

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from agentic import effects
 from agentic.core.actions import Checkpoint, Inspect
-from agentic.core.events import Event, FileChange, ToolFinished, WorkspaceFound
+from agentic.core.completion import created_files
+from agentic.core.events import Event, FileChange, Gated, ToolFinished, WorkspaceFound
 from agentic.core.execution import Execution
 from agentic.core.owning import base, cut_off
 from agentic.ports import Found, NotBegun, Observation, Toolbox
@@ -65,8 +66,9 @@ async def inspected(toolbox: Toolbox, execution: Execution, seconds: float) -> S
     recalled: _Recalled = {}
     try:
         async with asyncio.timeout(seconds):
+            created = created_files(execution.deeds)
             for call in cut_off(execution):
-                recalled[call.id] = await toolbox.recall(call.intent) if call.intent is not None else None
+                recalled[call.id] = await toolbox.recall(call.intent, created) if call.intent is not None else None
             found = await toolbox.inspect(base(execution), (*execution.unsaved, *_changes(recalled)))
     except TimeoutError:
         found = Found(problem=f"looking at the workspace took longer than {seconds:g} s")
@@ -80,11 +82,11 @@ def _changes(recalled: _Recalled) -> tuple[FileChange, ...]:
 
 def _events(now: Execution, recalled: _Recalled, found: Found) -> tuple[Event, ...]:
     """Results of what is still open, then what was found; whole outputs stay with the sandbox that wrote them."""
-    still = {call.id for call in cut_off(now)}
+    still = {call.id: call.intent.args_sha for call in cut_off(now) if call.intent is not None}
     results: list[Event] = []
     for call, seen in recalled.items():
         if call in still and isinstance(seen, Observation):
-            events, _ = effects.observed(call, "", replace(seen, output=None), 0.0)
-            results += [event for event in events if isinstance(event, ToolFinished)]
+            events, _ = effects.observed(call, "", replace(seen, output=None), 0.0, still[call])
+            results += [event for event in events if isinstance(event, ToolFinished | Gated)]
     never = tuple(call for call, seen in recalled.items() if call in still and isinstance(seen, NotBegun))
     return *results, WorkspaceFound(changes=found.changes[:FOUND], problem=found.problem, never_begun=never)

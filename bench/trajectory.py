@@ -60,7 +60,7 @@ class InProcess:
 
     diary = ""
 
-    async def recall(self, intent: ToolStarted) -> None:
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:

@@ -43,6 +43,8 @@ class Sought:
     arguments: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     why: str = ""
     asked: Asked | None = None
+    put_back: bool = False
+    """It ran, and what it did is put back."""
 
     def said(self, name: str) -> str:
         """An argument that is a text, '' where the call has none."""
@@ -58,17 +60,19 @@ class Sought:
 def sought(log: Iterable[Envelope], question: str) -> Sought:
     """What a question of the log asks to approve."""
     execution = Execution()
-    gates: dict[str, str] = {}
+    gates: dict[str, Gated] = {}
     for envelope in log:
         execution = evolve(execution, envelope)
         event = envelope.event
         if isinstance(event, Gated):
-            gates[event.call] = event.reason
+            gates[event.call] = event
         if isinstance(event, Asked) and event.question == question:
             call = next((one for one in execution.turn.calls if one.id == event.call), None)
             block = call.block if call is not None else None
+            gate = gates.get(event.call)
+            why, back = (gate.reason, gate.put_back) if gate is not None else ("", False)
             return Sought(
-                block.tool if block else "", dict(block.arguments) if block else {}, gates.get(event.call, ""), event
+                block.tool if block else "", dict(block.arguments) if block else {}, why, event, put_back=back
             )
     return Sought()
 
@@ -97,6 +101,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         if any(seeks.said(name) for name, _, _ in _RUN)
         else f"use the tool {plain(seeks.tool, 40)} with this"
     )
+    if seeks.put_back:
+        return f"🔐 **I ran this, and it {plain(seeks.why, 300)}. They are back. May I {what} again and let it?**"
     return f"🔐 **I want to {what}. It needs an approval{why}:**"
 
 

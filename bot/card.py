@@ -106,8 +106,11 @@ def _listed(calls: Sequence[str]) -> str:
 def _small(progress: Progress) -> list[str]:
     end = progress.finished
     lines = [NOT_CHANGED] if end is not None and end.unchanged and end.reason == "done" else []
-    if progress.denied:
-        lines.append(f"-# ⊘ Denied, did not run: {_listed(progress.denied)}")
+    back = tuple(what for what in progress.denied if what in progress.put_back)
+    if denied := tuple(what for what in progress.denied if what not in back):
+        lines.append(f"-# ⊘ Denied, did not run: {_listed(denied)}")
+    if back:
+        lines.append(f"-# ⊘ Put back and denied: {_listed(back)}. It had destroyed files; they are as they were.")
     if progress.unclear:
         lines.append(
             f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and did not repeat it."

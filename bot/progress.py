@@ -27,6 +27,7 @@ from agentic.core.events import (
     FileChange,
     FileRef,
     Finished,
+    Gated,
     HandedOver,
     InputReceived,
     Intervened,
@@ -140,6 +141,8 @@ class Progress:
     """Calls that were interrupted: nobody knows what came of them."""
     denied: tuple[str, ...] = ()
     """What was denied and did not run later either."""
+    put_back: tuple[str, ...] = ()
+    """What had run, and was put back because of what it did."""
     offered: bool = False
     """Some of its work stands on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -205,6 +208,8 @@ class Progress:
                 self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
+            case Gated(put_back=True) as event:
+                self._take_back(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
                 self._owned(event)
             case event:
@@ -257,6 +262,17 @@ class Progress:
             self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
         if isinstance(step, Step):
             self._allow(event, step.subject or step.tool)
+        for change in event.changes:
+            self._change(change)
+
+    def _take_back(self, event: Gated) -> None:
+        """A call had run, and its files are as they were; whether it may run again is asked next."""
+        step = self.account.get(event.call)
+        if isinstance(step, Step):
+            self.account[event.call] = replace(
+                step, outcome="denied", came=f"put back: it {self.hide(event.reason)}"[:200]
+            )
+            self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
         for change in event.changes:
             self._change(change)
 

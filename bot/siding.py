@@ -65,7 +65,7 @@ class NoTools:
         """Nothing is written down."""
         return ""
 
-    async def recall(self, intent: ToolStarted) -> None:
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         """Nothing was begun."""
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:

@@ -130,7 +130,9 @@ class Workshop:
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
-        return StandardToolbox(world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks)
+        return StandardToolbox(
+            world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+        )
 
     async def save(self, thread: str) -> Saved:
         """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from agentic.core.answering import option_of
-from agentic.core.events import Asked, Option, ToolFinished
+from agentic.core.events import Asked, Gated, Option, ToolFinished
 from agentic.core.execution import Call, Execution
 from agentic.core.identity import question_id
 from agentic.core.patterns import later
@@ -32,7 +32,7 @@ def approval(execution: Execution, call: Call) -> Asked:
     return Asked(
         question=question_id(execution.id, execution.seq + 1),
         sort="approval",
-        text=f"May I do this? It {call.gated.reason}.\n\n{exactly(call)}",
+        text=f"{_asks(call.gated)}\n\n{exactly(call)}",
         options=_OPTIONS,
         call=call.id,
         args_sha=call.gated.args_sha,
@@ -55,7 +55,11 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     why = call.denied or ("" if execution.attended else _UNATTENDED)
     if not why:
         return None
-    text = f"Not run: it {call.gated.reason}, and {why}. Do not try to get the same in another way; choose a safer one."
+    if call.gated.put_back:
+        text = f"Put back: it {call.gated.reason}, and {why}. {_stands(call.gated)}"
+    else:
+        text = f"Not run: it {call.gated.reason}, and {why}."
+    text += " Do not try to get the same in another way; choose a safer one."
     return ToolFinished(call=call.id, outcome="denied", preview=text)
 
 
@@ -71,6 +75,21 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
         and call.gated is not None
         and ((call.gated.args_sha, call.gated.state_sha) == (args_sha, state_sha))
     )
+
+
+def _asks(gated: Gated) -> str:
+    if not gated.put_back:
+        return f"May I do this? It {gated.reason}."
+    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again and let it?"
+
+
+def _stands(gated: Gated) -> str:
+    """How the files stand after it."""
+    new = len(gated.changes)
+    besides = f", and {new} new file{'s stay' if new > 1 else ' stays'}" if new else ""
+    if gated.left:
+        return f"What was there is back{besides}, except {gated.left}."
+    return f"What was there is back as it was{besides}."
 
 
 def exactly(call: Call) -> str:

@@ -13,7 +13,7 @@ from agentic.core.execution import Execution, Failure
 from agentic.core.frozen import changed
 from agentic.core.judging import DayRaise
 from agentic.core.marks import mark_of
-from agentic.core.owning import brought, heard_from
+from agentic.core.owning import brought, heard_from, unsaved_with
 from agentic.core.telling import guidance
 
 ALLOW = "allow"
@@ -155,8 +155,23 @@ def worked(execution: Execution, at: datetime) -> float:
 
 
 def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
-    """A call waits for an approval; one that was given for another state of the world counts no more."""
-    return change_call(execution, event.call, gated=event, approval="", denied="")
+    """A call waits for an approval; one that was given for another state of the world counts no more.
+
+    One that had run, and was put back, has not begun; what it left besides is there.
+    """
+    execution = change_call(execution, event.call, gated=event, approval="", denied="")
+    if not event.put_back:
+        return execution
+    execution = change_call(execution, event.call, intent=None, fence=0)
+    if not event.changes:
+        return execution
+    deeds, turn = execution.deeds, execution.turn
+    return changed(
+        execution,
+        deeds=changed(deeds, changes=deeds.changes + event.changes),
+        unsaved=unsaved_with(execution, event.changes),
+        turn=changed(turn, changed=True),
+    )
 
 
 def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:

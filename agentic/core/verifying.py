@@ -212,6 +212,8 @@ class _Walk:
                 return _decided(self._inspects)
             case CancelRequested():
                 return _decided(self._now == Cancel(event.refs, event.reason))
+            case Gated(put_back=True) if self._is_result(event):
+                return "result"
             case ToolStarted() | Gated():
                 return _decided(self._begins(event))
             case _:
@@ -240,7 +242,7 @@ class _Walk:
 
     def _is_result(self, event: Event) -> bool:
         """Whether an effect in flight gave it, or a look before a request."""
-        if isinstance(event, ToolFinished):
+        if isinstance(event, ToolFinished | Gated):
             recalled = cut_off(self._execution) if self._inspects else ()
             return any(call.id == event.call for call in (*self._execution.calls_in_flight, *recalled))
         if isinstance(event, ModelFailed):

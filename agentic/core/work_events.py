@@ -259,7 +259,7 @@ class WorkspaceRestored(Frozen):
 
 
 class Gated(Frozen):
-    """A call that needs a person's approval; nothing of it has begun.
+    """A call that needs a person's approval; nothing of it has begun, or what it did is put back.
 
     An approval counts for these arguments (``args_sha``) and this state of the world (``state_sha``) only.
     """
@@ -270,6 +270,12 @@ class Gated(Frozen):
     reason: str
     who_may: Level = "operator"
     state_sha: str = ""
+    put_back: bool = False
+    """It had run, and ``reason`` says what it did to the workspace; all that stood there before stands there again."""
+    left: str = ""
+    """What of that could not be put back, in words."""
+    changes: tuple[FileChange, ...] = ()
+    """What it left there besides."""
 
 
 class CommitCreated(Frozen):

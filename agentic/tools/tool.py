@@ -187,6 +187,7 @@ class Tool(Generic[A]):
             expectation=self.expects(valid),
             timeout=self.seconds(valid),
             gate=self.gates(valid, created),
+            created=created,
         )
 
     def look(self, arguments: Mapping[str, JsonValue]) -> str:

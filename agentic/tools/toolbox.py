@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError
 from agentic.core.events import FileChange, StaleFile, ToolStarted
 from agentic.errors import CallNotBegun, EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
 from agentic.failpoints import reach
-from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
+from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, PutBack, Refused, Saved, Toolbox, ToolSpec
 from agentic.tools.ask import ASK_TOOL
 from agentic.tools.cleaning import visible
 from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
@@ -29,6 +29,7 @@ from agentic.tools.list import LIST_TOOL
 from agentic.tools.mind import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
 from agentic.tools.observing import failed, refused
 from agentic.tools.outputs import KeptOutputs
+from agentic.tools.owned import own_to_destroy
 from agentic.tools.placeholders import IN_COMMAND, mask, placeholders_in, refusal
 from agentic.tools.python import PYTHON_TOOL
 from agentic.tools.read import READ_TOOL
@@ -39,6 +40,8 @@ from agentic.tools.stronger import STRONGER_TOOL
 from agentic.tools.tool import AgentWorld, AnyTool, Call
 from agentic.tools.write import WRITE_TOOL
 from agentic.world import RealWorld
+from agentic.world.savepoints import Savepoints
+from agentic.world.snapshots import Snapshots
 
 WorldSource = Callable[[], Awaitable[RealWorld]]
 """Gives the thread's world; it may be asked again after a sandbox was lost."""
@@ -79,10 +82,13 @@ class StandardToolbox(Toolbox):
         save: SaveWorkspace | None = None,
         inspect: InspectWorkspace | None = None,
         masks: bool = True,
+        snapshots: Snapshots | None = None,
     ) -> None:
         self._source = world
         self._save = save
         self._inspect = inspect
+        self._snapshots = snapshots
+        self._savepoints: Savepoints | None = None
         self._tools = {tool.name: tool for tool in tools}
         self._specs = _specs_of(tuple(tools))
         self._agent = agent
@@ -114,17 +120,24 @@ class StandardToolbox(Toolbox):
         """Where the sandbox writes down what becomes of an unkeyed call that begins now; '' for nowhere."""
         return self._world.real.diary if self._world is not None else ""
 
-    async def recall(self, intent: ToolStarted) -> Observation | NotBegun | None:
-        """What became of an unkeyed call whose owner died, as its sandbox wrote it down; None where nobody knows."""
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> Observation | NotBegun | None:
+        """What became of an unkeyed call whose owner died, as its sandbox wrote it down; None where nobody knows.
+
+        What it destroyed is put back, also where nobody knows how far it got.
+        """
         known = self._tools.get(intent.tool)
         if known is None or not intent.diary:
             return None
+        approved = bool(intent.approval)
         try:
             real = (await self._open()).real
-            call = Call(intent.call, 0.0, _unheard, self._open)
+            call = Call(_key(intent.call, approved), 0.0, _unheard, self._open)
             seen = await known.recall(intent.arguments, call, lambda key: real.remembered(intent.diary, key))
         except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
+        if not isinstance(seen, NotBegun):
+            prepared = Prepared(intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved)
+            seen = await self._settled(known, intent.call, prepared) or seen
         return self._shown(seen) if isinstance(seen, Observation) else seen
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
@@ -142,8 +155,18 @@ class StandardToolbox(Toolbox):
 
         try:
             reach("tool.effect.before")
-            seen = await _observe(known, prepared, Call(call, prepared.timeout, on_output, world))
+            if (savepoints := await self._guard(known, prepared)) is not None:
+                await savepoints.hold(call)
+            key = _key(call, prepared.approved)
+            try:
+                seen = await _observe(known, prepared, Call(key, prepared.timeout, on_output, world))
+            except asyncio.CancelledError:
+                back = await self._settled(known, call, prepared)
+                if back is None:
+                    raise
+                return self._shown(back)  # it has ended, and this is to be told
             reach("tool.effect.after")
+            seen = await self._settled(known, call, prepared) or seen
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -153,6 +176,29 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
+        """The way back from what a call does; None where it runs no command, or a person let it."""
+        runs = tool.spec.permission == "execute" and prepared.effect == "unkeyed"
+        if self._snapshots is None or prepared.approved or not runs:
+            return None
+        if self._savepoints is None:
+            self._savepoints = Savepoints(self._snapshots, (await self._open()).real)
+        return self._savepoints
+
+    async def _settled(self, tool: AnyTool, call: str, prepared: Prepared) -> Observation | None:
+        """That what a call destroyed was put back; None where nothing had to be."""
+        savepoints = await self._guard(tool, prepared)
+        back = await savepoints.settle(call, own_to_destroy(prepared)) if savepoints is not None else None
+        if back is None:
+            return None
+        state = await self.state_of(tool.spec.name, prepared.arguments)
+        return Observation(
+            "failed",
+            f"It {back.destroyed}. What was there is back.",
+            changes=back.changes,
+            put_back=PutBack(back.destroyed, state, back.left),
+        )
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.
@@ -257,6 +303,11 @@ class StandardToolbox(Toolbox):
 def _placeholder_in(arguments: dict[str, JsonValue]) -> str:
     written = (value for value in arguments.values() if isinstance(value, str))
     return next((name for value in written for name in placeholders_in(value)), "")
+
+
+def _key(call: str, approved: bool) -> str:
+    """Under which key a call is written down: one that runs again because a person let it is another effect."""
+    return f"{call}.approved" if approved else call
 
 
 def _unheard(_: str) -> None:

@@ -47,8 +47,8 @@ def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
             if ended[event.call]:
                 yield f"call {event.call} was begun at {envelope.seq}, after its result"
             begun.setdefault(event.call, []).append(envelope)
-        elif isinstance(event, WorkspaceFound):
-            for call in event.never_begun:
+        elif isinstance(event, WorkspaceFound | Gated):
+            for call in _not_begun(event):
                 begun.pop(call, None)
         elif isinstance(event, ToolFinished):
             ended[event.call] += 1
@@ -72,6 +72,13 @@ def _calls_of_no_answer(log: Sequence[Envelope]) -> Iterator[str]:
         elif isinstance(event, ToolStarted | ToolFinished) and event.call not in made:
             what = "was begun" if isinstance(event, ToolStarted) else "has a result"
             yield f"call {event.call} {what} at {envelope.seq}, and no answer made it"
+
+
+def _not_begun(event: WorkspaceFound | Gated) -> tuple[str, ...]:
+    """Calls that had an intent, and are as if they had not."""
+    if isinstance(event, WorkspaceFound):
+        return event.never_begun
+    return (event.call,) if event.put_back else ()
 
 
 def _begun_again(call: str, intents: list[Envelope]) -> Iterator[str]:

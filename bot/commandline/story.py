@@ -113,7 +113,8 @@ def _kept(event: Event) -> str:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
         case Gated():
-            return f"held back {event.call}, because it {event.reason}: {_level(event.who_may)} must allow it"
+            what = f"put back what {event.call} had done" if event.put_back else f"held back {event.call}"
+            return f"{what}, because it {event.reason}: {_level(event.who_may)} must allow it"
         case CancelRequested():
             return f"ending what runs: {event.reason}"
         case DeadlinePassed():

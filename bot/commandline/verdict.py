@@ -125,7 +125,9 @@ def _stops(steps: Sequence[_Step]) -> Iterator[str]:
 
 
 def _from_a_tool(event: ToolStarted | ModelRequested | Gated | Asked) -> bool:
-    """A question is what a call that ran came to: it may come while the call is being ended."""
+    """A question, or that it was put back, is what a call that ran came to: it may come while the call is being ended."""
+    if isinstance(event, Gated):
+        return event.put_back
     return isinstance(event, Asked) and bool(event.call) and event.sort != "approval"
 
 

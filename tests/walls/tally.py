@@ -18,6 +18,8 @@ AREAS = (
     "isolation", "supervisor", "stops", "limits", "snapshots", "aiignore", "path", "rights", "output", "users", "http", "xss",
     "keys", "prompt", "lessons", "backups", "settings", "gates",
 )  # fmt: skip
+WHOLE = "THREADWRIGHT_WALLS_WHOLE"
+"""Set in the environment where the long sets are tried whole."""
 _PROPERTY = "wall"
 _SHOWN = 12
 

@@ -9,7 +9,7 @@ its log names (``adopt``).
 
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.restoring import Restored
-from agentic.world.snapshots.store import SnapshotLimits, SnapshotLost, Snapshots
+from agentic.world.snapshots.store import Savepoint, SnapshotLimits, SnapshotLost, Snapshots
 from agentic.world.snapshots.undoing import Plan, changed_units, plan_undo, unexplained, unit_of
 from agentic.world.snapshots.walking import HIDDEN, MADE_AGAIN
 
@@ -20,6 +20,7 @@ __all__ = [
     "Manifest",
     "Plan",
     "Restored",
+    "Savepoint",
     "SnapshotLimits",
     "SnapshotLost",
     "Snapshots",

@@ -50,6 +50,13 @@ class OpenPack:
         os.fsync(self._file.fileno())
         self._file.close()
 
+    def leave(self) -> None:
+        """Keep it for as long as the machine runs; an empty one is removed."""
+        if not self._offset:
+            self.drop()
+            return
+        self._file.close()
+
     def drop(self) -> None:
         """Remove it."""
         self._file.close()

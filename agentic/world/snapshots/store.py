@@ -2,11 +2,15 @@
 
     <root>/<thread>/packs/000007.pack        content that snapshot 7 was the first to need
     <root>/<thread>/manifests/000007-1f3a…   what stood where; written last, so without it there is no snapshot 7
+    <root>/<thread>/savepoint, savepoint.call what stood where before the command that began last, and what became of it
 
 A snapshot is all or nothing: its pack is durable before its manifest is, and the manifest appears by a rename.  What a
 crash leaves is removed by the next one.  Only the newest ``kept`` manifests stay, and of those the oldest go where all
 take more than ``total``; what somebody still needs is asked for before one goes.  A pack stays while a manifest needs it,
 and what the newest one still needs of a pack that is mostly dead is copied, so that the room is bounded.
+
+A savepoint is for the processes of one machine's run: after a crash of a process it is there, and a machine that was
+started anew knows nothing of the command any more.  So nothing of it waits for the disk.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
@@ -28,10 +33,11 @@ from agentic.failpoints import reach
 from agentic.ports import Saved
 from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
 from agentic.world.snapshots.packs import ContentLost, OpenPack, content
+from agentic.world.snapshots.reading import contents, unlock, unlock_root
 from agentic.world.snapshots.restoring import Restored, Wanted, restore
-from agentic.world.snapshots.walking import CalledOff, TooMuch, Walk
+from agentic.world.snapshots.walking import CalledOff, Pack, TooMuch, Unkept, Walk
 
-__all__ = ["Saved", "SnapshotLimits", "SnapshotLost", "Snapshots"]
+__all__ = ["Saved", "Savepoint", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 
 T = TypeVar("T")
 SMALL_PACK = 1 << 20
@@ -52,6 +58,18 @@ class SnapshotLimits:
     kept: int = 30
     total: int = 4 << 30
     free: int = 256 << 20
+    savepoint_files: int = 20_000
+    """A savepoint is made for each command, so of larger workspaces there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """The workspace as it was before a call."""
+
+    call: str
+    manifest: Manifest
+    destroyed: str = ""
+    """What the call did, from when on it is certain that all is put back."""
 
 
 class SnapshotLost(AgenticError):
@@ -102,6 +120,65 @@ class Snapshots:
         except ContentLost:
             return None
 
+    # --- before a command, and after it -----------------------------------------------------------------------
+
+    async def hold(
+        self, thread: str, workspace: Path, call: str, hidden: Sequence[str] = (), last: Manifest | None = None
+    ) -> Savepoint | None:
+        """Keep the workspace as it is before a call, in the place of the thread's savepoint before; None where it cannot be.
+
+        ``last`` is the manifest of that one: where nothing has changed since, only the call is noted.
+        """
+        called_off: list[bool] = []
+        try:
+            return await self._in_thread(
+                lambda: self._hold(thread, workspace, call, hidden, last, called_off), called_off
+            )
+        except (TooMuch, OSError, Damaged):
+            await asyncio.to_thread(self._release, thread)
+            return None
+
+    async def held(self, thread: str, call: str) -> Savepoint | None:
+        """The savepoint of a call; None where there is none."""
+        return await asyncio.to_thread(self._held, thread, call)
+
+    async def condemn(self, thread: str, call: str, destroyed: str) -> None:
+        """Note what a call did: from here on it is put back, whoever lives to do it.  Raises ``OSError``."""
+        await asyncio.to_thread(self._note_call, thread, call, destroyed)
+
+    async def look(self, workspace: Path, before: Manifest, hidden: Sequence[str] = ()) -> Manifest:
+        """What stands in a workspace now; nothing is kept of it.  Raises ``SnapshotLost`` where it cannot be looked at."""
+        called_off: list[bool] = []
+        try:
+            return await self._in_thread(
+                lambda: self._walk(Unkept(), before.entries, hidden, called_off).run(str(workspace)), called_off
+            )
+        except (TooMuch, OSError) as error:
+            raise SnapshotLost(f"The workspace cannot be looked at: {error}") from error
+
+    async def contents(
+        self, thread: str, workspace: Path, before: Mapping[str, Entry], now: Collection[str], at_most: int
+    ) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """Files as they were, and as they stand in the workspace; without those that are too large or cannot be read."""
+
+        def read_all() -> tuple[dict[str, bytes], dict[str, bytes]]:
+            packs, was = self._packs(thread), dict[str, bytes]()
+            for path, entry in before.items():
+                if entry.kind == "file" and entry.size <= at_most:
+                    with suppress(ContentLost):
+                        was[path] = _whole(packs, entry)
+            return was, contents(workspace, now, at_most)
+
+        return await asyncio.to_thread(read_all)
+
+    async def unlock_root(self, workspace: Path) -> bool:
+        """Let its owner use a workspace again; whether they could not.  Raises ``OSError``."""
+        return await asyncio.to_thread(unlock_root, workspace)
+
+    async def unlock(self, workspace: Path, before: Manifest, paths: Sequence[str]) -> None:
+        """Let the owner of these files and folders use them again.  Raises ``OSError``."""
+        await asyncio.to_thread(unlock, workspace, before, paths)
+
     async def restore(self, thread: str, workspace: Path, wanted: Wanted, now: Manifest) -> Restored:
         """Bring paths into the wanted state; ``now`` is what stands there.  Raises ``SnapshotLost`` and ``OSError``."""
         try:
@@ -148,11 +225,7 @@ class Snapshots:
                 raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk, so no copy was kept")
             pack = OpenPack(self._packs(thread) / f"{number:06}.pack")
             try:
-                walk = Walk(
-                    pack, known, frozenset(hidden), self._avoided(), self._limits.max_files, self._limits.max_bytes,
-                    called_off, room,
-                )  # fmt: skip
-                manifest = walk.run(str(workspace))
+                manifest = self._walk(pack, known, hidden, called_off, room).run(str(workspace))
                 reach("checkpoint.pack.before")
                 pack.keep()
                 reach("checkpoint.pack.after")
@@ -165,6 +238,63 @@ class Snapshots:
             name = self._publish(thread, f"{number:06}-{_mark(listing)}", listing)
             self._clean(thread, self._manifests(thread))
             return name
+
+    def _walk(
+        self, pack: Pack, known: Mapping[str, Entry], hidden: Sequence[str], called_off: list[bool], room: int = 1 << 62
+    ) -> Walk:
+        limits = self._limits
+        return Walk(
+            pack, known, frozenset(hidden), self._avoided(), limits.max_files, limits.max_bytes, called_off, room
+        )
+
+    def _hold(
+        self,
+        thread: str,
+        workspace: Path,
+        call: str,
+        hidden: Sequence[str],
+        last: Manifest | None,
+        called_off: list[bool],
+    ) -> Savepoint:
+        with self._locked(thread):
+            manifests = self._manifests(thread)
+            known = last.entries if last is not None else self._reusable(thread, manifests[-1:])
+            room = shutil.disk_usage(self._root).free - self._limits.free
+            pack = OpenPack(self._packs(thread) / f"{self._number(thread, manifests):06}.pack")
+            try:
+                walk = self._walk(pack, known, hidden, called_off, max(room, 0))
+                walk.max_files = min(walk.max_files, self._limits.savepoint_files)
+                manifest = walk.run(str(workspace))
+                pack.leave()
+            except BaseException:
+                pack.drop()
+                raise
+            if last is None or manifest != last:
+                self._replace(thread, "savepoint", written(manifest))
+                self._clean(thread, manifests)
+            self._note_call(thread, call, "")
+            return Savepoint(call, manifest)
+
+    def _held(self, thread: str, call: str) -> Savepoint | None:
+        try:
+            noted = cast("dict[str, str]", json.loads((self._folder(thread) / "savepoint.call").read_bytes()))
+            if noted["call"] != call:
+                return None
+            return Savepoint(call, read((self._folder(thread) / "savepoint").read_bytes()), noted["destroyed"])
+        except (OSError, ValueError, KeyError, Damaged):
+            return None
+
+    def _note_call(self, thread: str, call: str, destroyed: str) -> None:
+        self._replace(thread, "savepoint.call", json.dumps({"call": call, "destroyed": destroyed}).encode())
+
+    def _release(self, thread: str) -> None:
+        for name in ("savepoint.call", "savepoint"):
+            (self._folder(thread) / name).unlink(missing_ok=True)
+
+    def _replace(self, thread: str, name: str, content: bytes) -> None:
+        fresh = self._folder(thread) / f"{name}.new"
+        fresh.write_bytes(content)
+        fresh.replace(self._folder(thread) / name)
 
     def _adopt(self, source: str, thread: str, names: frozenset[str]) -> None:
         with self._locked(source), self._locked(thread):
@@ -252,7 +382,8 @@ class Snapshots:
         Where a manifest cannot be read, nobody knows what it needs, and no pack is removed.
         """
         needed: set[str] = set()
-        for path in manifests:
+        savepoint = self._folder(thread) / "savepoint"
+        for path in (*manifests, *([savepoint] if savepoint.exists() else ())):
             try:
                 with path.open("rb") as file:
                     needed |= packs_in(file.readline())

@@ -27,6 +27,7 @@ CACHES = frozenset(
 """Folders that are made again rather than put back; known by name alone, so that no file in one decides about it."""
 MADE_AGAIN = "caches and installed packages are not kept"
 HIDDEN = "it is hidden by .aiignore"
+UNREADABLE = "it cannot be read"
 MAX_DEPTH = 64
 GRAIN_NS = 20_000_000
 
@@ -58,6 +59,22 @@ class Pack(Protocol):
     def cut(self, offset: int) -> None:
         """Take back everything from ``offset`` on."""
         ...
+
+
+class Unkept:
+    """Keeps nothing: for whoever only wants to know what stands there."""
+
+    name = ""
+
+    def begin(self) -> int:
+        """Always the beginning."""
+        return 0
+
+    def add(self, block: bytes) -> None:
+        """Forget."""
+
+    def cut(self, offset: int) -> None:
+        """Nothing is there to take back."""
 
 
 @dataclass(slots=True)
@@ -107,7 +124,7 @@ class Walk:
             except FileNotFoundError:
                 continue  # it went away while we looked
             except PermissionError:
-                self._left_out[path] = "it cannot be read"
+                self._left_out[path] = UNREADABLE
 
     def _entry(self, parent: int, name: str, path: str, status: os.stat_result, depth: int) -> None:
         if path in self.hidden:

@@ -176,7 +176,7 @@ class Tools(Toolbox):
     def diary(self) -> str:
         return ""
 
-    async def recall(self, intent: ToolStarted) -> None:
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:

@@ -102,7 +102,7 @@ class Bench:
 
     diary: str = ""
 
-    async def recall(self, intent: ToolStarted) -> None:
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         return None
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:

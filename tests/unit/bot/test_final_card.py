@@ -11,6 +11,7 @@ from agentic.core.events import (
     Claim,
     FileChange,
     Finished,
+    Gated,
     ModelAnswered,
     ModelFailed,
     Reason,
@@ -178,6 +179,16 @@ def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cos
     assert line not in card("Text.", after(STARTED, asked, refused, asked, known, stopped))
     assert f"{line} 1 request." in card("Text.", after(STARTED, asked, known, asked, cut_off, stopped))
     assert f"{line} 2 requests." in card("Text.", after(STARTED, asked, guessed, asked, cut_off, stopped))
+
+
+def test_what_was_put_back_and_denied_stands_on_the_card_and_what_was_let_does_not() -> None:
+    ran = called(1, command="make fresh")
+    back = Gated(call=ran.call, args_sha="s", reason="deleted 12 files", put_back=True)
+    denied = after(STARTED, ran, back, ended(1, outcome="denied"), Finished(reason="done", answer="Done."))
+    line = "-# ⊘ Put back and denied: `make fresh`. It had destroyed files; they are as they were."
+    assert line in card("Done.", denied).splitlines()
+    let = after(STARTED, ran, back, ran, ended(1), Finished(reason="done", answer="Done."))
+    assert "⊘" not in card("Done.", let)
 
 
 def test_what_was_denied_stands_on_the_card_whatever_the_answer_says() -> None:

@@ -1,0 +1,233 @@
+"""What a command destroys is put back, however it was written, and the person is asked: in real sandboxes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import shlex
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from agentic.core.events import Asked, Decided, Gated, InboxItem, Person, ToolFinished, ToolStarted
+from agentic.core.identity import execution_id
+from agentic.models.scripted import answer
+from agentic.ports import Observation, Prepared
+from agentic.stores.memory import MemoryStore
+from agentic.tools import StandardToolbox
+from agentic.world import RealWorld
+from agentic.world.snapshots import Snapshots
+from bot.commandline.verdict import broken_promises
+
+from .bench import Bench
+from .test_in_the_loop import THREAD, run
+
+BOSS = Person(id="9", name="boss", level="operator")
+WIPE = "import shutil; shutil.rmtree('s' + 'rc')"
+CODED = base64.b64encode(b"rm -rf src").decode()
+DESTROYS = {
+    "base64 into a shell": f"echo {CODED} | base64 -d > /tmp/x; . /tmp/x",
+    "a script that deletes": "python3 tool.py",
+    "a target of make": "make fresh",
+    "files emptied by code": "python3 -c \"import glob; [open(p, 'w').close() for p in glob.glob('src/*')]\"",
+    "files rewritten, with times as before": (
+        "for p in src/*; do touch -r $p /tmp/t; python3 -c \"open('$p', 'w').write('x' * 40)\"; touch -r /tmp/t $p; done"
+    ),
+    "a folder that is locked": "python3 -c \"import os; os.chmod('src', 0)\"",
+    "files that end in a time-out": "python3 tool.py; sleep 60",
+}
+KEEPS = {
+    "a formatter": "sed -i 's/value/amount/' src/*",
+    "files that are named": "rm notes.txt src/m0.py src/m1.py",
+    "an archive": "tar cf all.tar src && tar tf all.tar",
+    "what was derived": "python3 -c \"import shutil; shutil.rmtree('build')\"",
+    "new files": "for i in 1 2 3 4; do echo $i > new$i; done; cat new*; python3 -c \"import os; os.remove('new1')\"",
+    "a move": "mkdir lib && mv src lib/src",
+}
+
+
+@pytest.fixture
+async def guarded(bench: Bench, tmp_path: Path) -> Bench:
+    """The bench with a store of snapshots, over ten files of somebody's, a Makefile and a script."""
+    for number in range(10):
+        bench.put(f"src/m{number}.py", f"value = {number}\nother = 'words of file {number} that nobody else has'\n")
+        bench.put(f"build/m{number}.txt", f"derived {number}\n")
+    bench.put("notes.txt", "mine\n")
+    bench.put("tool.py", WIPE)
+    bench.put("Makefile", "fresh:\n\tfind src -type f -exec sh -c 'unlink \"$$0\"' {} \\;\n")
+    bench.workspace.chmod(0o777)
+    return replace(bench, toolbox=toolbox(bench.world, tmp_path))
+
+
+def toolbox(world: RealWorld, folder: Path) -> StandardToolbox:
+    async def source() -> RealWorld:
+        return world
+
+    return StandardToolbox(source, snapshots=Snapshots(folder / "checkpoints", home=folder))
+
+
+def standing(workspace: Path) -> dict[str, str]:
+    return {str(path.relative_to(workspace)): path.read_text() for path in workspace.rglob("*") if path.is_file()}
+
+
+async def call(bench: Bench, command: str, tool: str = "shell", **more: object) -> Observation:
+    """A call that the gate lets pass, however it reads."""
+    prepared = bench.toolbox.prepare(tool, {"command" if tool == "shell" else "code": command, "timeout": 3})
+    assert isinstance(prepared, Prepared)
+    bench.calls += 1
+    return await bench.toolbox.run(tool, f"c{bench.calls}", replace(prepared, **more), bench.streamed.append)  # type: ignore[arg-type]
+
+
+async def test_what_a_command_destroys_is_put_back_whatever_it_was_written_in(guarded: Bench) -> None:
+    before = standing(guarded.workspace)
+    for form, command in DESTROYS.items():
+        seen = await call(guarded, command)
+        assert seen.put_back is not None, form
+        assert "src" in seen.put_back.destroyed, form
+        assert standing(guarded.workspace) == before, form
+        assert seen.put_back.left == "", form
+    seen = await call(guarded, WIPE, "python")
+    assert seen.put_back is not None
+    assert "10 files that it had not made, among them `src/m0.py`" in seen.put_back.destroyed
+    assert standing(guarded.workspace) == before
+
+
+async def test_what_ordinary_work_takes_away_stays_so(guarded: Bench) -> None:
+    for form, command in KEEPS.items():
+        seen = await call(guarded, command)
+        assert seen.put_back is None, form
+        assert seen.outcome == "ok", (form, seen.preview)
+    assert not (guarded.workspace / "src").exists()
+    assert not (guarded.workspace / "build").exists()
+
+
+async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Bench) -> None:
+    mine = frozenset(f"src/m{number}.py" for number in range(10))
+    assert (await call(guarded, "python3 tool.py", created=mine)).put_back is None
+    assert not (guarded.workspace / "src").exists()
+    guarded.put("src/a.py", "one\n")
+    guarded.put("src/b.py", "two\n")
+    assert (await call(guarded, "python3 tool.py", approved=True)).put_back is None
+    assert not (guarded.workspace / "src").exists()
+
+
+async def test_what_is_hidden_is_not_touched_by_putting_back(guarded: Bench) -> None:
+    guarded.put(".aiignore", "*.key\n")
+    guarded.put("my.key", "secret\n")
+    seen = await call(guarded, "python3 tool.py")
+    assert seen.put_back is not None
+    kept = [path.read_bytes() for path in (guarded.workspace.parent).rglob("savepoint")]
+    assert not any(b"secret" in content for content in kept)
+    assert (guarded.workspace / "my.key").read_text() == "secret\n"
+
+
+def git(folder: Path, *said: str) -> None:
+    setting = ("-c", "user.name=me", "-c", "user.email=me@x", "-c", "safe.directory=*", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *setting, *said], cwd=folder, check=True, capture_output=True)
+
+
+async def test_what_git_can_give_back_is_no_loss_and_what_it_lost_is(guarded: Bench) -> None:
+    work = guarded.workspace
+    for said in ("init", "add .", "commit -m one", "switch -c side", "rm -q -r src", "commit -m two", "switch main"):
+        git(work, *said.split(" "))
+    subprocess.run(["chmod", "-R", "a+rwX", "."], cwd=work, check=True)
+    quiet = "export HOME=/tmp GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'; "
+    seen = await call(guarded, f"{quiet}git switch -q side && ls && git switch -q main && git switch -q side")
+    assert (seen.outcome, seen.put_back) == ("ok", None), seen.preview
+    await call(guarded, f"{quiet}git switch -q main")
+    for hidden in ("rm -rf .git", "git branch -qD side; git reflog expire --expire=now --all", "git rm -rq src"):
+        seen = await call(guarded, f"{quiet}echo {shlex.quote(hidden)} > /tmp/x; . /tmp/x")
+        assert seen.put_back is not None, hidden
+        git(work, "rev-parse", "side")
+        git(work, "diff", "--quiet", "HEAD", "--", "src")
+
+
+async def test_a_person_is_asked_and_what_they_let_runs_once_more(guarded: Bench) -> None:
+    store, doorbell = MemoryStore(), asyncio.Event()
+    script = [
+        answer("", ("shell", {"command": "python3 tool.py; echo ran >> runs.txt"})),
+        answer("done", ("finish", {"answer": "x"})),
+    ]
+    working = asyncio.create_task(run(guarded, script, store, doorbell))
+    asked = await question(store)
+    assert "I ran this, and it deleted or overwrote 10 files" in asked.text
+    assert "1 new file stays" in asked.text
+    assert (guarded.workspace / "src" / "m9.py").exists()
+    said = InboxItem(
+        id="5", thread=THREAD, sort="answer", author=BOSS, at=datetime.now(UTC), text="allow", target=asked.question
+    )
+    await store.put(said)
+    doorbell.set()
+    execution = await working
+    assert execution.finished is not None
+    assert not (guarded.workspace / "src").exists()
+    assert (guarded.workspace / "runs.txt").read_text() == "ran\nran\n"
+    log = [envelope async for envelope in store.read(execution_id(THREAD, "1"))]
+    first = log[0].event
+    kinds = [type(e.event) for e in log if isinstance(e.event, ToolStarted | Gated | Asked | Decided | ToolFinished)]
+    assert kinds[:6] == [ToolStarted, Gated, Asked, Decided, ToolStarted, ToolFinished], first
+    assert broken_promises(log) == ()
+
+
+async def question(store: MemoryStore) -> Asked:
+    async with asyncio.timeout(30):
+        while True:
+            async for envelope in store.read(execution_id(THREAD, "1")):
+                if isinstance(envelope.event, Asked):
+                    return envelope.event
+            await asyncio.sleep(0.02)
+
+
+async def test_a_stop_in_the_middle_puts_back_too(guarded: Bench) -> None:
+    store, doorbell = MemoryStore(), asyncio.Event()
+    script = [answer("", ("shell", {"command": "python3 tool.py; sleep 60"}))]
+    working = asyncio.create_task(run(guarded, script, store, doorbell))
+    async with asyncio.timeout(20):
+        while (guarded.workspace / "src").exists():
+            await asyncio.sleep(0.02)
+    await store.put(InboxItem(id="2", thread=THREAD, sort="stop", author=BOSS, at=datetime.now(UTC)))
+    doorbell.set()
+    execution = await working
+    assert execution.finished is not None
+    assert execution.finished.reason == "stopped"
+    assert len(list((guarded.workspace / "src").iterdir())) == 10
+    log = [envelope async for envelope in store.read(execution_id(THREAD, "1"))]
+    assert [e.event.put_back for e in log if isinstance(e.event, Gated)] == [True]
+    assert broken_promises(log) == ()
+
+
+async def test_what_a_dead_owner_left_destroyed_is_put_back_by_the_next(guarded: Bench, tmp_path: Path) -> None:
+    """Whether its sandbox wrote down how the command ended, or was killed in the middle of it."""
+    before = standing(guarded.workspace)
+    for number, command in enumerate(("python3 tool.py", "python3 tool.py; kill -9 $PPID; sleep 60")):
+        key = f"c{number}"
+        await Snapshots(tmp_path / "checkpoints", home=tmp_path).hold("t1", guarded.workspace, key)
+        await guarded.world.exec("true", timeout=10)
+        diary = guarded.world.diary
+        began = asyncio.create_task(guarded.world.exec(command, timeout=10, key=key))
+        async with asyncio.timeout(20):
+            while (guarded.workspace / "src").exists():
+                await asyncio.sleep(0.02)
+            if number == 0:
+                await began
+        await guarded.world.close()
+        await asyncio.gather(began, return_exceptions=True)
+        arguments: dict[str, JsonValue] = {"command": command}
+        intent = ToolStarted(
+            call=key, provider_id="p", tool="shell", effect="unkeyed", arguments=arguments, args_sha="sha", diary=diary
+        )
+        next_owner = toolbox(guarded.world, tmp_path)
+        approved = await next_owner.recall(intent.model_copy(update={"approval": "q"}))
+        assert not isinstance(approved, Observation)
+        seen = await next_owner.recall(intent)
+        assert isinstance(seen, Observation)
+        assert seen.put_back is not None
+        assert standing(guarded.workspace) == before
+        again = await toolbox(guarded.world, tmp_path).recall(intent)
+        assert isinstance(again, Observation)
+        assert again.put_back is not None
+        assert again.put_back.destroyed == seen.put_back.destroyed

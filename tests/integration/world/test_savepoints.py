@@ -1,0 +1,158 @@
+"""The way back from a command: in every kind of sandbox, and whoever dies on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentic.failpoints import VARIABLE
+from agentic.world import Choice, RealWorld, Sandboxes
+from agentic.world.masks import adopt
+from agentic.world.savepoints import PutBack, Savepoints
+from agentic.world.snapshots import SnapshotLimits, Snapshots
+from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+
+__all__ = ["docker_url", "ground", "rung_name"]
+
+SETTLES = """
+import asyncio, sys
+from pathlib import Path
+from tests.integration.world.test_savepoints import nothing, settled
+asyncio.run(settled(Path(sys.argv[1])))
+"""
+DYING = ("savepoint.noted.before", "savepoint.noted.after", "restore.before", "restore.file:3", "restore.after")
+
+
+@pytest.fixture
+async def world(ground: Ground) -> AsyncIterator[RealWorld]:
+    async def chosen() -> Choice:
+        return Choice(ground.rung, "the test says so")
+
+    sandboxes = Sandboxes(ground.state, chosen, ground.limits)
+    yield RealWorld(sandboxes, "t1", ground.workspace)
+    await sandboxes.close()
+
+
+def nothing(_: str, __: bool) -> bool:
+    """No file is the command's own."""
+    return False
+
+
+async def test_what_a_command_destroyed_in_a_sandbox_is_put_back_and_can_be_used_there(
+    world: RealWorld, ground: Ground
+) -> None:
+    for number in range(5):
+        ground.file(f"src/deep/m{number}", f"content number {number}\n")
+    adopt(ground.workspace, *ground.rung.owner)
+    savepoints = Savepoints(Snapshots(ground.folder / "kept"), world)
+    for command in (
+        "rm -rf *",
+        "find . -type f -exec sh -c ': > {}' ';'",
+        "chmod 000 src/deep/*; chmod 000 src/deep src",
+    ):
+        await savepoints.hold(command)
+        await world.exec(command, timeout=20)
+        back = await savepoints.settle(command, nothing)
+        assert isinstance(back, PutBack), command
+        assert back.left == "", command
+        seen = await world.exec("cat src/deep/* && echo more >> src/deep/m0 && touch src/new && rm src/new", timeout=20)
+        assert seen.exit_code == 0, seen.output
+        assert seen.output.startswith(b"content number 0\n")
+        assert seen.output.count(b"\n") >= 5
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+async def settled(home: Path) -> PutBack | None:
+    """What a process that finds the call over does."""
+    return await Savepoints(Snapshots(home / "kept"), _world(home)).settle("c1", nothing)
+
+
+def _world(home: Path) -> RealWorld:
+    async def nowhere() -> Choice:
+        return Choice(None, "no command runs")
+
+    return RealWorld(Sandboxes(home, nowhere), "t1", home / "work")
+
+
+async def test_whoever_dies_while_putting_back_the_next_one_ends_it_and_says_the_same(tmp_path: Path) -> None:
+    said: set[str] = set()
+    for point in DYING:
+        home = tmp_path / point.replace(":", "-")
+        work = home / "work"
+        for number in range(8):
+            (work / f"src{number % 2}").mkdir(parents=True, exist_ok=True)
+            (work / f"src{number % 2}" / f"m{number}").write_text(f"content of {number}\n")
+        before = files(work)
+        await Savepoints(Snapshots(home / "kept"), _world(home)).hold("c1")
+        shutil.rmtree(work / "src0")
+        (work / "src1" / "m1").write_text("")
+        died = subprocess.run(
+            [sys.executable, "-c", SETTLES, str(home)],
+            env={**os.environ, VARIABLE: point, "PYTHONPATH": str(Path.cwd())},
+            timeout=60,
+            capture_output=True,
+        )
+        assert died.returncode == -signal.SIGKILL, (point, died.stderr)
+        back = await settled(home)
+        assert back is not None, point
+        assert files(work) == before, point
+        said.add(back.destroyed)
+    assert len(said) == 1, said
+
+
+async def test_a_savepoint_is_of_one_call_and_one_that_is_as_before_is_not_written_again(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "work" / name).write_text(f"content of {name}\n")
+    savepoints = Savepoints(Snapshots(tmp_path / "kept"), _world(tmp_path))
+    await savepoints.hold("c0")
+    await savepoints.hold("c1")
+    written = (tmp_path / "kept" / "t1" / "savepoint").stat().st_mtime_ns
+    await savepoints.hold("c2")
+    for name in ("a", "b"):
+        (tmp_path / "work" / name).unlink()
+    assert (tmp_path / "kept" / "t1" / "savepoint").stat().st_mtime_ns == written
+    assert await savepoints.settle("c1", nothing) is None
+    assert await savepoints.settle("c2", nothing) is not None
+    assert len(list((tmp_path / "kept" / "t1" / "packs").iterdir())) == 1
+
+
+async def test_checkpoints_and_savepoints_keep_what_the_other_needs(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    snapshots = Snapshots(tmp_path / "kept", SnapshotLimits(kept=1))
+    savepoints = Savepoints(snapshots, _world(tmp_path))
+    for name in ("a", "b"):
+        (work / name).write_text(f"content of {name}\n")
+    await savepoints.hold("c1")
+    for name in ("a", "b"):
+        (work / name).write_text("else\n")
+    for number in range(3):
+        (work / "c").write_text(f"{number}\n")
+        assert not (await snapshots.save("t1", work)).problem
+    assert await savepoints.settle("c1", nothing) is not None
+    assert (work / "a").read_text() == "content of a\n"
+    manifest = (await snapshots.listed("t1"))[-1]
+    assert await snapshots.content("t1", manifest, "c") == b"2\n"
+
+
+async def test_of_a_workspace_that_is_too_large_none_is_kept(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(4):
+        (work / str(number)).write_text("x\n")
+    savepoints = Savepoints(Snapshots(tmp_path / "kept", SnapshotLimits(savepoint_files=3)), _world(tmp_path))
+    await savepoints.hold("c1")
+    shutil.rmtree(work)
+    work.mkdir()
+    assert await savepoints.settle("c1", nothing) is None

@@ -1,0 +1,154 @@
+"""What a command destroyed, by what stood there before it and what does after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.world.snapshots.entries import Entry, Manifest
+from agentic.world.snapshots.losses import (
+    Known,
+    LookedInto,
+    Losses,
+    Suspects,
+    additions,
+    blob_of,
+    branches,
+    gits_of,
+    ids_in,
+    is_left,
+    judged,
+    put_back,
+    suspects,
+)
+from agentic.world.snapshots.walking import HIDDEN, UNREADABLE
+
+ID = "a" * 40
+GIT = {".git": "", ".git/objects": "", ".git/refs": "", ".git/HEAD": "ref"}
+
+
+def manifest(
+    files: dict[str, str], left_out: dict[str, str] | None = None, modes: dict[str, int] | None = None
+) -> Manifest:
+    """Files by content; '' is a folder."""
+    entries = {
+        path: Entry("file", (modes or {}).get(path, 0o644), len(text), text)
+        if text
+        else Entry("dir", (modes or {}).get(path, 0o755))
+        for path, text in files.items()
+    }
+    return Manifest(entries, left_out or {})
+
+
+def found(before: dict[str, str], now: dict[str, str], may_go: tuple[str, ...] = ()) -> Suspects:
+    return suspects(manifest(before), manifest(now), lambda path, _: path in may_go)
+
+
+def test_a_file_that_is_gone_or_rewritten_is_suspect_unless_its_content_stands_elsewhere() -> None:
+    before = {"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}
+    seen = found(before, {"a": "other", "moved/b": "2", "e": "5"}, may_go=("d",))
+    assert (seen.gone, seen.changed, bool(seen)) == (("c",), ("a",), True)
+    assert not found(before, {**before, "new": "6"})
+
+
+def test_an_emptied_file_is_gone_and_an_empty_one_is_no_loss() -> None:
+    before = Manifest({"a": Entry("file", 0o644, 5, "1"), "empty": Entry("file", 0o644, 0, "0")})
+    now = Manifest({"a": Entry("file", 0o644, 0, "0")})
+    assert suspects(before, now, lambda _, __: False).gone == ("a",)
+
+
+def test_a_file_in_whose_place_a_folder_stands_is_gone() -> None:
+    assert found({"a": "1"}, {"a": ""}).gone == ("a",)
+
+
+def test_what_is_hidden_is_neither_looked_at_nor_put_back() -> None:
+    before, now = manifest({"a": "1"}), manifest({}, {"a": HIDDEN})
+    assert not suspects(before, now, lambda _, __: False)
+    assert put_back(before, now) == {}
+
+
+def test_what_its_owner_can_no_longer_use_is_locked() -> None:
+    before = manifest({"src": "", "src/a": "1", "b": "2"})
+    by_mode = suspects(
+        before, manifest({"src": "", "src/a": "1", "b": "2"}, modes={"src": 0, "b": 0o444}), lambda _, __: False
+    )
+    assert by_mode.locked == ("src", "b")
+    unreadable = suspects(before, manifest({"b": "2"}, {"src": UNREADABLE}), lambda _, __: False)
+    assert (unreadable.locked, unreadable.gone) == (("src",), ())
+
+
+def test_of_git_counts_what_leads_to_commits_and_not_its_files() -> None:
+    before = {**GIT, ".git/refs/heads/x": ID, ".git/objects/aa": "obj"}
+    assert found(before, {**GIT, ".git/index": "i"}).repositories == (".git",)
+    assert not found({**before, ".git/config": "1"}, before)
+    assert found(before, {}).repositories == (".git",)
+    assert gits_of(manifest({"objects": "", "x/objects": ""})) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("lost", "was", "over"),
+    [
+        ((), {}, False), (("a",), {}, True), (("a", "b", "c"), {"a": "h", "b": "h", "c": "h"}, False),
+        (("a", "b", "c", "d"), {"a": "h", "b": "h", "c": "h", "d": "h"}, True), (("a", "b", "c"), {"a": "h", "b": "h"}, True),
+        (("a", "b", "c", "d"), dict.fromkeys("abcd", "r"), False),
+    ],
+)  # fmt: skip
+def test_more_than_ordinary_work_takes_away_is_over(lost: tuple[str, ...], was: dict[str, str], over: bool) -> None:
+    known = Known(frozenset("hr"), frozenset("h"))
+    assert judged(Suspects(lost), manifest(dict.fromkeys("abcd", "1")), LookedInto(lost, was), known, ()).over is over
+
+
+def test_uncommitted_work_over_which_a_committed_version_came_back_is_lost() -> None:
+    into = LookedInto((), {"a": "w1", "b": "w2", "c": "r"}, {"a": "h", "b": "h", "c": "h"})
+    losses = judged(Suspects(changed=("a", "b", "c")), manifest({}), into, Known(frozenset("rh"), frozenset("h")), ())
+    assert (losses.lost, losses.over) == (("a", "b"), True)
+
+
+def test_a_locked_folder_and_lost_history_are_over_and_a_few_locked_files_are_not() -> None:
+    before = manifest({"src": "", "a": "1"})
+    assert judged(Suspects(locked=("src",)), before, LookedInto(), Known(), ()).over
+    assert not judged(Suspects(locked=("a",)), before, LookedInto(), Known(), ()).over
+    assert Losses(history=(".git",)).over
+    assert Losses().with_root(locked=True).words == "locked `.`"
+    assert not Losses().with_root(locked=False).over
+
+
+def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
+    lost = Losses(lost=("a`\n", "b"), taken=("b", "c", "d"), locked=("x", "y"), history=(".git",)).words
+    assert lost == (
+        "deleted or overwrote 4 files that it had not made, among them `a??`, `b`, `c` and locked `x` and 1 more"
+        " and destroyed history of git in `.git`"
+    )
+    assert "`a`" in Losses(lost=("a",)).words
+    assert len(Losses(lost=("y" * 500,)).words) < 150
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "left"),
+    [
+        (b"one two three four", b"one two three 4", True), (b"a b c d", b"a", False), (b"x", b"", False),
+        (b'{"a":1,"b":2}', b'{\n "a": 1,\n "b": 2\n}', True),
+        (b"word " * 50, b"WORD " * 50, False), (b"\0" * 100, b"\1" * 60, True), (b"\0" * 100, b"\1" * 40, False),
+    ],
+)  # fmt: skip
+def test_a_change_that_leaves_half_of_the_words_is_an_edit(before: bytes, now: bytes, left: bool) -> None:
+    assert is_left(before, now) is left
+
+
+def test_what_came_to_stand_there_stays_but_for_gits_own_state() -> None:
+    before = manifest({**GIT, "a": "1", ".git/objects/o": "x"})
+    now = manifest({**GIT, "new": "2", ".git/MERGE_HEAD": "m", ".git/objects/p": "y", "a": "other", "folder": ""})
+    assert put_back(before, now) == {
+        "a": before.entries["a"], ".git/objects/o": before.entries[".git/objects/o"], ".git/MERGE_HEAD": None,
+    }  # fmt: skip
+    assert list(additions(before, now)) == ["new"]
+
+
+def test_a_branch_stands_where_its_own_file_says_or_else_the_packed_ones() -> None:
+    packed = f"# pack-refs\n{ID} refs/heads/a\n{ID} refs/heads/b\n{ID} refs/tags/t\n".encode()
+    found = branches(".git", {".git/packed-refs": packed, ".git/refs/heads/b": b"1\n", ".git/logs/HEAD": b"x"})
+    assert found == {"refs/heads/a": ID, "refs/heads/b": "1"}
+
+
+def test_ids_and_blobs_are_gits() -> None:
+    assert ids_in(f"{'0' * 40} {ID} me <m@x> 1 +0000\tcommit\n".encode()) == {ID}
+    assert blob_of(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
