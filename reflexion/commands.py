@@ -14,7 +14,8 @@ _SHAPED: Final = later(
     r"""(?ix)
         \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\((?![A-Z_]{1,40}\)) | (?:^|\s)\$\s\w
       | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w
-      | \w(?<!\bwith)(?<!\bflag)(?<!\boption)(?<!\bpass)\s+--?
+      | \w(?<!\bwith)(?<!\bflag)(?<!\boption)(?<!\bpass)(?<!\bneeds)(?<!\badd)(?<!\buse)(?<!\bwithout)(?<!\bpytest)
+          (?<!\bjest)(?<!\btox)(?<!\bruff)(?<!\bmypy)(?<!\bdiff)(?<!\blog)(?<!\bstatus)(?<!\bblame)(?<!\bgrep)\s+--?
           (?!m\s+(?:unittest|pytest|doctest)\b)[a-z][\w-]*
       | (?:^|\s)\.{0,2}/[\w./-]+\.(?:sh|py|pl|rb|js|bat|ps1)\b | \b(?:run|execute|start|source)\s+\.{0,2}/\w
       | \b(?:eval|exec|system|popen|__import__)\s*\( | \bsubprocess\.\w | \bshell\s*=\s*true\b | \biex\b

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from agentic.core.patterns import later
 from reflexion.commands import holds_command
-from reflexion.deeds import deeds_in
 from reflexion.hosts import names_host
 from reflexion.legible import as_read, decoded
 from reflexion.redaction import holds_secret
+from reflexion.resemblance import resembled
 
 _ADDRESS = later(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
@@ -106,6 +106,7 @@ def objections(text: str) -> tuple[str, ...]:
     """What in a lesson's text a person has to look at first; empty where there is nothing."""
     hidden = decoded(text)
     text = as_read("\n".join((text, *hidden)))
+    touched = resembled(text)
     found = (
         ("a secret", holds_secret(text) or bool(_TOLD_SECRET.search(text))),
         ("a place of secrets", bool(_PLACE_OF_SECRETS.search(text))),
@@ -114,6 +115,6 @@ def objections(text: str) -> tuple[str, ...]:
         ("a command", holds_command(text)),
         ("an order to whoever reads it", bool(_ORDER.search(text))),
         ("text that is encoded", bool(hidden)),
-        *((f"a deed that touches {touched}", True) for touched in deeds_in(text)),
+        (f"advice that resembles harmful examples ({touched})", touched is not None),
     )
     return tuple(name for name, there in found if there)

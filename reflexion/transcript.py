@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from agentic.core.identity import digest
+from agentic.core.marks import item, one_line, section
 from reflexion.legible import visible
 from reflexion.lessons import Insight
 from reflexion.redaction import redact
@@ -33,8 +35,13 @@ def transcript(trajectory: Trajectory, cause: str, earlier: Sequence[Insight] = 
 
 
 def record_of(trajectory: Trajectory) -> str:
-    """All that the record holds, without secrets and what nobody sees: whoever quotes it has to find the words here."""
-    return redact(visible("\n\n".join((*_head(trajectory), *_calls(trajectory), *_end(trajectory)))))
+    """All that the record holds, without secrets and what nobody sees: whoever quotes it has to find the words here.
+
+    Each heading begins with a mark of the execution, which nothing that was said, read or printed can hold.
+    """
+    mark = f"#{digest('fence', trajectory.thread, trajectory.execution, length=8)}"
+    told = (*_head(trajectory, mark), *_calls(trajectory, mark), *_end(trajectory, mark))
+    return redact(visible("\n\n".join(told)))
 
 
 def _learned(number: int, insight: Insight) -> str:
@@ -44,26 +51,28 @@ def _learned(number: int, insight: Insight) -> str:
     )
 
 
-def _head(trajectory: Trajectory) -> list[str]:
-    return [f"TASK\n{trajectory.task[:TASK_CHARACTERS]}"]
+def _head(trajectory: Trajectory, mark: str) -> list[str]:
+    return [section(mark, "TASK", trajectory.task[:TASK_CHARACTERS])]
 
 
-def _calls(trajectory: Trajectory) -> list[str]:
+def _calls(trajectory: Trajectory, mark: str) -> list[str]:
     left_out = len(trajectory.calls) - CALLS
     told = [f"({left_out} earlier calls are left out)"] if left_out > 0 else []
-    return told + [_call(call) for call in trajectory.calls[-CALLS:]]
+    return told + [_call(call, mark) for call in trajectory.calls[-CALLS:]]
 
 
-def _call(call: Call) -> str:
+def _call(call: Call, mark: str) -> str:
     code = "" if call.exit_code is None else f", exit code {call.exit_code}"
     asked = " ".join(call.asked.split())[:ASKED_CHARACTERS]
-    files = "".join(f"\n{change.kind}: {change.path}" for change in call.changes[:10])
+    files = "".join(f"\n{change.kind}: {one_line(change.path)}" for change in call.changes[:10])
     output = call.preview.strip()[-(FAILED_CHARACTERS if call.failed else OK_CHARACTERS) :]
-    return f"TURN {call.turn}, {call.tool}: {asked}\n{call.outcome}{code}{files}\n{output}".rstrip()
+    return section(mark, f"TURN {call.turn}, {call.tool}: {asked}", f"{call.outcome}{code}{files}\n{output}".rstrip())
 
 
-def _end(trajectory: Trajectory) -> list[str]:
-    said = [f"A PERSON SAID\n{text[:TASK_CHARACTERS]}" for text in trajectory.corrections]
-    claims = [f"CLAIM ({claim.verdict}): {claim.text[:ASKED_CHARACTERS]}" for claim in trajectory.claims[:10]]
+def _end(trajectory: Trajectory, mark: str) -> list[str]:
+    said = [section(mark, "A PERSON SAID", text[:TASK_CHARACTERS]) for text in trajectory.corrections]
+    claims = [
+        item(mark, f"CLAIM ({claim.verdict}): {claim.text[:ASKED_CHARACTERS]}") for claim in trajectory.claims[:10]
+    ]
     ended = f"ENDED AS {trajectory.reason} after {trajectory.turns_used} of {trajectory.turns_max} turns"
-    return [*said, *claims, f"{ended}\n{trajectory.answer[:ANSWER_CHARACTERS]}".rstrip()]
+    return [*said, *claims, section(mark, ended, trajectory.answer[:ANSWER_CHARACTERS].rstrip())]
