@@ -156,7 +156,7 @@ class StandardToolbox(Toolbox):
         try:
             reach("tool.effect.before")
             if (savepoints := await self._guard(known, prepared)) is not None:
-                await savepoints.hold(call)
+                await savepoints.hold(call, prepared.created)
             key = _key(call, prepared.approved)
             try:
                 seen = await _observe(known, prepared, Call(key, prepared.timeout, on_output, world))
@@ -189,7 +189,9 @@ class StandardToolbox(Toolbox):
     async def _settled(self, tool: AnyTool, call: str, prepared: Prepared) -> Observation | None:
         """That what a call destroyed was put back; None where nothing had to be."""
         savepoints = await self._guard(tool, prepared)
-        back = await savepoints.settle(call, own_to_destroy(prepared)) if savepoints is not None else None
+        if savepoints is None:
+            return None
+        back = await savepoints.settle(call, own_to_destroy(prepared), prepared.created)
         if back is None:
             return None
         state = await self.state_of(tool.spec.name, prepared.arguments)

@@ -71,13 +71,15 @@ class Savepoints:
         self._snapshots = snapshots
         self._world = world
         self._last: Savepoint | None = None
+        self._found: frozenset[str] | None = None
+        """Contents that the agent found before its first command: a file that was moved is new, but nobody's own."""
         self._too_large = False
         """One could not be kept, or not in time: it is not tried again before each command."""
 
-    async def hold(self, call: str) -> None:
+    async def hold(self, call: str, created: frozenset[str] = _NOWHERE) -> None:
         """Keep the workspace as it is before a call; of one that is too large, or that cannot be kept, nothing is.
 
-        Then neither is before the later calls of this agent.
+        Then neither is before the later calls of this agent.  ``created`` are the files that the execution has made so far.
         """
         if self._too_large:
             return
@@ -91,11 +93,17 @@ class Savepoints:
             async with asyncio.timeout(HOLD_SECONDS):
                 self._last = await self._snapshots.hold(self._world.thread, self._world.workspace, call, hidden, known)
         self._too_large = self._last is None
+        if self._found is None and self._last is not None:
+            entries = self._last.manifest.entries.items()
+            self._found = frozenset(e.sha for path, e in entries if e.kind == "file" and path not in created)
 
-    async def settle(self, call: str, may_go: Callable[[str, bool], bool]) -> PutBack | None:
+    async def settle(
+        self, call: str, may_go: Callable[[str, bool], bool], created: frozenset[str] = _NOWHERE
+    ) -> PutBack | None:
         """Put back what a call that has ended destroyed; None where it did no more than ordinary work does.
 
-        ``may_go`` as ``suspects`` has it.  It does the same again for the same call, whoever asks.
+        ``may_go`` as ``suspects`` has it, ``created`` the files that the execution has made so far.  It does the same again
+        for the same call, whoever asks.
         """
         thread, workspace = self._world.thread, self._world.workspace
         held = self._last if self._last is not None and self._last.call == call else None
@@ -107,7 +115,8 @@ class Savepoints:
             now = await self._look(held)
             destroyed = held.destroyed
             if not destroyed:
-                losses, now = await self._losses(held, now, may_go)
+                own = self._own(held.manifest, created)
+                losses, now = await self._losses(held, now, lambda path, empty: path in own or may_go(path, empty))
                 losses = losses.with_root(locked=root)
                 if not losses.over:
                     return None
@@ -127,6 +136,10 @@ class Savepoints:
             for path in additions(held.manifest, now)
         )
         return PutBack(destroyed, _told(done.left), changes)
+
+    def _own(self, before: Manifest, created: frozenset[str]) -> frozenset[str]:
+        found = self._found or _NOWHERE
+        return frozenset(path for path in created if path in before.entries and before.entries[path].sha not in found)
 
     async def _look(self, held: Savepoint) -> Manifest:
         hidden = await self._world.hidden()

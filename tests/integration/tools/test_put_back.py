@@ -115,6 +115,15 @@ async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Be
     assert not (guarded.workspace / "src").exists()
 
 
+async def test_a_file_that_was_only_moved_is_not_its_own(guarded: Bench) -> None:
+    assert (await call(guarded, "mkdir lib && mv src lib/src && echo mine > lib/src/new.py")).put_back is None
+    moved = frozenset(f"lib/src/{name}" for name in (*(f"m{number}.py" for number in range(10)), "new.py"))
+    seen = await call(guarded, "python3 -c \"import shutil; shutil.rmtree('lib')\"", created=moved)
+    assert seen.put_back is not None
+    assert "10 files" in seen.put_back.destroyed
+    assert (guarded.workspace / "lib/src/m0.py").exists()
+
+
 async def test_what_is_hidden_is_not_touched_by_putting_back(guarded: Bench) -> None:
     guarded.put(".aiignore", "*.key\n")
     guarded.put("my.key", "secret\n")
