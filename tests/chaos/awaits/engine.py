@@ -122,10 +122,10 @@ class Rung:
         await say_hello(sandbox, "the simulated sandbox", "There is nothing to do about it.")
         return sandbox
 
-    async def reap(self) -> int:
+    async def reap(self) -> tuple[str, ...]:
         """Nothing outlives its heartbeat."""
         await asyncio.sleep(MOMENT)
-        return 0
+        return ()
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -234,7 +234,7 @@ async def test_a_pool_lets_go_of_its_kind_of_sandbox_although_one_does_not_end_i
     released: list[str] = []
 
     class Noted(Bubblewrap):
-        async def reap(self) -> int:
+        async def reap(self) -> tuple[str, ...]:
             raise SandboxUnavailable("it cannot be told what is left")
 
         async def close(self) -> None:
