@@ -269,9 +269,7 @@ class Progress:
         """A call had run, and its files are as they were; whether it may run again is asked next."""
         step = self.account.get(event.call)
         if isinstance(step, Step):
-            self.account[event.call] = replace(
-                step, outcome="denied", came=f"put back: it {self.hide(event.reason)}"[:200]
-            )
+            self.account[event.call] = replace(step, outcome="put back", came=f"it {self.hide(event.reason)}"[:200])
             self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
         for change in event.changes:
             self._change(change)

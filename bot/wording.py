@@ -16,7 +16,7 @@ from bot.preferences import Verbosity
 from bot.progress import Progress, Remark, Step
 from bot.render import LIMIT, clean, cut, fenced, inline, length, plain
 
-_OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘"}
+_OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘", "put back": "⊘"}
 ENDS: dict[Reason, str] = {
     "done": "✅ **Done**",
     "stopped": "🛑 **Stopped**",
