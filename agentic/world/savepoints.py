@@ -19,6 +19,7 @@ from agentic.failpoints import reach
 from agentic.world.real import RealWorld
 from agentic.world.snapshots import Manifest, Savepoint, SnapshotLost, Snapshots
 from agentic.world.snapshots.losses import (
+    KEPT,
     Known,
     LookedInto,
     Losses,
@@ -172,6 +173,7 @@ class Savepoints:
 
         def compared() -> LookedInto:
             lost, edited = list((*found.gone, *found.changed)[LOOKED_INTO:]), dict[str, str]()
+            rewritten: list[str] = []
             for path in paths:
                 content, others = was.get(path), (path, *alike[path])
                 if content is None:
@@ -180,9 +182,12 @@ class Savepoints:
                         lost.append(path)
                 elif not is_left(content, [stands[other] for other in others if other in stands]):
                     lost.append(path)
+                    if len(stands.get(path, b"")) >= KEPT * len(content):
+                        rewritten.append(path)
                 elif path in stands:
                     edited[path] = blob_of(stands[path])
-            return LookedInto(tuple(lost), {path: blob_of(content) for path, content in was.items()}, edited)
+            blobs = {path: blob_of(content) for path, content in was.items()}
+            return LookedInto(tuple(lost), blobs, edited, tuple(rewritten))
 
         return await asyncio.to_thread(compared)
 

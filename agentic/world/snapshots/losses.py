@@ -26,8 +26,8 @@ from agentic.world.snapshots.walking import UNREADABLE
 
 KEPT = 0.5
 """So much of a text must be left, counted in words, for the rest to be an edit."""
-FEW_LOST, FEW_TAKEN = 0, 3
-"""So many files may be lost for good, or be missing though the newest commit has them, as ordinary work does it."""
+FEW_LOST, FEW_TAKEN, FEW_REWRITTEN = 0, 3, 1
+"""So many files may be lost for good, missing though the newest commit has them, or written anew, as ordinary work does it."""
 NAMED = 3
 MOST_UNPACKED = 1 << 20
 _WORDS = re.compile(rb"[A-Za-z0-9_\x80-\xff]+|[^\sA-Za-z0-9_\x80-\xff]")
@@ -62,6 +62,8 @@ class LookedInto:
     """The ids under which git would have them as they were."""
     now: Mapping[str, str] = field(default_factory=dict[str, str])
     """The same of what stands at the place of those that were only edited."""
+    rewritten: tuple[str, ...] = ()
+    """Lost ones at whose place something else of much the same size stands: a report, a counter, a list made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,9 @@ def judged(found: Suspects, before: Manifest, into: LookedInto, known: Known, hi
     """What is lost: of what is not left, and of uncommitted work, all that git does not have; and of repositories."""
     undone = (path for path, blob in into.now.items() if blob in known.head)
     lost = tuple(path for path in (*into.lost, *undone) if into.was.get(path) not in known.reachable)
+    rewritten = set(lost).intersection(into.rewritten)
+    if len(lost) == len(rewritten) <= FEW_REWRITTEN:
+        lost = ()
     taken = tuple(path for path in into.lost if into.was.get(path) in known.head)
     folders = sum(before.entries[path].kind == "dir" for path in found.locked)
     return Losses(lost, taken, found.locked, folders, tuple(history))

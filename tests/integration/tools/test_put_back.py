@@ -58,6 +58,7 @@ KEEPS = {
     ),
     "files under another ending": "python3 rename.py",
     "files that are packed": "python3 pack.py",
+    "a report made anew": "python3 report.py",
     "a move": "mkdir lib && mv src lib/src",
 }
 
@@ -71,6 +72,8 @@ async def guarded(bench: Bench, tmp_path: Path) -> Bench:
     bench.put("notes.txt", "mine\n")
     bench.put("tool.py", WIPE)
     bench.put("long.py", "#".join(f"def part{number}(a):\n    return a * {number}\n" for number in range(6)))
+    bench.put("report.txt", "3 of 9 on Monday\n")
+    bench.put("report.py", "open('report' + '.txt', 'w').write('today: eight\\n')")
     bench.put("rename.py", CONVERTS.format(begin="a", ending=".md", become="p.with_suffix('.rst').write_bytes(t[2:])"))
     packed = "__import__('gzip').open(str(p) + '.gz', 'w').write(t)"
     bench.put("pack.py", CONVERTS.format(begin="b", ending=".csv", become=packed))
