@@ -45,6 +45,8 @@ class Sought:
     asked: Asked | None = None
     put_back: bool = False
     """It ran, and what it did is put back."""
+    left: str = ""
+    """What could not be put back."""
 
     def said(self, name: str) -> str:
         """An argument that is a text, '' where the call has none."""
@@ -70,10 +72,10 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             call = next((one for one in execution.turn.calls if one.id == event.call), None)
             block = call.block if call is not None else None
             gate = gates.get(event.call)
-            why, back = (gate.reason, gate.put_back) if gate is not None else ("", False)
-            return Sought(
-                block.tool if block else "", dict(block.arguments) if block else {}, why, event, put_back=back
-            )
+            tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
+            if gate is None:
+                return Sought(tool, arguments, asked=event)
+            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left)
     return Sought()
 
 
@@ -102,7 +104,9 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         else f"use the tool {plain(seeks.tool, 40)} with this"
     )
     if seeks.put_back:
-        return f"🔐 **I ran this, and it {plain(seeks.why, 300)}. They are back. May I {what} again and let it?**"
+        left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
+        ran = f"I ran this, and it {plain(seeks.why, 300)}. What was there is back{left}."
+        return f"🔐 **{ran} May I {what} again? Then nothing is put back.**"
     return f"🔐 **I want to {what}. It needs an approval{why}:**"
 
 

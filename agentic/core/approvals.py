@@ -80,7 +80,7 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 def _asks(gated: Gated) -> str:
     if not gated.put_back:
         return f"May I do this? It {gated.reason}."
-    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again and let it?"
+    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again? Then nothing is put back."
 
 
 def _stands(gated: Gated) -> str:

@@ -291,7 +291,11 @@ class StandardToolbox(Toolbox):
         """The observation as it is logged: nothing in it acts, and no secret of known form stands in it."""
         output = self._hidden(seen.output.decode("utf-8", "replace")).encode() if seen.output else seen.output
         preview, error = self._hidden(visible(seen.preview)), self._hidden(visible(seen.error))
-        return replace(seen, preview=preview, error=error, output=output)
+        back = seen.put_back
+        if back is not None:
+            told = (self._hidden(visible(text)) for text in (back.destroyed, back.left))
+            back = PutBack(next(told), back.state, next(told))
+        return replace(seen, preview=preview, error=error, output=output, put_back=back)
 
     def _hidden(self, text: str) -> str:
         return mask(text).text if self._masks else text

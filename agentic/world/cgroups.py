@@ -127,7 +127,8 @@ class ControlGroups:
 
     def _found(self) -> Iterator[Path]:
         for top in [ROOT] if _counts_in_version_2() else [ROOT / controller for controller in CONTROLLERS]:
-            yield from top.rglob(f"{self._prefix}*")
+            for folder, names, _ in os.walk(top):  # others' groups go while it is walked, which it passes over
+                yield from (Path(folder, name) for name in names if name.startswith(self._prefix))
 
     def _lives(self, folder: Path) -> bool:
         return lives(folder.name.removeprefix(self._prefix).rpartition("-")[0].replace(".", ":"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 
 from agentic.core.events import FileChange
 from agentic.core.lazy_dataclass import dataclass
@@ -19,6 +19,7 @@ from agentic.failpoints import reach
 from agentic.world.real import RealWorld
 from agentic.world.snapshots import Manifest, Savepoint, SnapshotLost, Snapshots
 from agentic.world.snapshots.losses import (
+    KEPT,
     Known,
     LookedInto,
     Losses,
@@ -38,7 +39,7 @@ LOOKED_INTO = 200
 """So many files are read to see what became of them; of more it is not asked how little is left."""
 MOST_BYTES = 1 << 20
 ALIKE = 20
-"""So many new files are compared with one that is gone."""
+"""So many new files are compared with one that is gone or rewritten."""
 HOLD_SECONDS = 10.0
 GIT_SECONDS = 10.0
 GIT_BYTES = 4 << 20
@@ -164,7 +165,7 @@ class Savepoints:
     async def _looked_into(self, found: Suspects, before: Manifest, now: Manifest) -> LookedInto:
         """The files of which too little is left, and the ids under which git would have them."""
         paths = (*found.gone, *found.changed)[:LOOKED_INTO]
-        alike = {path: _alike(path, before, now) for path in found.gone[:LOOKED_INTO]}
+        alike = _alike(paths, before, now)
         read = {*found.changed[:LOOKED_INTO], *(other for others in alike.values() for other in others)}
         was, stands = await self._snapshots.contents(
             self._world.thread, self._world.workspace, {path: before.entries[path] for path in paths}, read, MOST_BYTES
@@ -172,17 +173,21 @@ class Savepoints:
 
         def compared() -> LookedInto:
             lost, edited = list((*found.gone, *found.changed)[LOOKED_INTO:]), dict[str, str]()
+            rewritten: list[str] = []
             for path in paths:
-                content, others = was.get(path), (path, *alike.get(path, ()))
+                content, others = was.get(path), (path, *alike[path])
                 if content is None:
                     here = now.entries.get(path)
                     if here is None or here.size * 2 < before.entries[path].size:
                         lost.append(path)
-                elif not any(is_left(content, stands[other]) for other in others if other in stands):
+                elif not is_left(content, [stands[other] for other in others if other in stands]):
                     lost.append(path)
+                    if len(stands.get(path, b"")) >= KEPT * len(content):
+                        rewritten.append(path)
                 elif path in stands:
                     edited[path] = blob_of(stands[path])
-            return LookedInto(tuple(lost), {path: blob_of(content) for path, content in was.items()}, edited)
+            blobs = {path: blob_of(content) for path, content in was.items()}
+            return LookedInto(tuple(lost), blobs, edited, tuple(rewritten))
 
         return await asyncio.to_thread(compared)
 
@@ -273,15 +278,23 @@ class Savepoints:
         return said.output.decode("ascii", "replace")
 
 
-def _alike(path: str, before: Manifest, now: Manifest) -> list[str]:
-    """New files that may be what became of one that is gone."""
-    size, ending = before.entries[path].size, path.rpartition(".")[2]
-    found = (
-        other
-        for other, entry in now.entries.items()
-        if other not in before.entries and entry.kind == "file" and size <= 3 * entry.size
-    )
-    return list(islice((other for other in found if other.rpartition(".")[2] == ending), ALIKE))
+def _alike(paths: Sequence[str], before: Manifest, now: Manifest) -> dict[str, list[str]]:
+    """New files that may be what became of each: of the same name before its first dot, or of the same ending."""
+    named, ending = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for path, entry in now.entries.items():
+        if path not in before.entries and entry.kind == "file":
+            for alike, key in ((named, _stem(path)), (ending, _ending(path))):
+                if len(alike[key]) < ALIKE:
+                    alike[key].append(path)
+    return {path: list(dict.fromkeys((*named[_stem(path)], *ending[_ending(path)])))[:ALIKE] for path in paths}
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def _ending(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[2]
 
 
 def _tags_gone(git: str, before: Manifest, now: Manifest) -> bool:

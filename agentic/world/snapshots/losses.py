@@ -10,8 +10,12 @@ Who asks reads contents and repositories between the two halves: ``suspects`` sa
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import hashlib
+import lzma
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -22,9 +26,10 @@ from agentic.world.snapshots.walking import UNREADABLE
 
 KEPT = 0.5
 """So much of a text must be left, counted in words, for the rest to be an edit."""
-FEW_LOST, FEW_TAKEN = 0, 3
-"""So many files may be lost for good, or be missing though the newest commit has them, as ordinary work does it."""
+FEW_LOST, FEW_TAKEN, FEW_REWRITTEN = 0, 3, 1
+"""So many files may be lost for good, missing though the newest commit has them, or written anew, as ordinary work does it."""
 NAMED = 3
+MOST_UNPACKED = 1 << 20
 _WORDS = re.compile(rb"[A-Za-z0-9_\x80-\xff]+|[^\sA-Za-z0-9_\x80-\xff]")
 _ID = re.compile(rb"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 _OWNER = {"dir": 0o700, "file": 0o600}
@@ -57,6 +62,8 @@ class LookedInto:
     """The ids under which git would have them as they were."""
     now: Mapping[str, str] = field(default_factory=dict[str, str])
     """The same of what stands at the place of those that were only edited."""
+    rewritten: tuple[str, ...] = ()
+    """Lost ones at whose place something else of much the same size stands: a report, a counter, a list made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,9 @@ def judged(found: Suspects, before: Manifest, into: LookedInto, known: Known, hi
     """What is lost: of what is not left, and of uncommitted work, all that git does not have; and of repositories."""
     undone = (path for path, blob in into.now.items() if blob in known.head)
     lost = tuple(path for path in (*into.lost, *undone) if into.was.get(path) not in known.reachable)
+    rewritten = set(lost).intersection(into.rewritten)
+    if len(lost) == len(rewritten) <= FEW_REWRITTEN:
+        lost = ()
     taken = tuple(path for path in into.lost if into.was.get(path) in known.head)
     folders = sum(before.entries[path].kind == "dir" for path in found.locked)
     return Losses(lost, taken, found.locked, folders, tuple(history))
@@ -185,13 +195,33 @@ def blob_of(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def is_left(before: bytes, now: bytes) -> bool:
-    """Whether enough of a content is there for the change to be an edit; of what is no text, by its size."""
-    if b"\0" in before or b"\0" in now:
-        return len(now) >= KEPT * len(before)
-    words = Counter(_WORDS.findall(before))
-    left = (words & Counter(_WORDS.findall(now))).total()
-    return left >= KEPT * words.total()
+def is_left(before: bytes, now: Sequence[bytes]) -> bool:
+    """Whether enough of a content is there, in one file or in several together; of what is no text, by its size."""
+    now = [unpacked(each) for each in now]
+    if any(len(each) >= KEPT * len(before) for each in now if b"\0" in before or b"\0" in each):
+        return True
+    if b"\0" in before:
+        return False
+    words, there = Counter(_WORDS.findall(before)), Counter[bytes]()
+    for each in now:
+        there.update(_WORDS.findall(each))
+        if (words & there).total() >= KEPT * words.total():
+            return True
+    return False
+
+
+def unpacked(content: bytes) -> bytes:
+    """What a file that is packed by gzip, bzip2 or xz begins with; any other as it is."""
+    unpackers = {
+        b"\x1f\x8b": lambda: zlib.decompressobj(31),
+        b"BZh": bz2.BZ2Decompressor,
+        b"\xfd7zXZ": lzma.LZMADecompressor,
+    }
+    for begins, unpacker in unpackers.items():
+        if content.startswith(begins):
+            with contextlib.suppress(zlib.error, OSError, lzma.LZMAError):
+                return unpacker().decompress(content, MOST_UNPACKED)
+    return content
 
 
 def put_back(before: Manifest, now: Manifest) -> dict[str, Entry | None]:

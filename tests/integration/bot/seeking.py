@@ -12,6 +12,7 @@ from bot.guild.records import Message
 from tests.integration.bot.talking import Scenery, running_bot
 
 REASON = "deletes whole folders"
+GATE = Gated(call="r1.0", args_sha="0", reason=REASON)
 UNTIL = datetime.now(UTC) + timedelta(minutes=15)
 OPTIONS = (Option(id="allow", label="Allow once"), Option(id="deny", label="Deny"))
 
@@ -27,7 +28,7 @@ async def court(guild: LocalGuild) -> AsyncIterator[Scenery]:
 
 
 async def seeking(
-    scenery: Scenery, command: str = "rm -rf build", who: Level = "operator", **more: str
+    scenery: Scenery, command: str = "rm -rf build", who: Level = "operator", gate: Gated = GATE, **more: str
 ) -> tuple[int, Message]:
     """A thread of bob's in which an approval is open, and its message."""
     thread = await scenery.mention("tidy up", author="bob")
@@ -36,13 +37,13 @@ async def seeking(
         scenery.talk.newest(thread),
         ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain"),
         ModelAnswered(request="r1", blocks=(block,), stop="tool_use"),
-        Gated(call="r1.0", args_sha="0", reason=REASON, who_may=who),
+        gate.model_copy(update={"who_may": who}),
         Asked(
             question="q1", sort="approval", text="May I do this?", options=OPTIONS, call="r1.0", who_may=who,
             expires=UNTIL,
         ),
     )  # fmt: skip
-    shown = await scenery.says(thread, "needs an approval")
+    shown = await scenery.says(thread, "I ran this" if gate.put_back else "needs an approval")
     await scenery.until_delivered()
     return thread, shown
 

@@ -7,7 +7,7 @@ import pytest
 from bot.guild.local import LocalGuild
 from bot.guild.permissions import Permission
 from bot.progress import MACHINE
-from tests.integration.bot.seeking import UNTIL, court, decided, seeking
+from tests.integration.bot.seeking import GATE, UNTIL, court, decided, seeking
 from tests.integration.bot.test_questions import closed, told
 
 
@@ -21,6 +21,15 @@ async def test_it_shows_exactly_what_would_run_why_who_may_and_until_when(guild:
             assert text in shown.content
         assert [button["label"] for button in shown.interactive()] == ["Allow once", "Deny", "Stop the task"]
         assert not shown.silent
+
+
+async def test_what_was_put_back_is_said_with_what_is_not_back_and_what_a_yes_does(guild: LocalGuild) -> None:
+    async with court(guild) as scenery:
+        back = GATE.model_copy(update={"reason": "deleted 12 files", "put_back": True, "left": "a.txt (it is open)"})
+        _, shown = await seeking(scenery, "make fresh", gate=back)
+        said = "I ran this, and it deleted 12 files. What was there is back, except a.txt (it is open)."
+        assert f"{said} May I run this again? Then nothing is put back." in shown.content
+        assert "make fresh" in shown.content
 
 
 async def test_f31_what_hides_or_reorders_in_a_command_is_written_out_where_it_is_approved(guild: LocalGuild) -> None:

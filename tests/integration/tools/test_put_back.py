@@ -29,6 +29,12 @@ from .test_in_the_loop import THREAD, run
 BOSS = Person(id="9", name="boss", level="operator")
 WIPE = "import shutil; shutil.rmtree('s' + 'rc')"
 CODED = base64.b64encode(b"rm -rf src").decode()
+CONVERTS = """import pathlib
+for p in pathlib.Path().glob('{begin}*{ending}'):
+    t = p.read_bytes()
+    {become}
+    p.unlink()
+"""
 DESTROYS = {
     "base64 into a shell": f"echo {CODED} | base64 -d > /tmp/x; . /tmp/x",
     "a script that deletes": "python3 tool.py",
@@ -46,6 +52,13 @@ KEEPS = {
     "an archive": "tar cf all.tar src && tar tf all.tar",
     "what was derived": "python3 -c \"import shutil; shutil.rmtree('build')\"",
     "new files": "for i in 1 2 3 4; do echo $i > new$i; done; cat new*; python3 -c \"import os; os.remove('new1')\"",
+    "a file split in several": (
+        "python3 -c \"t = open('long.py').read().split('#'); [open(f'part{i}.py', 'w').write(p) for i, p in enumerate(t)]; "
+        "open('long' + '.py', 'w').write('from part0 import *')\""
+    ),
+    "files under another ending": "python3 rename.py",
+    "files that are packed": "python3 pack.py",
+    "a report made anew": "python3 report.py",
     "a move": "mkdir lib && mv src lib/src",
 }
 
@@ -58,6 +71,15 @@ async def guarded(bench: Bench, tmp_path: Path) -> Bench:
         bench.put(f"build/m{number}.txt", f"derived {number}\n")
     bench.put("notes.txt", "mine\n")
     bench.put("tool.py", WIPE)
+    bench.put("long.py", "#".join(f"def part{number}(a):\n    return a * {number}\n" for number in range(6)))
+    bench.put("report.txt", "3 of 9 on Monday\n")
+    bench.put("report.py", "open('report' + '.txt', 'w').write('today: eight\\n')")
+    bench.put("rename.py", CONVERTS.format(begin="a", ending=".md", become="p.with_suffix('.rst').write_bytes(t[2:])"))
+    packed = "__import__('gzip').open(str(p) + '.gz', 'w').write(t)"
+    bench.put("pack.py", CONVERTS.format(begin="b", ending=".csv", become=packed))
+    for number in range(5):
+        bench.put(f"a{number}.md", f"# The title\nwords of page {number} that nobody else has\n")
+        bench.put(f"b{number}.csv", f"row,{number},value\n" * 40)
     bench.put("Makefile", "fresh:\n\tfind src -type f -exec sh -c 'unlink \"$$0\"' {} \\;\n")
     bench.workspace.chmod(0o777)
     return replace(bench, toolbox=toolbox(bench.world, tmp_path))
@@ -103,6 +125,15 @@ async def test_what_ordinary_work_takes_away_stays_so(guarded: Bench) -> None:
         assert seen.outcome == "ok", (form, seen.preview)
     assert not (guarded.workspace / "src").exists()
     assert not (guarded.workspace / "build").exists()
+
+
+async def test_a_secret_in_the_name_of_what_was_put_back_is_hidden(guarded: Bench) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    guarded.put(f"src/{secret}", "words of its own\n")
+    seen = await call(guarded, WIPE, "python")
+    assert seen.put_back is not None
+    assert "[secret: " in seen.put_back.destroyed, seen.put_back
+    assert secret not in repr(seen.put_back)
 
 
 async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Bench) -> None:

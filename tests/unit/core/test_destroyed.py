@@ -32,7 +32,7 @@ def test_what_was_put_back_is_told_and_asked_about() -> None:
     log.settle()
     assert log.execution.question is not None
     text = log.execution.question.text
-    assert f"I ran this, and it {DESTROYED}. What was there is back as it was. May I run it again and let it?" in text
+    assert f"I ran this, and it {DESTROYED}. What was there is back as it was. May I run it again?" in text
     assert "make clean" in text
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+
 import pytest
 
 from agentic.world.snapshots.entries import Entry, Manifest
 from agentic.world.snapshots.losses import (
+    MOST_UNPACKED,
     Known,
     LookedInto,
     Losses,
@@ -19,6 +24,7 @@ from agentic.world.snapshots.losses import (
     judged,
     put_back,
     suspects,
+    unpacked,
 )
 from agentic.world.snapshots.walking import HIDDEN, UNREADABLE
 
@@ -131,7 +137,30 @@ def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
     ],
 )  # fmt: skip
 def test_a_change_that_leaves_half_of_the_words_is_an_edit(before: bytes, now: bytes, left: bool) -> None:
-    assert is_left(before, now) is left
+    assert is_left(before, [now]) is left
+
+
+def test_what_several_files_or_a_packed_one_hold_is_left() -> None:
+    text = b"one two three four five six seven eight"
+    assert is_left(text, [b"one two", b"three four"])
+    assert not is_left(text, [b"one two", b"else"])
+    packed = (gzip.compress(text), bz2.compress(text), lzma.compress(text))
+    assert [unpacked(each) for each in packed] == [text] * 3
+    assert all(is_left(text, [b"", each]) for each in packed)
+    assert unpacked(b"BZh no archive") == b"BZh no archive"
+    assert unpacked(b"\x1f\x8b") == b""
+    assert len(unpacked(gzip.compress(bytes(MOST_UNPACKED * 4)))) == MOST_UNPACKED
+
+
+def test_one_file_that_was_written_anew_is_no_loss_and_two_or_one_beside_another_are() -> None:
+    def over(lost: str, rewritten: str) -> bool:
+        into = LookedInto(tuple(lost), rewritten=tuple(rewritten))
+        return judged(Suspects(tuple(lost)), manifest({}), into, Known(), ()).over
+
+    assert not over("a", "a")
+    assert over("a", "")
+    assert over("ab", "a")
+    assert over("ab", "ab")
 
 
 def test_what_came_to_stand_there_stays_but_for_gits_own_state() -> None:
