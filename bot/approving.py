@@ -105,8 +105,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     )
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
-        ran = f"I ran this, and it {plain(seeks.why, 300)}. What was there is back{left}."
-        return f"🔐 **{ran} May I {what} again? Then nothing is put back.**"
+        ran = f"I ran it, and it {plain(seeks.why, 300)}. What was there is back{left}."
+        return f"🔐 **May I {what} again?** Then nothing is put back.\n{ran}"
     return f"🔐 **I want to {what}. It needs an approval{why}:**"
 
 

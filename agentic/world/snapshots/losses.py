@@ -105,13 +105,13 @@ class Losses:
         files = sorted({*self.lost, *self.taken})
         said: list[str] = []
         if files:
-            some = ", ".join(f"`{_shown(path)}`" for path in files[:NAMED])
+            some = ", ".join(f"“{_shown(path)}”" for path in files[:NAMED])
             what = "1 file" if len(files) == 1 else f"{len(files):,} files"
             said.append(f"deleted or overwrote {what} that it had not made{f', among them {some}' if some else ''}")
         if self.locked:
-            said.append(f"locked `{_shown(self.locked[0])}`{_more(self.locked)}")
+            said.append(f"locked “{_shown(self.locked[0])}”{_more(self.locked)}")
         if self.history:
-            said.append(f"destroyed history of git in `{_shown(self.history[0])}`{_more(self.history)}")
+            said.append(f"destroyed history of git in “{_shown(self.history[0])}”{_more(self.history)}")
         return " and ".join(said)
 
 
@@ -277,7 +277,7 @@ def _is_unreadable(path: str, now: Manifest) -> bool:
 
 
 def _shown(path: str) -> str:
-    line = "".join(c if c.isprintable() and c != "`" else "?" for c in path)
+    line = "".join(c if c.isprintable() and c not in "`“”" else "?" for c in path)
     return line if len(line) <= 60 else f"…{line[-59:]}"
 
 

@@ -43,7 +43,7 @@ async def seeking(
             expires=UNTIL,
         ),
     )  # fmt: skip
-    shown = await scenery.says(thread, "I ran this" if gate.put_back else "needs an approval")
+    shown = await scenery.says(thread, "I ran it" if gate.put_back else "needs an approval")
     await scenery.until_delivered()
     return thread, shown
 

@@ -114,7 +114,7 @@ async def test_what_a_command_destroys_is_put_back_whatever_it_was_written_in(gu
         assert seen.put_back.left == "", form
     seen = await call(guarded, WIPE, "python")
     assert seen.put_back is not None
-    assert "10 files that it had not made, among them `src/m0.py`" in seen.put_back.destroyed
+    assert "10 files that it had not made, among them “src/m0.py”" in seen.put_back.destroyed
     assert standing(guarded.workspace) == before
 
 

@@ -187,7 +187,9 @@ def test_what_was_put_back_and_denied_stands_on_the_card_and_what_was_let_does_n
     denied = after(STARTED, ran, back, ended(1, outcome="denied"), Finished(reason="done", answer="Done."))
     line = "-# ⊘ Put back and denied: `make fresh`. It had destroyed files; they are as they were."
     assert line in card("Done.", denied).splitlines()
-    assert "-# ⊘ Built (`make fresh`) · put back" in progress_text(after(STARTED, ran, back)), "nobody has denied it yet"
+    assert "-# ⊘ Built (`make fresh`) · put back" in progress_text(after(STARTED, ran, back)), (
+        "nobody has denied it yet"
+    )
     let = after(STARTED, ran, back, ran, ended(1), Finished(reason="done", answer="Done."))
     assert "⊘" not in card("Done.", let)
 

@@ -13,7 +13,7 @@ from agentic.core.verifying import verify
 from tests.unit.core.building import BOSS, Log
 from tests.unit.core.test_verifying import stamped
 
-DESTROYED = "deleted or overwrote 212 files that it had not made, among them `src/a.py`"
+DESTROYED = "deleted or overwrote 212 files that it had not made, among them “src/a.py”"
 NEW = FileChange(path="out.txt", kind="added", sha_before="", sha_after="f0")
 
 

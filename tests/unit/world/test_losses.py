@@ -114,17 +114,17 @@ def test_a_locked_folder_and_lost_history_are_over_and_a_few_locked_files_are_no
     assert judged(Suspects(locked=("src",)), before, LookedInto(), Known(), ()).over
     assert not judged(Suspects(locked=("a",)), before, LookedInto(), Known(), ()).over
     assert Losses(history=(".git",)).over
-    assert Losses().with_root(locked=True).words == "locked `.`"
+    assert Losses().with_root(locked=True).words == "locked “.”"
     assert not Losses().with_root(locked=False).over
 
 
 def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
     lost = Losses(lost=("a`\n", "b"), taken=("b", "c", "d"), locked=("x", "y"), history=(".git",)).words
     assert lost == (
-        "deleted or overwrote 4 files that it had not made, among them `a??`, `b`, `c` and locked `x` and 1 more"
-        " and destroyed history of git in `.git`"
+        "deleted or overwrote 4 files that it had not made, among them “a??”, “b”, “c” and locked “x” and 1 more"
+        " and destroyed history of git in “.git”"
     )
-    assert "`a`" in Losses(lost=("a",)).words
+    assert "“a”" in Losses(lost=("a",)).words
     assert len(Losses(lost=("y" * 500,)).words) < 150
 
 
