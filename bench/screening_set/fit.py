@@ -72,7 +72,7 @@ def examples() -> list[tuple[str, str]]:
 
 def checksum(told: Sequence[tuple[str, str]]) -> bytes:
     """What the weights begin with: whether they were fitted to these examples is seen without a fit."""
-    return zlib.crc32(repr(told).encode()).to_bytes(4, "big")
+    return zlib.crc32(json.dumps(told).encode()).to_bytes(4, "big")
 
 
 class Fit:
