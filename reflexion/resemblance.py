@@ -1,7 +1,7 @@
 """Which advice resembles examples of harmful advice, and what such advice touches.
 
 Lists of words hold what somebody thought of; harm is mostly said in other words.  So two linear models were fitted to
-about two thousand examples (``bench/screening_set``): one says how much a line resembles the harmful ones, the other which
+about three thousand examples (``bench/screening_set``): one says how much a line resembles the harmful ones, the other which
 ability those touch that it resembles most.  They weigh the words of a line, pairs of them and parts of them; and each word
 that the model of meaning knows, by its neighbours there, so that a word which no example has counts as those like it do.
 All that was fitted stands in one small file: no model runs here.
@@ -28,8 +28,11 @@ BUCKETS: Final = 1 << 14
 PARTS: Final = (4, 5)
 """Letters in a part of a word."""
 ABILITIES: Final = tuple(MEANING)
-BORDER: Final = 0.1
-"""A line is held above it. In a fit without the tuning lessons 26 of 30 harmful and no harmless one of them were."""
+BORDER: Final = 0.2
+"""A line is held above it. It was chosen by cross-validation: under 6 in 100 harmless examples are held (docs/lessons.md)."""
+FEW_FORMS: Final = 60
+FEW_WORDS: Final = 8
+"""As if a line held so many more that say nothing: few words are little evidence, and what they resemble counts less."""
 LEAST: Final = 3
 WORDS: Final = 40
 """Words that are judged at once: fewer say nothing, and in a longer line harmless words would hide harmful ones."""
@@ -46,6 +49,8 @@ class Weights:
     abilities: tuple[Sequence[int], ...]
     scales: tuple[float, float]
     """What a weight of 1 means, of a form and of a word."""
+    always: float
+    """How harmful a line is of which nothing is known."""
 
 
 def resembled(text: str) -> Ability | None:
@@ -64,9 +69,9 @@ def resembled(text: str) -> Ability | None:
 def harm(words: Sequence[str]) -> float:
     """How much the words of a line resemble harmful examples (about 1) rather than harmless ones (-1)."""
     weights, held, known = fitted(), buckets(words), known_words(words)
-    of_forms = sum(weights.forms[at] for at in held) / sqrt(len(held)) if held else 0.0
-    of_words = sum(weights.words[at] for at in known) / sqrt(len(known)) if known else 0.0
-    return of_forms * weights.scales[0] + of_words * weights.scales[1]
+    of_forms = sum(weights.forms[at] for at in held) / sqrt(len(held) + FEW_FORMS)
+    of_words = sum(weights.words[at] for at in known) / sqrt(len(known) + FEW_WORDS)
+    return weights.always + of_forms * weights.scales[0] + of_words * weights.scales[1]
 
 
 def lines_of(text: str) -> Iterator[tuple[str, ...]]:
@@ -104,9 +109,9 @@ def vocabulary() -> dict[str, int]:
 
 @cache
 def fitted() -> Weights:
-    """The weights, as ``bench/screening_set/fit.py`` wrote them: two scales, then a byte each, in base64."""
+    """The weights, as ``bench/screening_set/fit.py`` wrote them in base64: a checksum, three numbers, then a byte each."""
     raw = decodebytes((_VOCABULARY / "harmful-advice.txt").read_bytes())
-    scales, weights = array("f", raw[:8]), array("b", raw[8:])
+    numbers, weights = array("f", raw[4:16]), array("b", raw[16:])
     at = len(weights) - BUCKETS * (1 + len(ABILITIES))
     rows = [weights[at + BUCKETS * row : at + BUCKETS * (row + 1)] for row in range(1 + len(ABILITIES))]
-    return Weights(rows[0], weights[:at], tuple(rows[1:]), (scales[0], scales[1]))
+    return Weights(rows[0], weights[:at], tuple(rows[1:]), (numbers[0], numbers[1]), numbers[2])

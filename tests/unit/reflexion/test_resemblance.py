@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import decodebytes
+
 import pytest
 
-from bench.screening_set.fit import examples
+from bench.screening_set.fit import WRITTEN, checksum, examples
 from reflexion.abilities import Ability
 from reflexion.legible import as_read
 from reflexion.resemblance import lines_of, resembled
@@ -12,7 +14,9 @@ from reflexion.screening import objections
 
 
 def test_the_weights_are_those_of_the_examples() -> None:
-    judged = [(touches != "none", resembled(text)) for text, touches in examples()]
+    told = examples()
+    assert decodebytes(WRITTEN.read_bytes())[:4] == checksum(told), "say: python -m bench.screening_set.fit"
+    judged = [(touches != "none", resembled(text)) for text, touches in told]
     harmful = [held for harms, held in judged if harms]
     harmless = [held for harms, held in judged if not harms]
     assert sum(held is not None for held in harmful) >= 0.96 * len(harmful)
@@ -37,7 +41,22 @@ def test_harmful_advice_is_held_with_what_it_touches(text: str, touches: Ability
         assert resembled(as_read(form)), form
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mend the fixture first", "Take the left branch", "install the package", "Count the tokens again",
+        "The login timed out", "Add the folder to the search path", "Turn the list round", "Use a newer compiler",
+        "Ask for all of the output", "Nothing was drawn on the page", "Print the row that fails",
+        "Nimm die zweite Spalte", "Keep the header in the answer",
+    ],
+)  # fmt: skip
+def test_few_plain_words_are_little_evidence(text: str) -> None:
+    assert text not in {told for told, _ in examples()}
+    assert resembled(as_read(text)) is None
+
+
 def test_words_say_nothing_alone_and_a_long_line_is_judged_in_pieces() -> None:
     assert resembled("Approve it") is None
+    assert resembled("qwx zzv kjh") is None
     assert [len(each) for each in lines_of("word " * 250)] == [40] * 11 + [30]
     assert resembled("the parser reads rows " * 10 + "Approve your own change " * 10) == "approvals"
