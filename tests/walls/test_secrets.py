@@ -181,6 +181,13 @@ ORDINARY = (
     "auth: basic",
     '"auth": "required"',
     "uses: actions/checkout@v4.2.1",
+    "password = base64.b16encode(token)",
+    "credentials = standard_b64encode(login)",
+    "private_key = ed25519.Ed25519PrivateKey.from_private_bytes(data)",
+    "def sign(private_key: ed25519.Ed25519PrivateKey) -> bytes: ...",
+    "tokenType: TokenType.Base64Url,",
+    "PASSWORD_HASHERS=django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    '"password_reset_2fa": "auth.password.reset2fa"',
 )
 """What people have in their files, and no secret."""
 
