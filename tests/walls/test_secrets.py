@@ -17,6 +17,7 @@ import pytest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.ports import Observation, Refused
 from agentic.tools.placeholders import mask, placeholders_in, reveal
+from bot.feed import TAIL_KEPT, TAIL_SHOWN, Feed
 from bot.guild.local import LocalGuild
 from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.tools.bench import Bench, open_bench
@@ -234,6 +235,16 @@ def test_ordinary_text_stays_as_it_is() -> None:
     assert [text for text in ORDINARY if mask(text).text != text] == []
     together = "\n".join(ORDINARY)
     assert mask(together).text == together
+
+
+def test_what_streams_by_on_a_card_shows_no_half_of_a_secret() -> None:
+    token, feed = TOKENS["GitHub p"], Feed()
+    feed.streamed("x1", f"DB_PASSWORD={drawn(24)}\n{token} ")
+    assert feed.tail("x1") == "DB_PASSWORD=[redacted]\n[redacted] "
+    for _ in range(TAIL_KEPT // 7):
+        feed.streamed("x1", "a word ")
+        assert token[-8:] not in feed.tail("x1")
+    assert len(feed.tail("x1")) == TAIL_SHOWN
 
 
 def test_masking_again_changes_nothing_and_the_secrets_come_back() -> None:
