@@ -117,7 +117,7 @@ _NAMES = (
 _GIVEN = later(
     r"""[A-Za-z0-9_-]{0,40}\\?["']?\]?[ \t]{0,8}
         (?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\]]{0,30}[ \t]{0,4}=|:=|=>|=|:)[ \t]{0,8}
-        (?:\\?["'`](?P<quoted>[^"'`\n\\]{8,400})(?=\\?["'`])|(?P<bare>[^\s"'`,;(){}\[\]<>&|$\\]{8,400})(?![(\[{]))""",
+        (?:\\?["'`](?P<quoted>[^"'`\n\\]{8,400})(?=\\?["'`])|(?P<bare>[^\s"'`,;(){}\[\]<>&|$\\]{8,400}+)(?![(\[{]))""",
     re.VERBOSE,
 )
 _SAID = (("bearer token", "bearer "), ("login", "basic "))
@@ -127,6 +127,8 @@ _REFERENCE = later(r"[$%{<*\[]|.{0,80}(?:\$\{|\{\{|\$\()")
 _STANDS_IN = later(r"(?i).{0,400}?(?:example|placeholder|change.?me|your[_-]|x{6}|\.\.\.|…)")
 _OF_PARTS = later(r"[-_./:@+=~,#\s]")
 _WORDLIKE = later(r"(?:[A-Za-z]{0,400}|[A-Za-z]{3,20}[0-9]{1,2}|[0-9]{0,400}|.{0,4})\Z")
+_OF_CODE = later(r"[A-Za-z_]{1,60}[0-9]{0,6}(?:\.[A-Za-z_]{1,60}(?:[0-9]{1,6}[A-Za-z_]{0,60})?){1,10}\Z")
+"""Names with dots between them, as ``hashers.PBKDF2PasswordHasher``."""
 _DIGIT = later(r"[0-9]")
 _LETTER = later(r"[A-Za-z]")
 LEAST, LEAST_OF_A_PASSWORD = 12, 8
@@ -264,7 +266,11 @@ def _is_drawn(value: str, kind: str) -> bool:
     least = LEAST_OF_A_PASSWORD if kind == "password" else LEAST
     if len(value) < least or " " in value or not _DIGIT.search(value) or not _LETTER.search(value):
         return False
-    if _stands_for_another(value) or all(_WORDLIKE.match(part) for part in _OF_PARTS.split(value)):
+    if (
+        _OF_CODE.match(value)
+        or _stands_for_another(value)
+        or all(_WORDLIKE.match(part) for part in _OF_PARTS.split(value))
+    ):
         return False
     return _bits(value) >= (LEAST_BITS if len(value) >= LEAST else 2.5)
 

@@ -28,7 +28,7 @@ from agentic.ports import EventLog
 from bot.discretion import Discretion
 from bot.progress import Progress, update_of
 
-TAIL_KEPT = 600
+TAIL_KEPT, TAIL_SHOWN = 6_000, 600
 _VISIBLE = (
     Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
 )
@@ -93,7 +93,7 @@ class Feed:
     def tail(self, execution: str) -> str:
         """What is being streamed now."""
         tail = self._tails.get(execution, "")
-        return self.discretion.growing(tail) if tail else ""
+        return self.discretion.growing(tail)[-TAIL_SHOWN:] if tail else ""  # cut last: half a secret has no form
 
     def load(self, progress: Progress) -> None:
         """Take in what was folded from the log of an execution that began before this process."""

@@ -10,7 +10,7 @@ from agentic.tools.grep import LINE_CHARACTERS
 from agentic.tools.limits import DEFAULT, show
 from agentic.tools.outputs import PREFIX
 from agentic.tools.placeholders import mask_part
-from agentic.tools.tool import Arguments, Call, Tool
+from agentic.tools.tool import AgentWorld, Arguments, Call, Tool
 from agentic.world import OutputPage
 
 PAGE_BYTES = 20_000
@@ -37,17 +37,17 @@ async def _run(arguments: ReadOutputArguments, call: Call) -> Observation:
     ref, offset, limit, pattern = arguments.ref, arguments.offset, arguments.limit, arguments.pattern
     if ref.startswith(PREFIX):
         page = world.outputs.page(ref, offset, limit, pattern)  # kept as it was shown
-        return Observation("ok", _tell_hits(page) if pattern else _tell_page(page, offset, limit))
+        return Observation("ok", _tell_hits(page, world) if pattern else _tell_page(page, offset, limit))
     before = 0 if pattern else min(offset, AROUND)
     around = 0 if pattern else AROUND
     page = await world.real.read_output(ref, offset - before, before + limit + around, pattern)
-    return Observation("ok", _tell_hits(page) if pattern else _tell_page(page, offset, limit, masks=world.masks))
+    return Observation("ok", _tell_hits(page, world) if pattern else _tell_page(page, offset, limit, masks=world.masks))
 
 
-def _tell_hits(page: OutputPage) -> str:
+def _tell_hits(page: OutputPage, world: AgentWorld) -> str:
     if not page.hits:
         return f"No line matches in {page.size} bytes."
-    lines = [f"{hit.line}: {clean(hit.text)[:LINE_CHARACTERS]}" for hit in page.hits]
+    lines = [f"{hit.line}: {world.hide(clean(hit.text))[:LINE_CHARACTERS]}" for hit in page.hits]
     return show("\n".join(lines) + ("\n… more lines match; narrow the pattern." if page.more else ""), DEFAULT).text
 
 

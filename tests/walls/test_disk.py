@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from agentic.world.supervisor import disk
+from agentic.world.trees import remove_tree
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 
@@ -127,3 +129,23 @@ def test_each_file_counts_once_however_few_folders_are_held_open(
     monkeypatch.setattr(disk, "WAITING", 1)
     assert disk.usage([str(tmp_path)])[1] >= disk.UNCOUNTED
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
+def test_a_deep_tree_is_counted_rightly_and_never_for_too_little(tmp_path: Path) -> None:
+    """Ordinary: 1,200 packages 60 folders deep.  Made to hide: so many folders below 255 that descriptors run out."""
+    ordinary = tmp_path / "/".join(["node_modules"] * 60)
+    for number in range(1_200):
+        (ordinary / f"{number}" / "dist").mkdir(parents=True)
+    assert disk.usage([str(tmp_path)])[1] == 60 + 2 * 1_200
+    hiding = tmp_path / "/".join("a" * 255)
+    hiding.mkdir(parents=True)
+    for number in range(300):
+        (hiding / f"{number}" / "file").mkdir(parents=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
+        counted = disk.usage([str(tmp_path)])[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert counted >= disk.UNCOUNTED
+    remove_tree(tmp_path / "a")

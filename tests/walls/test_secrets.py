@@ -17,6 +17,7 @@ import pytest
 from agentic.models.endpoint import ScriptedEndpoint
 from agentic.ports import Observation, Refused
 from agentic.tools.placeholders import mask, placeholders_in, reveal
+from bot.feed import TAIL_KEPT, TAIL_SHOWN, Feed
 from bot.guild.local import LocalGuild
 from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.tools.bench import Bench, open_bench
@@ -181,6 +182,13 @@ ORDINARY = (
     "auth: basic",
     '"auth": "required"',
     "uses: actions/checkout@v4.2.1",
+    "password = base64.b16encode(token)",
+    "credentials = standard_b64encode(login)",
+    "private_key = ed25519.Ed25519PrivateKey.from_private_bytes(data)",
+    "def sign(private_key: ed25519.Ed25519PrivateKey) -> bytes: ...",
+    "tokenType: TokenType.Base64Url,",
+    "PASSWORD_HASHERS=django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    '"password_reset_2fa": "auth.password.reset2fa"',
 )
 """What people have in their files, and no secret."""
 
@@ -227,6 +235,16 @@ def test_ordinary_text_stays_as_it_is() -> None:
     assert [text for text in ORDINARY if mask(text).text != text] == []
     together = "\n".join(ORDINARY)
     assert mask(together).text == together
+
+
+def test_what_streams_by_on_a_card_shows_no_half_of_a_secret() -> None:
+    token, feed = TOKENS["GitHub p"], Feed()
+    feed.streamed("x1", f"DB_PASSWORD={drawn(24)}\n{token} ")
+    assert feed.tail("x1") == "DB_PASSWORD=[redacted]\n[redacted] "
+    for _ in range(TAIL_KEPT // 7):
+        feed.streamed("x1", "a word ")
+        assert token[-8:] not in feed.tail("x1")
+    assert len(feed.tail("x1")) == TAIL_SHOWN
 
 
 def test_masking_again_changes_nothing_and_the_secrets_come_back() -> None:

@@ -9,6 +9,7 @@ mapped.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Collection, Sequence
@@ -21,7 +22,8 @@ PLACE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 HELD = 256
 """So many folders, one in the other, are held open; what lies deeper is gone through from there, when these are done."""
 WAITING = 1_000
-"""So many folders may wait for that; each further one counts as if it held ``UNCOUNTED`` files."""
+"""So many folders may wait for that; each further one counts as if it held ``UNCOUNTED`` files, and so does one for which
+no descriptor is left."""
 UNCOUNTED = 1_000_000
 IN_MEMORY = (b"/memfd:", b"/dev/zero", b"/dev/shm/", b"/SYSV")
 
@@ -100,19 +102,28 @@ class _Count:
 
     def _list(self, folder: _Folder) -> None:
         """Count what lies in it."""
-        with contextlib.suppress(OSError), os.scandir(folder.descriptor) as entries:
-            for entry in entries:
-                self.number += 1
-                with contextlib.suppress(OSError):  # it went away
-                    self.size += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        folder.left.append(entry.name)
+        try:
+            with os.scandir(folder.descriptor) as entries:
+                for entry in entries:
+                    self.number += 1
+                    with contextlib.suppress(OSError):  # it went away
+                        self.size += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            folder.left.append(entry.name)
+        except OSError as error:
+            self._not_seen(error)
+
+    def _not_seen(self, error: OSError) -> None:
+        """A folder that could not be opened: too much where it may hide anything, nothing where it is gone or not ours."""
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            self.number += UNCOUNTED
 
     def _open(self, name: str, path: str, parent: int | None) -> _Folder | None:
         """A folder with all that its owner needs to go through it; None where it is none of ours, or gone."""
         try:
             place = os.open(name, PLACE, dir_fd=parent)
-        except OSError:
+        except OSError as error:
+            self._not_seen(error)
             return None
         try:
             known = os.fstat(place)
@@ -123,7 +134,8 @@ class _Count:
             if closed:
                 os.chmod(f"/proc/self/fd/{place}", mode | READ_AND_ENTER)
             return _Folder(os.open(".", FOLDER, dir_fd=place), path, mode if closed else None)
-        except OSError:
+        except OSError as error:
+            self._not_seen(error)
             return None
         finally:
             os.close(place)

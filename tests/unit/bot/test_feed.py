@@ -16,7 +16,7 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.stores.memory import MemoryStore
-from bot.feed import TAIL_KEPT, Feed, folded
+from bot.feed import TAIL_SHOWN, Feed, folded
 from bot.progress import Progress
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
@@ -48,7 +48,7 @@ def test_the_streamed_tail_is_bounded_and_ends_with_its_source() -> None:
     feed = Feed()
     feed.saw(envelope(1, STARTED))
     feed.streamed("x1", "y" * 5_000)
-    assert len(feed.tail("x1")) == TAIL_KEPT
+    assert len(feed.tail("x1")) == TAIL_SHOWN
     call = ToolStarted(call="c", provider_id="p", tool="shell", effect="read", arguments={}, args_sha="")
     feed.saw(envelope(2, call))
     feed.streamed("x1", "output")
