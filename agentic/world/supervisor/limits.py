@@ -24,8 +24,12 @@ REST = 4
 SLACK = 64 * 1024 * 1024
 OUT_OF_MEMORY = "it ran out of memory"
 SLACK_INODES = 2_000
-Over = Callable[["int | None", str], None]
-"""Told what to end and why: (None, reason) every command, (pid, reason) the one that this process belongs to."""
+Over = Callable[["int | None", str], object]
+"""Told what to end and why: (None, reason) every command, (pid, reason) the one that this process belongs to.
+
+True if there was one.
+"""
+TRIED = 8
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -120,11 +124,15 @@ class Watch:
         for pid, shared in memory.shared(list(used)).items():
             used[pid] += shared
             total += shared
-        biggest = max(used, key=lambda pid: used[pid])
         if self.ran_out_of_memory():
-            over(biggest, OUT_OF_MEMORY)
+            reason = OUT_OF_MEMORY
         elif total > self._limits.memory:
-            over(biggest, f"it used {total >> 20} MB of memory")
+            reason = f"it used {total >> 20} MB of memory"
+        else:
+            return
+        for pid in sorted(used, key=lambda pid: used[pid], reverse=True)[:TRIED]:
+            if over(pid, reason):  # the largest may have ended meanwhile, at the kernel's hand
+                return
 
     def ran_out_of_memory(self) -> bool:
         """The kernel killed something for lack of memory since we last asked."""

@@ -232,9 +232,13 @@ class Serving:
         here.watch.look(self._over)
         self._reactor.later(TICK, self._look)
 
-    def _over(self, pid: int | None, reason: str) -> None:
+    def _over(self, pid: int | None, reason: str) -> bool:
+        """End the command that a process belongs to, or all of them; whether there was one."""
+        found = False
         commands = self._here.commands
         processes = table(os.getpid()) if pid is not None else {}
         for command in list(commands.running.values()):
             if pid is None or pid in members(processes, command.pid, command.tag, command.strays):
+                found = True
                 commands.kill(command, reason, lambda _: None)
+        return found

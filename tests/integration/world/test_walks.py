@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -37,6 +38,24 @@ class Loop(Reactor):
     def once(self) -> None:
         """The next call, when it comes."""
         self.calls.get(timeout=20)()
+
+
+def test_where_the_largest_process_is_no_command_s_any_more_the_next_one_is_ended(tmp_path: Path) -> None:
+    """The kernel may have killed it meanwhile, and what it belonged to goes on."""
+    asked: list[int | None] = []
+
+    def over(pid: int | None, reason: str) -> bool:
+        asked.append(pid)
+        return len(asked) == 2
+
+    children = [subprocess.Popen(["/bin/sleep", "60"]) for _ in range(3)]
+    try:
+        Watch(Limits({"memory": 1}), [str(tmp_path)], Walks(Loop(), "watch")).look(over)
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+    assert len(set(asked)) == 2
 
 
 def test_a_look_at_folders_that_takes_long_returns_at_once_and_its_finding_counts_later(
