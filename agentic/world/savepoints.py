@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agentic.core.events import FileChange
 from agentic.core.lazy_dataclass import dataclass
@@ -53,6 +55,25 @@ git --git-dir=. cat-file --batch-check='%(objecttype) %(objectname)' | grep ^blo
 [ "${{PWD##*/}}" = .git ] && cd .. && git ls-files -mo --exclude-standard -z | xargs -0 -r git hash-object --no-filters --
 """
 _NOWHERE = frozenset[str]()
+_DATABASE = b"SQLite format 3\0"
+_DATABASES = 5
+"""So many databases are counted after one command."""
+_ROWS = """
+import sqlite3, sys, tempfile
+def rows(path):
+    db = sqlite3.connect("file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1", uri=True)
+    names = [name for name, in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")]
+    return {name: db.execute('select count(*) from "' + name.replace('"', '""') + '"').fetchone()[0] for name in names}
+with tempfile.NamedTemporaryFile() as file:
+    file.write(sys.stdin.buffer.read())
+    file.flush()
+    was, now = rows(file.name), rows(sys.argv[1])
+fresh = [count for name, count in now.items() if name not in was]
+def left(name):
+    return now[name] if name in now else max(fresh, default=0)
+print("LESS" if any(count > 1 and left(name) * 2 < count for name, count in was.items()) else "LEFT")
+"""
+"""Whether a table that was there has lost more than half of its rows; one that was renamed has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +210,21 @@ class Savepoints:
             blobs = {path: blob_of(content) for path, content in was.items()}
             return LookedInto(tuple(lost), blobs, edited, tuple(rewritten))
 
-        return await asyncio.to_thread(compared)
+        into = await asyncio.to_thread(compared)
+        databases = [path for path in found.changed if _is_database(was.get(path)) and _is_database(stands.get(path))]
+        told = {path: await self._rows(path, was[path]) for path in databases[:_DATABASES]}
+        lost = [path for path in into.lost if told.get(path) != "LEFT"]
+        lost += [path for path in told if told[path] == "LESS" and path not in lost]
+        return replace(into, lost=tuple(lost), rewritten=tuple(path for path in into.rewritten if path not in told))
+
+    async def _rows(self, path: str, was: bytes) -> str:
+        """What became of a database's rows: LESS, LEFT, or '' where they cannot be counted."""
+        script = f"exec 2>/dev/null; python3 -I -c {shlex.quote(_ROWS)} {shlex.quote(path)}"
+        try:
+            said = await self._world.own(script, timeout=GIT_SECONDS, stdin=was, scan=False)
+        except (SandboxError, UnicodeError):
+            return ""
+        return said.output.decode("ascii", "replace").strip()
 
     async def _known(
         self, found: Suspects, before: Manifest, now: Manifest, into: LookedInto
@@ -276,6 +311,10 @@ class Savepoints:
         except SandboxError:
             return ""
         return said.output.decode("ascii", "replace")
+
+
+def _is_database(content: bytes | None) -> bool:
+    return content is not None and content.startswith(_DATABASE)
 
 
 def _alike(paths: Sequence[str], before: Manifest, now: Manifest) -> dict[str, list[str]]:

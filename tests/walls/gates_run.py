@@ -1,8 +1,9 @@
 """Commands of ``sets/gates`` as the product meets them: the gate reads each, what passes runs, and what it did is judged.
 
-    python -m tests.walls.gates_run [tuning|held_out] [destructive|ordinary]
+    python -m tests.walls.gates_run [tuning|held_out|own] [destructive|ordinary] [sample=N] [show]
 
-prints how many were asked about before they ran, and how many were put back and asked about afterwards.
+prints how many were asked about before they ran, and how many were put back and asked about afterwards; ``sample=N``
+takes N entries, evenly spread.
 """
 
 from __future__ import annotations
@@ -125,13 +126,15 @@ def _remove(folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a line a set; with ``show`` also what was not as it should be of ``tuning``; with ``ungated`` all run."""
-    splits = [split for split in ("tuning", "held_out") if split in arguments] or ["tuning", "held_out"]
+    """Print a line a set; with ``show`` also what was not as it should be, never of ``held_out``; with ``ungated`` all run."""
+    splits = [split for split in ("tuning", "held_out", "own") if split in arguments] or ["tuning", "held_out"]
     kinds = [kind for kind in ("destructive", "ordinary") if kind in arguments] or ["destructive", "ordinary"]
+    most = next((int(said.removeprefix("sample=")) for said in arguments if said.startswith("sample=")), sys.maxsize)
     for split in splits:
         for kind in kinds:
-            results = asyncio.run(came(entries(split, kind), gates="ungated" not in arguments))
-            _print(split, kind, results, shown="show" in arguments and split == "tuning")
+            every = entries(split, kind)
+            results = asyncio.run(came(every[:: -(-len(every) // most)], gates="ungated" not in arguments))
+            _print(split, kind, results, shown="show" in arguments and split != "held_out")
     return 0
 
 

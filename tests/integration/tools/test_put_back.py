@@ -146,6 +146,24 @@ async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Be
     assert not (guarded.workspace / "src").exists()
 
 
+async def test_rows_of_a_database_are_files_words(guarded: Bench) -> None:
+    made = "import sqlite3; d = sqlite3.connect('app.db'); d.execute('create table t (a text)'); "
+    made += "d.executemany('insert into t values (?)', [(str(n) * 9,) for n in range(500)]); d.commit()"
+    assert (await call(guarded, made, "python")).put_back is None
+    opened = "import sqlite3; d = sqlite3.connect('app.db', isolation_level=None); "
+    for change in ("delete from t where rowid % 9", "drop table t", "update t set a = 1; delete from t"):
+        seen = await call(guarded, f"{opened} d.executescript('{change}'); d.close()", "python")
+        assert seen.put_back is not None, change
+        assert "app.db" in seen.put_back.destroyed, change
+    for change in (
+        "delete from t where rowid < 9", "alter table t rename to u", "create table v as select * from u; drop table u",
+        "delete from v where rowid % 3 = 0; vacuum", "insert into v values (1)",
+    ):  # fmt: skip
+        seen = await call(guarded, f"{opened} d.executescript('{change}'); d.close()", "python")
+        assert seen.put_back is None, change
+        assert seen.outcome == "ok", seen.preview
+
+
 async def test_a_file_that_was_only_moved_is_not_its_own(guarded: Bench) -> None:
     assert (await call(guarded, "mkdir lib && mv src lib/src && echo mine > lib/src/new.py")).put_back is None
     moved = frozenset(f"lib/src/{name}" for name in (*(f"m{number}.py" for number in range(10)), "new.py"))
