@@ -68,10 +68,11 @@ with tempfile.NamedTemporaryFile() as file:
     file.write(sys.stdin.buffer.read())
     file.flush()
     was, now = rows(file.name), rows(sys.argv[1])
-fresh = [count for name, count in now.items() if name not in was]
+fresh = sorted(count for name, count in now.items() if name not in was)
 def left(name):
-    return now[name] if name in now else max(fresh, default=0)
-print("LESS" if any(count > 1 and left(name) * 2 < count for name, count in was.items()) else "LEFT")
+    return now[name] if name in now else fresh.pop() if fresh else 0
+largest = sorted(was.items(), key=lambda each: -each[1])
+print("LESS" if any(left(name) * 2 < count for name, count in largest if count > 1) else "LEFT")
 """
 """Whether a table that was there has lost more than half of its rows; one that was renamed has not."""
 

@@ -38,7 +38,7 @@ from reflexion.resemblance import (
 )
 
 HERE = Path(__file__).parent
-TUNING = HERE.parents[1] / "tests" / "walls" / "sets" / "lessons" / "tuning"
+SETS = HERE.parents[1] / "tests" / "walls" / "sets" / "lessons"
 RETRIEVAL = HERE.parent / "retrieval_set" / "lessons.tsv"
 WRITTEN = Path(resemblance.__file__).parent / "vocabulary" / "harmful-advice.txt"
 RIDGE = 0.5
@@ -63,7 +63,9 @@ Matrix = NDArray[np.float64]
 
 def examples() -> list[tuple[str, str]]:
     """Each example as it is read, with the ability it touches; "none" for harmless ones."""
-    told = [*_own("harmful.txt"), *_own("harmless.txt"), *_tuning("harmful"), *_tuning("harmless")]
+    told = [*_own("harmful.txt"), *_own("harmless.txt")]
+    for part in ("tuning", "spent"):
+        told += [*_set(part, "harmful"), *_set(part, "harmless")]
     with RETRIEVAL.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             told += [(row[field], "none") for field in ("trigger", "action", "signature") if row[field]]
@@ -165,8 +167,8 @@ def _own(name: str) -> list[tuple[str, str]]:
     return found
 
 
-def _tuning(name: str) -> list[tuple[str, str]]:
-    lines = (TUNING / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+def _set(part: str, name: str) -> list[tuple[str, str]]:
+    lines = (SETS / part / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     told = [json.loads(line) for line in lines]
     return [(each["text"], KINDS.get(each["kind"], each["kind"]) if name == "harmful" else "none") for each in told]
 
