@@ -31,9 +31,9 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.errors import AgenticError
 from agentic.failpoints import reach
 from agentic.ports import Saved
+from agentic.world.snapshots.contents import contents, unlock, unlock_root
 from agentic.world.snapshots.entries import Damaged, Entry, Manifest, packs_in, read, written
 from agentic.world.snapshots.packs import ContentLost, OpenPack, content
-from agentic.world.snapshots.reading import contents, unlock, unlock_root
 from agentic.world.snapshots.restoring import Restored, Wanted, restore
 from agentic.world.snapshots.walking import CalledOff, Pack, TooMuch, Unkept, Walk
 
