@@ -1,6 +1,6 @@
 """A bot in a process of its own, at a local guild that another process serves: ``python -m bench.bot_process WHO FOLDER``.
 
-``ours`` is the product as ``bot/app.py`` composes it; ``plain`` is the smallest bot that can acknowledge a mention.
+``ours`` is the product as ``bot/app/app.py`` composes it; ``plain`` is the smallest bot that can acknowledge a mention.
 The guild's addresses come from the environment (``GUILD_REST``, ``GUILD_GATEWAY``, ``GUILD_URL``), and so does the token.
 """
 
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import discord
 
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild import LocalGuild
-from bot.pointing import attach
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.local_discord import LocalGuild
+from bot.local_discord.redirect import attach
 
 MODEL = "anthropic/claude-haiku-4-5"
 ONLINE_SECONDS = 60.0
@@ -52,15 +52,15 @@ async def plain() -> None:
 
 async def ours(home: Path) -> None:
     """The product, with every setting from the environment."""
-    from bot.app import App, Place
-    from bot.settings import read_settings
+    from bot.app.app import App, Place
+    from bot.config.settings import read_settings
 
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     async with App.open(read_settings(), Place(home)) as app:
         app.watchdog.lags, app.watchdog.report_every = [], 0.0
         logging.basicConfig(format="%(message)s")
-        logging.getLogger("bot.watchdog").setLevel(logging.INFO)  # short stalls too
+        logging.getLogger("agentic.runtime.loop_watchdog").setLevel(logging.INFO)  # short stalls too
         await app.online()
         await app.until(stopped)
         (home / LAGS).write_text(json.dumps(app.watchdog.lags), encoding="utf-8")

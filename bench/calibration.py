@@ -11,10 +11,10 @@ from time import process_time
 from agentic.calibration.fitting import Example, fitted
 from agentic.calibration.labelling import TRUST, UNDER_WAY
 from agentic.calibration.scoring import ece
-from agentic.core.calibrator import Calibrator, probability
-from agentic.core.confidence import of_turn
-from agentic.core.execution import Execution
-from agentic.core.features import features_of
+from agentic.core.claims.confidence import of_turn
+from agentic.core.claims.features import features_of
+from agentic.core.events.calibrator import Calibrator, probability
+from agentic.core.state.execution import Execution
 from bench.calibration_world import Run, World, runs
 from bench.figures import Figure
 

@@ -12,8 +12,20 @@ from functools import cache
 from hashlib import blake2b
 from typing import Literal, TypeVar
 
-from agentic.core.events import CallBlock, Person, Policy, Reported, Started, ToolFinished
-from agentic.core.execution import Call, Execution, Judged, Turn
+from agentic.core.events.execution_events import (
+    CallBlock,
+    Person,
+    Policy,
+    Reported,
+    Started,
+    ToolFinished,
+)
+from agentic.core.state.execution import (
+    Call,
+    Execution,
+    Judged,
+    Turn,
+)
 
 T = TypeVar("T")
 World = Literal["usual", "easy", "silent"]

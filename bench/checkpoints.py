@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agentic.world.snapshots import Snapshots
+from agentic.workspace.snapshots.snapshot_store import Snapshots
 
 
 async def main(files: int) -> None:

@@ -19,15 +19,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import monotonic
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.bot_process import BUSIEST, connected
 from bench.figures import Figure
 from bench.startup import cpu_seconds
 from bench.turnstile import passed, turnstile
-from bot.guild import LocalGuild
-from bot.guild.records import Message
+from bot.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 
 THREADS = int(os.environ.get("BENCH_THREADS", "500"))
 TURNS = 10

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bench.figures import Figure
 from bench.task import MODELS, Route, reply
 

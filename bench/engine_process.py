@@ -1,6 +1,6 @@
 """One measured process of ``bench.engine``: ``python -m bench.engine_process WHO ROUTE STREAM URL TURNS FOLDER``.
 
-``ours`` is the loop with what ``bot/app.py`` gives it (SQLite on disk, model router, feed and roster as sinks, standard
+``ours`` is the loop with what ``bot/app/app.py`` gives it (SQLite on disk, model router, feed and roster as sinks, standard
 tools) over a world whose commands cost nothing, as the baselines' tool does.  ``bare`` is a baseline.  It runs a few
 turns to warm up, then so many turns, and prints as JSON what those cost.
 """
@@ -65,14 +65,14 @@ async def measure(run: Run, url: str, turns: int) -> None:
 
 async def ours(route: Route, url: str, turns: int, folder: Path, stream: bool) -> None:
     """The engine as the bot composes it."""
-    from agentic.loop import Loop
     from agentic.models.router import ModelRouter
-    from agentic.stores.sqlite import SQLiteStore
-    from agentic.tools import StandardToolbox
+    from agentic.runtime.clock import SystemClock
+    from agentic.runtime.loop import Loop
+    from agentic.stores.sqlite.store import SQLiteStore
+    from agentic.tools.toolbox import StandardToolbox
     from bench.world import FreeWorld, Silent
-    from bot.clock import SystemClock
-    from bot.feed import Feed
-    from bot.roster import Roster
+    from bot.progress.feed import Feed
+    from bot.threads.registry import Roster
 
     async with AsyncExitStack() as stack:
         store = SQLiteStore.open(folder / f"{os.getpid()}.db")

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator
 from statistics import median, quantiles
 from time import perf_counter
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
 from bench.figures import Figure
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "30"))

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 
-from agentic.core.events import Envelope
-from agentic.core.evolving import fold
-from agentic.stores.sqlite import SQLiteStore
+from agentic.core.events.execution_events import Envelope
+from agentic.core.fold.fold import fold
+from agentic.stores.sqlite.store import SQLiteStore
 from bench.figures import Figure
 from bench.store import appends, fenced
 from bench.trajectory import THREAD, record

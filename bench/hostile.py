@@ -24,13 +24,13 @@ from typing import cast
 
 import apsw
 
-from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.runtime.loop_watchdog import TICK
 from bench.bot_process import LAGS, connected
 from bench.figures import Figure
 from bench.hostile_model import HOSTILE
-from bot.guild import LocalGuild
-from bot.state import DATABASE
-from bot.watchdog import TICK
+from bot.config.home import DATABASE
+from bot.local_discord import LocalGuild
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
 KINDS = tuple(os.environ.get("BENCH_HOSTILE", ",".join(HOSTILE)).split(","))

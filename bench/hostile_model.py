@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.hostile_attacks import ATTACKS
 
 MB = 1_000_000

@@ -19,7 +19,7 @@ from bench.bot_process import connected
 from bench.figures import Figure
 from bench.hostile import PATIENCE, Scene, begin, model, stop, waits
 from bench.hostile_attacks import ATTACKS
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 CHOSEN = tuple(filter(None, os.environ.get("BENCH_HOSTILE", "").split(","))) or tuple(ATTACKS)
 RUNGS = tuple(os.environ.get("BENCH_RUNGS", "bubblewrap,docker").split(","))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agentic.core.events import Policy, Tier
-from agentic.models.prices import ModelFacts, Prices
-from agentic.models.tiers import DEFAULTS
+from agentic.core.events.execution_events import Policy, Tier
+from agentic.models.providers.prices import ModelFacts, Prices
+from agentic.models.tier_config import DEFAULTS
 from bench.figures import Figure
 from bench.ladder_run import Came, Run
 from bench.ladder_world import task

@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import JsonValue
 
-from agentic.core.actions import Ask, Checkpoint, Consult, Finish, Record, Think, UseTools
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
     CheckpointSaved,
@@ -32,11 +30,21 @@ from agentic.core.events import (
     Triaged,
     Usage,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Call, Execution
-from agentic.core.identity import digest
-from agentic.core.values import Effect
-from agentic.models.prices import ModelFacts
+from agentic.core.events.ids import digest
+from agentic.core.events.values import Effect
+from agentic.core.fold.fold import evolve
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Ask,
+    Checkpoint,
+    Consult,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+)
+from agentic.core.state.execution import Call, Execution
+from agentic.models.providers.prices import ModelFacts
 from bench.ladder_mind import Deed, Mind
 from bench.ladder_world import Task, between
 

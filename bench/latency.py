@@ -20,9 +20,9 @@ from time import perf_counter
 
 import aiohttp
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.figures import Figure
 from bench.startup import Person, person, running
 

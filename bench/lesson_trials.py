@@ -17,23 +17,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from agentic.core.events import Person, Policy, Started, Tier, ToolRef
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.scripted import ScriptedModel
-from agentic.ports import SessionRow
-from agentic.stores.sqlite import SQLiteStore
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld, Sandboxes
-from agentic.world.ladder import chooser
+from agentic.core.events.execution_events import (
+    Person,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
+from agentic.models.scripted.model import ScriptedModel
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.loop import Loop
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
+from agentic.stores.sqlite.store import SQLiteStore
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure
 from bench.lesson_trials_world import NOUNS, Task, model, tasks
 from bench.trajectory import WallClock
-from reflexion.cycle import Reflexion
-from reflexion.retrieval import Choice
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.reflection.retry_policy import Again, Around, decide_trial
+from reflexion.retrieval.selection import Choice
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
-from reflexion.trajectory import read_trajectory
-from reflexion.trials import Again, Around, decide_trial
 
 EACH = int(os.environ.get("BENCH_TASKS_EACH", "3"))
 GUILD = "1200000000000000000"

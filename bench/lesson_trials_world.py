@@ -12,9 +12,9 @@ import json
 import re
 from dataclasses import dataclass
 
-from agentic.core.identity import digest
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.core.events.ids import digest
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.runtime import Answer
 
 NOUNS = (
     "orders", "invoices", "readings", "tickets", "bookings", "shipments", "payments", "samples", "courses", "visits",

@@ -18,7 +18,7 @@ from bench.lessons_policies import (
     Product,
 )
 from bench.lessons_world import ROWS, Kind, Outcome, Policy, run
-from reflexion.uplift import overall_uplift
+from reflexion.measurement.uplift import overall_uplift
 
 SEEDS = range(10)
 TARGETS = {"easy_good": 0.73, "easy_mixed": 0.66, "hard_good": 0.305, "hard_mixed": 0.205}

@@ -1,6 +1,6 @@
 """Policies for lessons in the simulated world: the product's own, and those it is compared with.
 
-The product's decides with ``reflexion/lifecycle.py`` alone: what is shown and in which order (``usefulness``,
+The product's decides with ``reflexion/lessons/lifecycle.py`` alone: what is shown and in which order (``usefulness``,
 ``together``, asked as retrieval asks it), how a life goes on (``expected``, ``lived``) and what becomes of
 the lesson (``standing``).  What is done here is only what the store and retrieval do in the product.
 """
@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from bench.lessons_world import FAMILIES, PLACES, Made, Seen, draw
-from reflexion.lessons import LessonStatus
-from reflexion.lifecycle import (
+from reflexion.lessons.lesson import LessonStatus
+from reflexion.lessons.lifecycle import (
     Arm,
     Baseline,
     Life,
@@ -25,7 +25,7 @@ from reflexion.lifecycle import (
     together,
     usefulness,
 )
-from reflexion.recording import SIMILAR
+from reflexion.measurement.showings import SIMILAR
 
 HOLD_BACK = 0.1
 """As the product's policy has it."""

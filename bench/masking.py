@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from agentic.tools.placeholders import mask
+from agentic.tools.base.secret_placeholders import mask
 from bench.figures import Figure, Figures
 
 PIECE = 50_000

@@ -22,21 +22,37 @@ from datetime import UTC, datetime
 import orjson
 from pydantic import JsonValue
 
-from agentic.core.chronicle import advanced
-from agentic.core.conversation import Message, Prompt
-from agentic.core.events import FileChange, InboxItem, Noted, Person, Policy, Started, Tier, ToolRef, Usage
-from agentic.core.execution import Execution
-from agentic.loop import Loop
-from agentic.models.anthropic_wire import AnthropicWire
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    FileChange,
+    InboxItem,
+    Noted,
+    Person,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+    Usage,
+)
+from agentic.core.state.conversation import Message, Prompt
+from agentic.core.state.execution import Execution
+from agentic.core.state.work_log import advanced
+from agentic.models.anthropic.request import AnthropicWire
 from agentic.models.router import ModelRouter
-from agentic.ports import Completion, Lease, Observation, Prepared, Refused
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import (
+    Completion,
+    Lease,
+    Observation,
+    Prepared,
+    Refused,
+)
 from agentic.prompts import summary
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure
 from bench.prefix_cache import OUTPUT, PrefixCache, Row
 from bench.trajectory import THREAD, InProcess, WallClock
@@ -243,7 +259,7 @@ def lines_appended(replayed: Execution) -> dict[int, float]:
 
 def advanced_line(done: tuple[Message, ...]) -> str:
     """One turn as the work log tells it, with what was said in it."""
-    from agentic.core.chronicle import Chronicle
+    from agentic.core.state.work_log import Chronicle
 
     lines = [line.text for line in advanced(Chronicle(), done).lines]
     return "\n".join((*lines, *(message.text for message in done if message.role == "user" and message.text)))
@@ -251,7 +267,7 @@ def advanced_line(done: tuple[Message, ...]) -> str:
 
 def prompt_of(execution: Execution):
     """The system text and tools of a run."""
-    from agentic.core.prompt import system_text
+    from agentic.core.prompt.build import system_text
 
     return system_text(execution.started), Work().specs
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from statistics import median
 from time import monotonic
 
-from agentic.failpoints import reach
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.failpoints import reach
 from bench.figures import Figure
 from bench.startup import cpu_seconds
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.e2e.processes import MODEL, Running, environment, started
 
 WAITING = int(os.environ.get("BENCH_WAITING", "200"))

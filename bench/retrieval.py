@@ -3,7 +3,8 @@
 The set (``retrieval_set/``) was written by hand before anything was tuned: 275 lessons of 19 fields of work as a
 reflector writes them; 370 tasks as people write them, each of which one lesson fits (paraphrases, errors with other
 numbers and paths, other words for the same, code); 129 tasks that none fits, of the same fields.  One half, by a hash of
-the text, was used to choose the numbers of ``reflexion/ranking.py`` and ``stores/searching.py``; the figures of the other
+the text, was used to choose the numbers of ``reflexion/retrieval/ranking.py`` and ``stores/searching.py``; the
+figures of the other
 half, held out, say what they are worth.
 
 - *recall@5*: the share of tasks whose lesson is among the first five found.
@@ -25,17 +26,17 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, median, quantiles
 
-from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.file.connection import Connection
 from bench.figures import Figure
-from reflexion.embedding import MiniLM, embedder
-from reflexion.finding import CANDIDATES, Finder
-from reflexion.lessons import Lesson, Scope
-from reflexion.lifecycle import Life, Showing, lived
-from reflexion.ranking import Candidate, ranked
-from reflexion.retrieval import choose_lessons
-from reflexion.stores import keeping
+from reflexion.lessons.lesson import Lesson, Scope
+from reflexion.lessons.lifecycle import Life, Showing, lived
+from reflexion.retrieval.embedding import MiniLM, embedder
+from reflexion.retrieval.ranking import Candidate, ranked
+from reflexion.retrieval.search import CANDIDATES, Finder
+from reflexion.retrieval.selection import choose_lessons
+from reflexion.stores import statements
 from reflexion.stores.sqlite import SQLiteLessonStore
-from reflexion.words import words_of
+from reflexion.text.words import words_of
 
 SET = Path(__file__).parent / "retrieval_set"
 LESSONS = 10_000
@@ -155,7 +156,7 @@ async def _fill(store: SQLiteLessonStore, lessons: Sequence[Lesson], guild: str)
         for number in range(first, first + 200):
             lesson = _mixed(lessons, number)
             update = {"id": f"{lesson.id}{guild}", "scope": Scope(kind="guild", guild=guild)}
-            keeping.save(db, lesson.model_copy(update=update))
+            statements.save(db, lesson.model_copy(update=update))
 
     for first in range(0, LESSONS, 200):  # a store gives up what takes seconds
         await store._write(partial(fill, first=first))

@@ -14,11 +14,12 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agentic.ports import Prepared
-from agentic.tools import StandardToolbox
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.snapshots import Snapshots
+from agentic.ports.runtime import Prepared
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure
 
 SIZES = {500: 15, 5_000: 10, 15_000: 5}

@@ -18,11 +18,13 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agentic.world import Limits, Rung, Sandbox
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.docker import Docker
-from agentic.world.ladder import probe
-from agentic.world.masks import adopt
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.docker import Docker
+from agentic.sandbox.backends.selection import probe
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Rung
+from agentic.sandbox.sandbox import Sandbox
 from bench.figures import Figure
 
 FILES = 1000

@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import linear_regression
 from time import monotonic
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
 from bench.figures import Figure
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "2"))
 SECONDS = 60.0

@@ -22,9 +22,9 @@ from time import perf_counter
 
 import aiohttp
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.figures import Figure
 from tests.e2e.person import entered
 
@@ -97,7 +97,7 @@ async def running(
         "HOSTED_VLLM_API_KEY": "bench",
         **endpoint.environment(),
     }
-    main = "import sys; from bot.cli import main; sys.exit(main(['run']))"
+    main = "import sys; from bot.cli.main import main; sys.exit(main(['run']))"
     said = Path(home) / "bench.log"
     log = said.open("wb")
     process = await asyncio.create_subprocess_exec(

@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import monotonic, time
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
 from bench.figures import Figure
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 STOPS = int(os.environ.get("BENCH_STOPS", "40"))
 KINDS = ("stream", "bubblewrap", "docker", "back_off", "question")

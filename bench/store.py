@@ -12,9 +12,9 @@ from time import perf_counter, process_time
 
 import apsw
 
-from agentic.core.events import EVENT, Envelope
-from agentic.ports import Lease
-from agentic.stores.sqlite import SQLiteStore
+from agentic.core.events.execution_events import EVENT, Envelope
+from agentic.ports.runtime import Lease
+from agentic.stores.sqlite.store import SQLiteStore
 from bench.figures import Figure
 from bench.trajectory import THREAD, Trajectory, record
 

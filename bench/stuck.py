@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentic.core.escalation import trigger
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.interventions import repetition as nudged
+from agentic.core.fold.fold import evolve
+from agentic.core.rules.escalation import trigger
+from agentic.core.rules.nudges import repetition as nudged
+from agentic.core.state.execution import Execution
 from bench.figures import Figure
 from bench.stuck_others import hermes, openhands
 from bench.trajectories import trajectories

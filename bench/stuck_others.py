@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from agentic.core.events import CallBlock, ModelAnswered, ToolFinished
+from agentic.core.events.execution_events import CallBlock, ModelAnswered, ToolFinished
 from bench.trajectories.story import Trajectory
 
 READS = frozenset(("read", "grep", "glob", "list", "read_output"))

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agentic.core.events import Person, Policy, Started, Tier, ToolRef
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
+from agentic.core.events.execution_events import (
+    Person,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+)
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 
 Route = Literal["litellm", "anthropic", "openai"]
 

@@ -11,11 +11,30 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from agentic.core.conversation import ToolSpec
-from agentic.core.events import BlobRef, Envelope, FileChange, Person, Policy, Started, Tier, ToolRef, ToolStarted
-from agentic.loop import Loop
-from agentic.models.scripted import ScriptedModel, answer
-from agentic.ports import Answer, Completion, Found, Observation, Perception, Prepared, Refused, Saved
+from agentic.core.events.execution_events import (
+    BlobRef,
+    Envelope,
+    FileChange,
+    Person,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+    ToolStarted,
+)
+from agentic.core.state.conversation import ToolSpec
+from agentic.models.scripted.model import ScriptedModel, answer
+from agentic.ports.runtime import (
+    Answer,
+    Completion,
+    Found,
+    Observation,
+    Perception,
+    Prepared,
+    Refused,
+    Saved,
+)
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
 THREAD = "1200000000000000001"

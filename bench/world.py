@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from agentic.core.conversation import Prompt
-from agentic.ports import Answer, LanguageModel, Meter
-from agentic.world import ExecResult, RealWorld, Sandboxes
-from agentic.world.ladder import chooser
+from agentic.core.state.conversation import Prompt
+from agentic.ports.runtime import Answer, LanguageModel, Meter
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
+from agentic.sandbox.protocol.results import ExecResult
+from agentic.workspace.workspace import RealWorld
 
 
 class FreeWorld(RealWorld):

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, cast
 import discord
 from discord import app_commands
 
-from bot.private_answers import quietly, tell
-from bot.refusals import NO_LESSONS, UNLOADED
+from bot.access.denials import NO_LESSONS, UNLOADED
+from bot.cogs.private_replies import quietly, tell
 
 if TYPE_CHECKING:
-    from bot.client import ThreadwrightBot
+    from bot.app.client import ThreadwrightBot
 
-COMMANDS, LESSONS = "bot.cogs.commands", "bot.cogs.lessons"
+COMMANDS, LESSONS = "bot.cogs.commands", "bot.cogs.lesson_buttons"
 FORM = "tw:amend:"
 """What the id of a form about a lesson begins with."""
 

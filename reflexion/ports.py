@@ -6,9 +6,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from reflexion.judging import Reading
-from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
-from reflexion.lifecycle import Showing
+from reflexion.lessons.judge_trust import Reading
+from reflexion.lessons.lesson import (
+    Lesson,
+    LessonStatus,
+    Reflection,
+    Verdict,
+)
+from reflexion.lessons.lifecycle import Showing
 
 
 class Embedder(Protocol):

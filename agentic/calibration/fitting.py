@@ -20,8 +20,14 @@ from itertools import compress
 from agentic.calibration.isotonic import Knots, Seen, isotonic
 from agentic.calibration.logistic import CURVED, Column, Fit, Prior, fit, said_by, sigmoid
 from agentic.calibration.scoring import brier
-from agentic.core.calibrator import LEAST, MOST, Calibrator, Kind, interpolated
-from agentic.core.features import FEATURES
+from agentic.core.claims.features import FEATURES
+from agentic.core.events.calibrator import (
+    LEAST,
+    MOST,
+    Calibrator,
+    Kind,
+    interpolated,
+)
 from agentic.core.lazy_dataclass import dataclass
 
 LEAST_LABELS = 20

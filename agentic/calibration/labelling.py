@@ -18,10 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agentic.calibration.fitting import Example
-from agentic.core import completion
-from agentic.core.confidence import MOST_SHOWN, before_votes, model_of, role_of, vote_of
-from agentic.core.counting import call_of
-from agentic.core.events import (
+from agentic.core.claims import completion
+from agentic.core.claims.call_counts import call_of
+from agentic.core.claims.confidence import (
+    MOST_SHOWN,
+    before_votes,
+    model_of,
+    role_of,
+    vote_of,
+)
+from agentic.core.claims.features import features_of
+from agentic.core.events.execution_events import (
     BranchMerged,
     BranchRejected,
     Envelope,
@@ -33,11 +40,10 @@ from agentic.core.events import (
     ToolFinished,
     TurnEnded,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.features import features_of
+from agentic.core.fold.fold import evolve
 from agentic.core.lazy_dataclass import dataclass
-from agentic.label_ports import LabelRow, LabelSource, Look
+from agentic.core.state.execution import Execution
+from agentic.ports.stores import LabelRow, LabelSource, Look
 
 TRUST: dict[LabelSource, float] = {"person": 1.0, "verifier": 1.0, "merge": 0.9, "tests": 0.8, "reason": 0.0, "": 0.0}
 """How much a label of this source counts."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentic.calibration.isotonic import Seen
 from agentic.calibration.scoring import ReliabilityPoint, brier, ece, reliability
 from agentic.core.lazy_dataclass import dataclass
-from agentic.label_ports import LabelRow
+from agentic.ports.stores import LabelRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,23 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agentic.core.measuring import USUAL, characters
-from agentic.errors import ModelContextOverflow, ModelUnpriced
-from agentic.failpoints import reach
-from agentic.models.prices import Prices, no_price
-from agentic.models.providers import is_anthropic
-from agentic.models.streams import IDLE_SECONDS
-from agentic.models.tour import TourModel
-from agentic.ports import Answer, LanguageModel, Meter, Prompt
+from agentic.core.fold.prompt_size import USUAL, characters
+from agentic.models.answers.stream_timeouts import IDLE_SECONDS
+from agentic.models.providers.catalogue import is_anthropic
+from agentic.models.providers.prices import Prices, no_price
+from agentic.models.scripted.tour import TourModel
+from agentic.ports.errors import ModelContextOverflow, ModelUnpriced
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import (
+    Answer,
+    LanguageModel,
+    Meter,
+    Prompt,
+)
 
 if TYPE_CHECKING:
-    from agentic.models.anthropic_direct import AnthropicDirect
-    from agentic.models.litellm_route import LiteLLMRoute
+    from agentic.models.anthropic.client import AnthropicDirect
+    from agentic.models.litellm.client import LiteLLMRoute
 
 SCRIPTED = "scripted/"
 LEAST_ANSWER = 512
@@ -134,14 +139,14 @@ class ModelRouter:
 
     def _direct(self) -> AnthropicDirect:
         if self._anthropic is None:
-            from agentic.models.anthropic_direct import AnthropicDirect
+            from agentic.models.anthropic.client import AnthropicDirect
 
             self._anthropic = AnthropicDirect(self._env, self.prices, idle_seconds=self._idle)
         return self._anthropic
 
     def _through_litellm(self) -> LiteLLMRoute:
         if self._litellm is None:
-            from agentic.models.litellm_route import LiteLLMRoute
+            from agentic.models.litellm.client import LiteLLMRoute
 
             self._litellm = LiteLLMRoute(
                 self._env, self.prices, schema_models=self._schema_models, idle_seconds=self._idle

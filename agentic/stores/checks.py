@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from agentic.core.events import BlobRef, Envelope, Started
-from agentic.errors import LogInvalid, StoreTooNew
-from agentic.ports import Lease
+from agentic.core.events.execution_events import BlobRef, Envelope, Started
+from agentic.ports.errors import LogInvalid, StoreTooNew
+from agentic.ports.runtime import Lease
 
 MIN_READER = "min_reader"
 """The fact that says from which reader on (``upcasting.READER``) a version may take leases."""

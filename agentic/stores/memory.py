@@ -8,13 +8,36 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from agentic.core.events import BlobRef, Envelope, Finished, InboxItem, OutboxItem, Started
+from agentic.core.events.execution_events import (
+    BlobRef,
+    Envelope,
+    Finished,
+    InboxItem,
+    OutboxItem,
+    Started,
+)
+from agentic.core.events.upcasting import READING, Reading
 from agentic.core.lazy_dataclass import dataclass
-from agentic.core.upcasting import READING, Reading
-from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreError, StoreUnavailable
-from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.ports.errors import (
+    LeaseLost,
+    LogInvalid,
+    SequenceConflict,
+    StoreError,
+    StoreUnavailable,
+)
+from agentic.ports.runtime import (
+    Buried,
+    ExecutionRow,
+    Kept,
+    LabelRow,
+    Lease,
+    OutboxRow,
+    Scope,
+    SessionRow,
+    Store,
+)
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
-from agentic.stores.ledger import MemoryLedger
+from agentic.stores.money import MemoryLedger
 
 _HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 

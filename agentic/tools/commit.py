@@ -14,13 +14,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from agentic.core.events import BlobRef
-from agentic.ports import Observation
-from agentic.tools.cleaning import visible
-from agentic.tools.observing import failed
-from agentic.tools.paths import FilePath, FolderPath
-from agentic.tools.tool import Arguments, Call, Tool
-from agentic.world.repository import GitProblem, Offered, Repository
+from agentic.core.events.execution_events import BlobRef
+from agentic.ports.runtime import Observation
+from agentic.tools.base.observation import failed
+from agentic.tools.base.paths import FilePath, FolderPath
+from agentic.tools.base.terminal_text import visible
+from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.workspace.git_repository import GitProblem, Offered, Repository
 
 _UNFIT = re.compile(r"[^a-z0-9]+")
 FILES = 300

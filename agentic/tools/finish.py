@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agentic.ports import Completion, Observation
-from agentic.tools.observing import failed
-from agentic.tools.paths import FilePath, FolderPath
-from agentic.tools.tool import Arguments, Call, Tool
+from agentic.ports.runtime import Completion, Observation
+from agentic.tools.base.observation import failed
+from agentic.tools.base.paths import FilePath, FolderPath
+from agentic.tools.base.tool import Arguments, Call, Tool
 
 
 class ClaimArgument(Arguments):

@@ -14,34 +14,57 @@ from functools import cache
 
 from pydantic import JsonValue, ValidationError
 
-from agentic.core.events import FileChange, StaleFile, ToolStarted
-from agentic.errors import CallNotBegun, EditConflict, PathRefused, SandboxError, SandboxLost, SandboxUnavailable
-from agentic.failpoints import reach
-from agentic.ports import Found, NotBegun, Observation, Perception, Prepared, PutBack, Refused, Saved, Toolbox, ToolSpec
-from agentic.tools.ask import ASK_TOOL
-from agentic.tools.cleaning import visible
-from agentic.tools.edit import EDIT_TOOL, MULTI_EDIT_TOOL
+from agentic.core.events.execution_events import FileChange, StaleFile, ToolStarted
+from agentic.ports.errors import (
+    CallNotBegun,
+    EditConflict,
+    PathRefused,
+    SandboxError,
+    SandboxLost,
+    SandboxUnavailable,
+)
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import (
+    Found,
+    NotBegun,
+    Observation,
+    Perception,
+    Prepared,
+    PutBack,
+    Refused,
+    Saved,
+    Toolbox,
+    ToolSpec,
+)
+from agentic.tools.approval.disposable_files import own_to_destroy
+from agentic.tools.ask_stronger import STRONGER_TOOL
+from agentic.tools.ask_user import ASK_TOOL
+from agentic.tools.base.argument_schema import quotable
+from agentic.tools.base.observation import failed, refused
+from agentic.tools.base.secret_placeholders import (
+    IN_COMMAND,
+    mask,
+    placeholders_in,
+    refusal,
+)
+from agentic.tools.base.stored_outputs import KeptOutputs
+from agentic.tools.base.terminal_text import visible
+from agentic.tools.base.tool import AgentWorld, AnyTool, Call
+from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
+from agentic.tools.files.glob import GLOB_TOOL
+from agentic.tools.files.grep import GREP_TOOL
+from agentic.tools.files.list import LIST_TOOL
+from agentic.tools.files.read import READ_TOOL
+from agentic.tools.files.read_output import READ_OUTPUT_TOOL
+from agentic.tools.files.write import WRITE_TOOL
 from agentic.tools.finish import FINISH_TOOL
-from agentic.tools.glob import GLOB_TOOL
-from agentic.tools.grep import GREP_TOOL
-from agentic.tools.jobs import JOB_TOOL
-from agentic.tools.list import LIST_TOOL
-from agentic.tools.mind import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
-from agentic.tools.observing import failed, refused
-from agentic.tools.outputs import KeptOutputs
-from agentic.tools.owned import own_to_destroy
-from agentic.tools.placeholders import IN_COMMAND, mask, placeholders_in, refusal
-from agentic.tools.python import PYTHON_TOOL
-from agentic.tools.read import READ_TOOL
-from agentic.tools.read_output import READ_OUTPUT_TOOL
-from agentic.tools.schema import quotable
-from agentic.tools.shell import SHELL_TOOL
-from agentic.tools.stronger import STRONGER_TOOL
-from agentic.tools.tool import AgentWorld, AnyTool, Call
-from agentic.tools.write import WRITE_TOOL
-from agentic.world import RealWorld
-from agentic.world.savepoints import Savepoints
-from agentic.world.snapshots import Snapshots
+from agentic.tools.notes import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
+from agentic.tools.shell.jobs import JOB_TOOL
+from agentic.tools.shell.python import PYTHON_TOOL
+from agentic.tools.shell.shell import SHELL_TOOL
+from agentic.workspace.savepoints import Savepoints
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.workspace import RealWorld
 
 WorldSource = Callable[[], Awaitable[RealWorld]]
 """Gives the thread's world; it may be asked again after a sandbox was lost."""

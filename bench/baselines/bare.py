@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from agentic.core.prompt import system_text
-from agentic.core.telling import first_message
-from agentic.tools import StandardToolbox
+from agentic.core.prompt.build import system_text
+from agentic.core.prompt.user_messages import first_message
+from agentic.tools.toolbox import StandardToolbox
 from bench.task import OUTPUT, no_world, started
 
 RESULT = OUTPUT.decode()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from agentic.core.events import CallBlock
+from agentic.core.events.execution_events import CallBlock
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+)
 from bench.baselines.bare import RESULT, SYSTEM, TOOLS, Baseline, measured, task
 
 

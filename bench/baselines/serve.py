@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 
 
 def script(request: CapturedRequest) -> Reply:

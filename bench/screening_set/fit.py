@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reflexion import resemblance
-from reflexion.embedding import MiniLM
-from reflexion.legible import as_read
-from reflexion.resemblance import (
+from reflexion.retrieval.embedding import MiniLM
+from reflexion.text import resemblance
+from reflexion.text.hidden_text import as_read
+from reflexion.text.resemblance import (
     ABILITIES,
     BORDER,
     BUCKETS,
@@ -40,7 +40,7 @@ from reflexion.resemblance import (
 HERE = Path(__file__).parent
 SETS = HERE.parents[1] / "tests" / "walls" / "sets" / "lessons"
 RETRIEVAL = HERE.parent / "retrieval_set" / "lessons.tsv"
-WRITTEN = Path(resemblance.__file__).parent / "vocabulary" / "harmful-advice.txt"
+WRITTEN = Path(resemblance.__file__).parent.parent / "vocabulary" / "harmful-advice.txt"
 RIDGE = 0.5
 STRETCH = 2 / 3
 """How far the sum of vectors counts beside the forms."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from agentic.core.events import FileChange, Noted, Outcome, Todo, TodoChanged
-from agentic.tools.same_error import normal_error
-from agentic.tools.testruns import count_tests
+from agentic.core.events.execution_events import (
+    FileChange,
+    Noted,
+    Outcome,
+    Todo,
+    TodoChanged,
+)
+from agentic.tools.base.error_fingerprint import normal_error
+from agentic.tools.shell.test_results import count_tests
 from bench.trajectories.story import Act, Story
 
 

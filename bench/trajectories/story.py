@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CallBlock,
     Confidence,
     ConfidenceParts,
@@ -37,8 +37,8 @@ from agentic.core.events import (
     TurnEnded,
     Usage,
 )
-from agentic.core.identity import call_id, digest
-from agentic.tools import STANDARD
+from agentic.core.events.ids import call_id, digest
+from agentic.tools.toolbox import STANDARD
 
 Label = Literal["stuck", "healthy"]
 Split = Literal["tuning", "test"]

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
-from agentic.core.events import InboxItem, InputReceived
-from agentic.core.identity import execution_id
-from agentic.errors import AgenticError
-from bot.inputs import Ignored, Outcome, Said
-from bot.intake import Place, not_kept
-from bot.translate import translate_afterthought, translate_edit
+from agentic.core.events.execution_events import InboxItem, InputReceived
+from agentic.core.events.ids import execution_id
+from agentic.ports.errors import AgenticError
+from bot.inbound.events import Ignored, Outcome, Said
+from bot.inbound.intake import Place, not_kept
+from bot.inbound.interpret_message import translate_afterthought, translate_edit
 
 if TYPE_CHECKING:
-    from bot.client import ThreadwrightBot
+    from bot.app.client import ThreadwrightBot
 
 _WAITING = ("guidance", "side")
 

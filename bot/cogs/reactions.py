@@ -17,20 +17,24 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
-from agentic.core.events import InboxItem
-from agentic.errors import AgenticError
-from bot.emoji import Meaning, meaning
-from bot.gestures import JUDGEMENTS, translate_reaction
-from bot.inputs import Outcome, Reacted, Scene, Speaker
-from bot.intake import Place, not_kept
-from bot.opinions import standing_vote
-from bot.reading import scene_about, scene_of, when
-from bot.receipts import noted
-from bot.rights import at_least
-from bot.showing import Showing, Shown
+from agentic.core.events.execution_events import InboxItem
+from agentic.ports.errors import AgenticError
+from bot.access.permissions import at_least
+from bot.inbound.emoji import Meaning, meaning
+from bot.inbound.events import (
+    Outcome,
+    Reacted,
+    Scene,
+    Speaker,
+)
+from bot.inbound.intake import Place, not_kept, noted
+from bot.inbound.interpret_reaction import JUDGEMENTS, translate_reaction
+from bot.inbound.message_target import Showing, Shown
+from bot.inbound.parse import scene_about, scene_of, when
+from bot.inbound.standing_vote import standing_vote
 
 if TYPE_CHECKING:
-    from bot.client import ThreadwrightBot
+    from bot.app.client import ThreadwrightBot
 
 Given = tuple[int, int, str]
 """(message, person, sign)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from reflexion.amending import (
+from reflexion.lessons.changes import (
     added,
     amended,
     last_used,
@@ -16,13 +16,19 @@ from reflexion.amending import (
     settled,
     told_again,
 )
-from reflexion.contradictions import reconciled
-from reflexion.embedding import likenesses, revision_of
-from reflexion.judging import Reading, labelled
-from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict, unheard
-from reflexion.lifecycle import Showing
-from reflexion.merging import placed
-from reflexion.words import stem, words_of
+from reflexion.lessons.contradictions import reconciled
+from reflexion.lessons.deduplication import placed
+from reflexion.lessons.judge_trust import Reading, labelled
+from reflexion.lessons.lesson import (
+    Lesson,
+    LessonStatus,
+    Reflection,
+    Verdict,
+    unheard,
+)
+from reflexion.lessons.lifecycle import Showing
+from reflexion.retrieval.embedding import likenesses, revision_of
+from reflexion.text.words import stem, words_of
 
 
 class MemoryLessonStore:

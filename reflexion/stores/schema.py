@@ -7,7 +7,7 @@ JSON that ignores what it does not know; columns are only what queries ask for.
 
 from __future__ import annotations
 
-from agentic.stores.sqlite.connection import Connection
+from agentic.stores.sqlite.file.connection import Connection
 from reflexion.errors import LessonStoreTooNew
 
 UNAIDED = "json_extract(body, '$.lessons_shown') = 0 AND json_extract(body, '$.ok') IS NOT NULL"

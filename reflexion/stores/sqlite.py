@@ -18,16 +18,21 @@ from typing import TypeVar
 import apsw
 from pydantic import ValidationError
 
-from agentic.failpoints import reach
-from agentic.stores.sqlite.connection import Connection, connect
+from agentic.ports.failpoints import reach
+from agentic.stores.sqlite.file.connection import Connection, connect
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.judging import Reading
-from reflexion.lessons import Lesson, LessonStatus, Reflection, Verdict
-from reflexion.lifecycle import Showing
-from reflexion.stores import keeping, searching
-from reflexion.stores.keeping import read
+from reflexion.lessons.judge_trust import Reading
+from reflexion.lessons.lesson import (
+    Lesson,
+    LessonStatus,
+    Reflection,
+    Verdict,
+)
+from reflexion.lessons.lifecycle import Showing
+from reflexion.stores import search_index, statements
 from reflexion.stores.schema import JUDGED_BY, LABELLED, RIGHT, SHARE, UNAIDED, migrate
-from reflexion.stores.searching import REACH
+from reflexion.stores.search_index import REACH
+from reflexion.stores.statements import read
 
 T = TypeVar("T")
 SECONDS = 5.0
@@ -65,19 +70,19 @@ class SQLiteLessonStore:
 
     async def reflections_of(self, executions: Collection[str]) -> int:
         """How many reflections of these executions there are."""
-        return await self._do(lambda db: keeping.reflections_of(db, executions))
+        return await self._do(lambda db: statements.reflections_of(db, executions))
 
     async def erase_reflections(self, executions: Collection[str], said: Collection[str]) -> int:
         """Delete the reflections of these executions, and take these words out of what others heard."""
-        return await self._write(lambda db: keeping.erase_reflections(db, executions, said))
+        return await self._write(lambda db: statements.erase_reflections(db, executions, said))
 
     async def propose(self, lesson: Lesson, *, verified: bool) -> Lesson:
         """Add a lesson, or merge it into the one that says the same, in one transaction."""
-        return await self._write(lambda db: keeping.propose(db, lesson, verified=verified))
+        return await self._write(lambda db: statements.propose(db, lesson, verified=verified))
 
     async def amend(self, lesson: Lesson) -> Lesson:
         """Replace one lesson by its changed copy, or add it."""
-        return await self._write(lambda db: keeping.amend(db, lesson))
+        return await self._write(lambda db: statements.amend(db, lesson))
 
     async def lesson(self, guild: str, id: str) -> Lesson | None:
         """One lesson within the guild's reach."""
@@ -92,43 +97,43 @@ class SQLiteLessonStore:
 
     async def seen_in(self, guild: str, execution: str, limit: int) -> tuple[Lesson, ...]:
         """Lessons that were seen in this execution, newest first."""
-        return await self._do(lambda db: keeping.seen_in(db, guild, execution, limit))
+        return await self._do(lambda db: statements.seen_in(db, guild, execution, limit))
 
     async def of_status(self, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
         """Lessons of the guild itself that have this status, newest first."""
-        return await self._do(lambda db: keeping.of_status(db, guild, status, limit))
+        return await self._do(lambda db: statements.of_status(db, guild, status, limit))
 
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
-        return await self._do(lambda db: read(Lesson, searching.matching(db, guild, thread, words, limit)))
+        return await self._do(lambda db: read(Lesson, search_index.matching(db, guild, thread, words, limit)))
 
     async def embedded(self, guild: str, thread: str, model: str) -> bool:
         """Whether any lesson that may be shown here has a vector."""
-        return await self._do(lambda db: searching.embedded(db, guild, thread, model))
+        return await self._do(lambda db: search_index.embedded(db, guild, thread, model))
 
     async def unembedded(
         self, model: str, limit: int, *, guild: str | None = None, thread: str = ""
     ) -> tuple[Lesson, ...]:
         """Lessons that may be shown and have no vector of this model, the newest first."""
-        return await self._do(lambda db: read(Lesson, searching.unembedded(db, model, limit, guild, thread)))
+        return await self._do(lambda db: read(Lesson, search_index.unembedded(db, model, limit, guild, thread)))
 
     async def keep_vectors(self, model: str, vectors: Sequence[tuple[str, str, bytes]]) -> None:
         """Keep (lesson, revision of its text, vector), in one transaction."""
-        await self._write(lambda db: searching.keep_vectors(db, model, vectors))
+        await self._write(lambda db: search_index.keep_vectors(db, model, vectors))
 
     async def nearest(
         self, guild: str, thread: str, model: str, vector: bytes, limit: int, also: Collection[str] = ()
     ) -> tuple[tuple[Lesson, float], ...]:
         """The lessons nearest to a vector, and those of ``also``, with their likeness, best first."""
-        return await self._do(lambda db: searching.nearest(db, guild, thread, model, vector, limit, also))
+        return await self._do(lambda db: search_index.nearest(db, guild, thread, model, vector, limit, also))
 
     async def record(self, verdict: Verdict, showings: Sequence[Showing]) -> tuple[Lesson, ...]:
         """Keep how an execution went and what that says of lessons, in one transaction."""
-        return await self._write(lambda db: keeping.record(db, verdict, showings))
+        return await self._write(lambda db: statements.record(db, verdict, showings))
 
     async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
         """Let time do what it does to lessons, in one transaction."""
-        return await self._write(lambda db: keeping.sweep(db, now))
+        return await self._write(lambda db: statements.sweep(db, now))
 
     async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""
@@ -217,7 +222,7 @@ def _opened(path: Path) -> Connection:
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").fetchone()  # each alone: what follows a row is run when that is read
         migrate(connection)
-        searching.prepare(connection)
+        search_index.prepare(connection)
     except BaseException:
         connection.close()
         raise

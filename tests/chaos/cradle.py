@@ -23,8 +23,8 @@ from typing import NoReturn, TypedDict
 
 PR_SET_PDEATHSIG = 1
 NEEDED = (
-    "anthropic", "httpx2", "agentic.models.anthropic_direct", "bot.app", "bot.cli", "bot.commandline.run", "bot.doctor",
-    "bot.pointing", "bot.rest", "bot.cogs.commands", "tests.chaos.sabotage",
+    "anthropic", "httpx2", "agentic.models.anthropic.client", "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor",
+    "bot.local_discord.redirect", "bot.app.container", "bot.cogs.commands", "tests.chaos.sabotage",
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def born(birth: Birth) -> NoReturn:
     sys.argv = ["threadwright", "run"]
     code = 1
     try:
-        from bot.cli import main
+        from bot.cli.main import main
         from tests.chaos.sabotage import apply
 
         apply(birth["sabotage"])

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import apsw
 
-from agentic.failpoints import VARIABLE
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.state import DATABASE
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.failpoints import VARIABLE
+from bot.config.home import DATABASE
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.chaos.mind import CALLS, Mind
 from tests.chaos.nursery import Child, Nursery
 from tests.e2e.processes import MODEL, environment

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.guild.records import Message
+from bot.local_discord.model.records import Message
 from tests.chaos.counts import Counts
 from tests.chaos.house import House, NotAtRest, house
 from tests.chaos.matrix import all_points, matrix

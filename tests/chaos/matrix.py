@@ -12,7 +12,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from agentic.failpoints import POINTS
+from agentic.ports.failpoints import POINTS
 from tests.chaos.counts import Counts
 from tests.chaos.house import House, NotAtRest, house
 from tests.chaos.nursery import Child, Nursery

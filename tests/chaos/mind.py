@@ -16,8 +16,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 
 CALLS: Final = "calls.txt"
 """The file of a workspace in which each unkeyed call leaves its line."""

@@ -15,12 +15,19 @@ from typing import cast
 import apsw
 import orjson
 
-from agentic.core.events import Envelope, InputReceived, OutboxItem, Started, ToolFinished, ToolStarted
-from agentic.ports import ExecutionRow
-from agentic.stores.sqlite import SQLiteStore
-from bot.cogs.commands.steering import RECEIPTS
-from bot.commandline.verdict import broken_promises
-from bot.guild.records import Message
+from agentic.core.events.execution_events import (
+    Envelope,
+    InputReceived,
+    OutboxItem,
+    Started,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.ports.runtime import ExecutionRow
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.invariants import broken_promises
+from bot.cogs.commands.control import RECEIPTS
+from bot.local_discord.model.records import Message
 from tests.chaos.counts import Counts
 from tests.chaos.house import House
 from tests.chaos.mind import CALLS

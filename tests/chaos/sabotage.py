@@ -11,24 +11,24 @@ from collections.abc import Callable
 
 def without_nonces() -> None:
     """Each attempt to post is another message for Discord, and nothing is looked for that may have been posted."""
-    import bot.outbox
-    import bot.posting
-    import bot.rereading
+    import bot.outbound.discord_api
+    import bot.outbound.duplicate_detection
+    import bot.outbound.outbox
 
     def fresh(key: str, part: int = 0, generation: int = 0) -> str:
         return secrets.token_hex(12)
 
-    bot.posting.nonce_of = fresh
-    bot.outbox.nonce_of = fresh
-    bot.rereading.Doubts.about = lambda self, item: False
+    bot.outbound.discord_api.nonce_of = fresh
+    bot.outbound.outbox.nonce_of = fresh
+    bot.outbound.duplicate_detection.Doubts.about = lambda self, item: False
 
 
 def without_intents() -> None:
     """What was begun and has no result is begun again, whatever it does, and no sandbox is asked what became of it."""
-    import agentic.core.decide as rules
-    import agentic.surveying
-    from agentic.core.actions import Action, UseTools
-    from agentic.core.execution import Execution
+    import agentic.core.rules.decide as rules
+    import agentic.runtime.workspace_jobs
+    from agentic.core.state.actions import Action, UseTools
+    from agentic.core.state.execution import Execution
 
     proper = rules.older_fence
 
@@ -39,14 +39,14 @@ def without_intents() -> None:
         return UseTools(again[:1]) if again and execution.request is None else action
 
     rules.RULES = tuple(careless if rule is proper else rule for rule in rules.RULES)
-    agentic.surveying.cut_off = lambda execution: ()
+    agentic.runtime.workspace_jobs.cut_off = lambda execution: ()
 
 
 def without_diaries() -> None:
     """Diaries are taken to be empty: whatever was begun and has no result is taken for what never began."""
     from pathlib import Path
 
-    import agentic.world.diaries as diaries
+    import agentic.sandbox.protocol.call_journal as diaries
 
     def empty(path: Path, diary: str, key: str) -> diaries.Remembered:
         return diaries.Remembered(known=True)

@@ -14,7 +14,7 @@ from typing import Literal
 
 import aiohttp
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.conformance.comparing import Row, compared
 from tests.conformance.target import Address, Unreachable
 

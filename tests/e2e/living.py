@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.models.endpoint import ScriptedEndpoint
+from agentic.models.scripted.endpoint import ScriptedEndpoint
 from tests.e2e.person import Person, person
 from tests.e2e.processes import Running, environment, started
 

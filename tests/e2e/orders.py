@@ -11,8 +11,8 @@ import re
 import secrets
 from dataclasses import dataclass, field
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 
 CHECK = "python3 attachments/check.py"
 REVIEWER = "You review one attempt"

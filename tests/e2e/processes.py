@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Event
+from agentic.core.events.execution_events import Envelope, Event
 
 MODEL = "anthropic/claude-haiku-4-5"
 
@@ -100,7 +100,7 @@ class Running:
 async def started(*arguments: str, env: Mapping[str, str], cwd: Path) -> AsyncGenerator[Running]:
     """A running `threadwright …`; killed at the end if it is still there."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli", *arguments,
+        sys.executable, "-m", "bot.cli.main", *arguments,
         env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=cwd, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024,
     )  # fmt: skip

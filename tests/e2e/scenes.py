@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 from tests.e2e.vendored import TASK, Vendored
 
 PRICE = """from decimal import Decimal

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 
 TESTS = "python3 -m unittest"
 _FAILED = re.compile(r"self\.assertEqual\((\w+)\.(\w+)\((.*)\), (.*)\)\s*$", re.MULTILINE)

@@ -20,7 +20,7 @@ SECONDS = 60.0
 
 def program(*flags: str) -> tuple[str, ...]:
 
-    return (sys.executable, "-m", "bot.cli", "setup", *flags)
+    return (sys.executable, "-m", "bot.cli.main", "setup", *flags)
 
 
 @dataclass

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.app import BUILD, App, Place
-from bot.connecting import CannotConnect
-from bot.guild import LocalGuild
-from bot.settings import Settings
+from bot.app.app import BUILD, App, Place
+from bot.app.discord_connection import CannotConnect
+from bot.config.settings import Settings
+from bot.local_discord import LocalGuild
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import expect
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started

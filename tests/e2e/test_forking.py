@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Started
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.verdict import broken_promises
+from agentic.core.events.execution_events import Started
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.invariants import broken_promises
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
 

@@ -16,8 +16,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import FilePayload, Locator, Page, ViewportSize, expect
 
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.state import LESSONS
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.config.home import LESSONS
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.e2e import scenes, vendored
 from tests.e2e.browsing import CHROMIUM, browsing, picture

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from tests.e2e.living import living
 from tests.e2e.processes import Running, environment, started
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.state import LESSONS
-from reflexion.lessons import Lesson
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.config.home import LESSONS
+from reflexion.lessons.lesson import Lesson
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.e2e.living import living
 from tests.e2e.orders import CHECK, REVIEWER, Orders

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from bot.state import LESSONS
+from bot.config.home import LESSONS
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.processes import environment, started

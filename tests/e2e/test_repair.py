@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Finished, Started, ToolFinished, ToolStarted
-from agentic.models.endpoint import ScriptedEndpoint
+from agentic.core.events.execution_events import (
+    Finished,
+    Started,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.models.scripted.endpoint import ScriptedEndpoint
 from tests.e2e import broken_repo
 from tests.e2e.processes import MODEL, environment, task
 from tests.e2e.solver import repair

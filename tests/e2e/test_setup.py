@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot import discord_check
-from bot.guild import LocalGuild, Permission
+from bot.cli.checks import discord_token
+from bot.local_discord import LocalGuild, Permission
 from tests.e2e.processes import environment, started
 from tests.e2e.terminals import SECONDS, program, terminal
 
@@ -100,7 +100,7 @@ async def test_piped_answers_are_checked_and_written_and_no_secret_is_shown(
     assert GOOD not in ended.all
     assert "it may read messages" in ended.out
     assert "has every right" in ended.out
-    invite = f"client_id={guild.bot_user_id}&permissions={sum(discord_check.NEEDED.values())}&scope=bot+applications.commands"
+    invite = f"client_id={guild.bot_user_id}&permissions={sum(discord_token.NEEDED.values())}&scope=bot+applications.commands"
     assert invite in ended.out
 
 

@@ -11,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Finished, InputReceived, Started
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Envelope,
+    Finished,
+    InputReceived,
+    Started,
+)
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from tests.e2e.processes import environment, started, task
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -106,7 +111,7 @@ async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> 
     folder = tmp_path / "work"
     folder.mkdir()
     work = Reply(calls=(("shell", {"command": "sleep 1; touch worked"}),))
-    command = f"{sys.executable} -m bot.cli task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m bot.cli.main task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
     async with asyncio.timeout(60), ScriptedEndpoint.start([work, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         process = await asyncio.create_subprocess_exec(

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Started, TrialDecided
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.verdict import broken_promises
+from agentic.core.events.execution_events import Started, TrialDecided
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.invariants import broken_promises
 from tests.e2e.living import living
 from tests.e2e.processes import Running, environment, started
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Finished, ModelFailed
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import Finished, ModelFailed
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from tests.e2e.living import living
 from tests.e2e.processes import environment, task
 

@@ -6,8 +6,8 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 
 TASK = "Do the tests of the report pass?"
 REVIEWER = "You review one attempt"

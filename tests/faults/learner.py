@@ -15,17 +15,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.events import ChosenLesson, Event, ModelAnswered, ModelRequested
-from agentic.failpoints import VARIABLE
-from agentic.models.scripted import Asked, ScriptedModel, answer
-from agentic.ports import Answer, SessionRow
-from agentic.purse import DailyCaps, Purse
-from agentic.stores.sqlite import SQLiteStore
-from bot.clock import SystemClock
-from bot.learning import catch_up
-from reflexion.cycle import Reflexion
-from reflexion.judge import Candidate, Judge
-from reflexion.rubric import RUBRIC
+from agentic.core.events.execution_events import (
+    ChosenLesson,
+    Event,
+    ModelAnswered,
+    ModelRequested,
+)
+from agentic.models.scripted.model import Asked, ScriptedModel, answer
+from agentic.ports.failpoints import VARIABLE
+from agentic.ports.runtime import Answer, SessionRow
+from agentic.runtime.budget_ledger import DailyCaps, Purse
+from agentic.runtime.clock import SystemClock
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.sessions.after_run import catch_up
+from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.rubric import RUBRIC
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import REFLECTS
 from tests.integration.reflexion.test_cycle import failed
@@ -109,7 +114,7 @@ async def life(folder: Path, point: str = "") -> None:
             await home.store.release(lease)
         if point:
             os.environ[VARIABLE] = point
-            from agentic import failpoints
+            from agentic.ports import failpoints
 
             failpoints._order.cache_clear()  # pyright: ignore[reportPrivateUsage]
         await catch_up(home.store, home.reflexion)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentic.core.events import ModelRequested, OutboxItem, ToolStarted
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import ModelRequested, OutboxItem, ToolStarted
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 
 REQUESTED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")

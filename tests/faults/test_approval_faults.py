@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Asked, Decided, Event, Finished, ToolFinished, ToolStarted
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import Script, ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from agentic.core.events.execution_events import (
+    Asked,
+    Decided,
+    Event,
+    Finished,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.faults.staging import guild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Compacted
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import Compacted
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
 from tests.integration.loop.housing import FINISH
 from tests.integration.loop.test_context import ASKS, CLAUDE, GPT, begun, look, threads
 

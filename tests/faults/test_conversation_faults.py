@@ -9,15 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import FileRef, InboxItem, InputReceived, Started
-from agentic.models.scripted import answer
-from agentic.world import Sandboxes
-from agentic.world.ladder import chooser
-from bot.clock import SystemClock
-from bot.crowding import ROOM
-from bot.download import download
-from bot.workshop import Workshop
-from bot.workspaces import Workspaces
+from agentic.core.events.execution_events import (
+    FileRef,
+    InboxItem,
+    InputReceived,
+    Started,
+)
+from agentic.models.scripted.model import answer
+from agentic.runtime.clock import SystemClock
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
+from bot.sessions.backlog import ROOM
+from bot.workspace.attachments import download
+from bot.workspace.folders import Workspaces
+from bot.workspace.sandboxes import Workshop
 from tests.faults.staging import guild, scenery
 from tests.faults.whole import Whole, here, running
 from tests.integration.bot.talking import Scenery

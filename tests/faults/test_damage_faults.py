@@ -9,12 +9,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
-from bot.cli import perform
-from bot.doctor import store as look
-from bot.guild.local import LocalGuild
-from bot.settings import Settings
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
+from bot.cli.doctor import store as look
+from bot.cli.main import perform
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, whole
 
@@ -78,7 +78,7 @@ def test_f83_a_damaged_file_is_named_with_what_brings_it_back(
     """`run`, `doctor` and `replay` over a file whose pages are broken, and over a lost one: no fresh start, no traceback."""
     monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
     monkeypatch.setenv("THREADWRIGHT_SANDBOX", "host")
-    from agentic.stores.sqlite import SQLiteStore
+    from agentic.stores.sqlite.store import SQLiteStore
 
     async def make() -> None:
         await SQLiteStore.open(tmp_path / "threadwright.sqlite").close()

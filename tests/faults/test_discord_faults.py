@@ -9,17 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.app import App, Place
-from bot.fences import FENCE
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, Duplicated, RateLimited, Refused, Reset, Rule
-from bot.guild.wire import JsonObject
-from bot.render import LIMIT
-from bot.sending import EDIT_SECONDS
-from bot.settings import Settings
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.app.app import App, Place
+from bot.config.settings import Settings
+from bot.local_discord.faults.rules import (
+    Delayed,
+    Duplicated,
+    RateLimited,
+    Refused,
+    Reset,
+    Rule,
+)
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.json_fields import JsonObject
+from bot.outbound.request_queue import EDIT_SECONDS
+from bot.rendering.code_blocks import FENCE
+from bot.rendering.discord_text import LIMIT
 from tests.faults.staging import REQUESTED, delivered, guild, nothing_more, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import store as look
-from bot.guild.local import LocalGuild
-from bot.settings import Settings
+from bot.cli.doctor import store as look
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild
 from tests.faults.test_damage_faults import Holding
 from tests.faults.whole import whole

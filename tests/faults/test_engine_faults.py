@@ -19,12 +19,13 @@ from pathlib import Path
 import docker
 import pytest
 
-from agentic.core.events import CancelRequested, ToolFinished
-from agentic.errors import CallNotBegun, SandboxLost
-from agentic.tools import StandardToolbox
-from agentic.world import Choice, Limits, RealWorld, Sandboxes
-from agentic.world.docker import Docker
-from agentic.world.place import MB
+from agentic.core.events.execution_events import CancelRequested, ToolFinished
+from agentic.ports.errors import CallNotBegun, SandboxLost
+from agentic.sandbox.backends.docker import Docker
+from agentic.sandbox.limits import MB, Limits
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 from tests.integration.loop.housing import FINISH, MAIN, House, houses, next_owner, shell
 from tests.integration.world.rungs import DEPLOY, engine_has_image
 

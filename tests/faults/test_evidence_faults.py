@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Finished, Intervened, ToolFinished
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import Finished, Intervened, ToolFinished
+from agentic.models.scripted.replies import Reply
 from tests.faults.test_loop_faults import FINISH, answers, run
 from tests.faults.test_loop_faults import route as route
 from tests.integration.loop.housing import House, HouseOf, houses, shell

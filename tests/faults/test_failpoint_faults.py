@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agentic.core.events import Envelope, ToolFinished, ToolStarted
-from agentic.stores.sqlite import SQLiteStore
-from bot.guild.misbehave import Delayed, Rule
+from agentic.core.events.execution_events import Envelope, ToolFinished, ToolStarted
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.local_discord.faults.rules import Delayed, Rule
 from tests.chaos.house import House, house
 from tests.chaos.matrix import all_points, matrix
 from tests.chaos.nursery import Nursery

@@ -9,12 +9,17 @@ import discord
 import pytest
 from discord.ext import commands
 
-from agentic.core.events import Envelope, Person, Started
-from agentic.ports import ExecutionRow, SessionRow, Store
-from bot.client import ThreadwrightBot
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, Dropped, Duplicated, Rule
-from bot.reading import when
+from agentic.core.events.execution_events import Envelope, Person, Started
+from agentic.ports.runtime import ExecutionRow, SessionRow, Store
+from bot.app.client import ThreadwrightBot
+from bot.inbound.parse import when
+from bot.local_discord.faults.rules import (
+    Delayed,
+    Dropped,
+    Duplicated,
+    Rule,
+)
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild, nothing_more, scenery
 from tests.faults.whole import Mind, whole
 from tests.integration.bot.talking import Scenery, running_bot

@@ -14,11 +14,11 @@ from typing import cast
 
 import pytest
 
-from agentic.core.events import Person, Reflected
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
-from reflexion.judging import LABELLED
-from reflexion.rubric import RUBRIC
+from agentic.core.events.execution_events import Person, Reflected
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
+from reflexion.judge.rubric import RUBRIC
+from reflexion.lessons.judge_trust import LABELLED
 from tests.integration.reflexion.courtroom import Court, Script, calls_in, court, mark_of, reading
 from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit
 

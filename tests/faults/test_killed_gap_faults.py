@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Dropped, Duplicated, Rule
-from bot.state import DATABASE
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.config.home import DATABASE
+from bot.local_discord.faults.rules import Dropped, Duplicated, Rule
+from bot.local_discord.local_discord import LocalGuild
 from tests.chaos.house import read_through
 from tests.e2e.processes import environment, started
 from tests.faults.staging import guild

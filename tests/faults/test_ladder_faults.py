@@ -7,13 +7,22 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.events import Asked, DeadlinePassed, Escalated, InboxItem, Policy, Started, Tier, ToolRef
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import Script, ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Asked,
+    DeadlinePassed,
+    Escalated,
+    InboxItem,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
 from agentic.models.router import ModelRouter
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agentic.failpoints import POINTS
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
-from bot import learning
-from bot.learning import catch_up
-from bot.regrets import Regrets
-from reflexion.outcome import owes
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.failpoints import POINTS
+from agentic.ports.runtime import Answer
+from bot.after_run.feedback_survey import Regrets
+from bot.sessions import after_run
+from bot.sessions.after_run import catch_up
+from reflexion.evaluation.outcome_stream import owes
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.faults.learner import EXECUTION, at_home, life
 from tests.integration.reflexion.conftest import REFLECTS, house
@@ -61,7 +61,7 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody restarts anything, and the model is paid once."""
-    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
+    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.05,) * 200)
     (tmp_path / "lessons.db").mkdir()
     at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
 
@@ -86,8 +86,8 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first text is no reflection, and the second request hangs: only that one is asked again."""
-    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
-    monkeypatch.setattr(learning, "LEARN_SECONDS", 1.0)
+    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.05,) * 200)
+    monkeypatch.setattr(after_run, "LEARN_SECONDS", 1.0)
     turns = iter((answer("N/A"), None, answer(REFLECTS)))
 
     async def script(_: Asked) -> Answer:
@@ -102,7 +102,7 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
         """Nothing is told."""
 
     regrets = Regrets(at.reflexion, at.reflexion, at.store, at.clock, tell, "")
-    await learning.learn(regrets, await at.keep(failed()))
+    await after_run.learn(regrets, await at.keep(failed()))
     assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
     async with asyncio.timeout(20):
         while await owes(at.store, "x1", await at.outcome("x1")):

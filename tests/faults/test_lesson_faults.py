@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import ChosenLesson, Started
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.models.scripted import answer
-from bot.doctor import store as doctor_on_stores
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.settings import Settings
-from bot.state import LESSONS
-from reflexion.amending import approved
-from reflexion.lessons import Lesson, Scope, Verdict
-from reflexion.lifecycle import Showing
+from agentic.core.events.execution_events import ChosenLesson, Started
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.model import answer
+from agentic.models.scripted.replies import Reply
+from bot.cli.doctor import store as doctor_on_stores
+from bot.config.home import LESSONS
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from reflexion.lessons.changes import approved
+from reflexion.lessons.lesson import Lesson, Scope, Verdict
+from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.faults.staging import guild

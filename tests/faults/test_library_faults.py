@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import ModelLibraryBroken
-from agentic.models.replies import Reply
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import ModelLibraryBroken
+from agentic.ports.runtime import Message, Prompt
 from tests.faults.test_loop_faults import FINISH, route, run
 
 __all__ = ["route"]
@@ -34,8 +34,8 @@ socket.getaddrinfo = lambda *_, **__: (_ for _ in ()).throw(socket.gaierror(-3, 
 ASK = """
 import asyncio
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt
-from agentic.errors import ModelUnavailable
+from agentic.ports.runtime import Message, Prompt
+from agentic.ports.errors import ModelUnavailable
 
 async def main():
     router = ModelRouter({"OPENAI_API_KEY": "k"})
@@ -88,7 +88,7 @@ async def test_f61_a_library_that_cannot_be_loaded_is_said_by_the_doctor_and_by_
     tmp_path: Path, library: str
 ) -> None:
     environment = configured(library, broken(tmp_path, library))
-    command = (sys.executable, "-m", "bot.cli")
+    command = (sys.executable, "-m", "bot.cli.main")
     (status, said), (ended, told) = await asyncio.gather(
         ran(*command, "doctor", "--json", **environment), ran(*command, "task", "say hello", **environment)
     )
@@ -104,7 +104,7 @@ async def test_f61_a_library_that_cannot_be_loaded_is_said_by_the_doctor_and_by_
 async def test_f61_the_start_says_so_in_its_table(tmp_path: Path) -> None:
     environment = configured("litellm", broken(tmp_path, "litellm"))
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli", "run", env={**os.environ, **environment}, stdin=asyncio.subprocess.DEVNULL,
+        sys.executable, "-m", "bot.cli.main", "run", env={**os.environ, **environment}, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     assert process.stdout is not None

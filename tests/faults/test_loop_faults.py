@@ -9,14 +9,20 @@ from dataclasses import dataclass
 
 import pytest
 
-from agentic.core.events import Policy, Started, Tier, ToolRef, ToolStarted
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest, SaidAnswer
-from agentic.models.endpoint import Script, ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+    ToolStarted,
+)
+from agentic.core.events.ids import execution_id
+from agentic.core.state.execution import Execution
 from agentic.models.router import ModelRouter
+from agentic.models.scripted.captured_request import CapturedRequest, SaidAnswer
+from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
 

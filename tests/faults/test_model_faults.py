@@ -7,13 +7,25 @@ import time
 
 import pytest
 
-from agentic.core.events import CallBlock
-from agentic.errors import ModelError, ModelKeyRefused, ModelQuotaUsedUp, ModelTimedOut
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.prices import Prices, prices_from
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import CallBlock
+from agentic.models.providers.prices import Prices, prices_from
 from agentic.models.router import ModelRouter
-from agentic.ports import Answer, Message, Prompt, ToolAnswer, ToolCall, ToolSpec
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import (
+    ModelError,
+    ModelKeyRefused,
+    ModelQuotaUsedUp,
+    ModelTimedOut,
+)
+from agentic.ports.runtime import (
+    Answer,
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+    ToolSpec,
+)
 
 SHELL = ToolSpec(
     "shell",

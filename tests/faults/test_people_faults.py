@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import ModelAnswered, TextBlock, ToolFinished
-from agentic.stores.sqlite import SQLiteStore
-from bot.fences import FENCE
-from bot.guild.local import LocalGuild
-from bot.guild.wire import JsonObject
-from bot.render import clean, fenced, spoiler, storable
+from agentic.core.events.execution_events import ModelAnswered, TextBlock, ToolFinished
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.json_fields import JsonObject
+from bot.rendering.code_blocks import FENCE
+from bot.rendering.discord_text import (
+    clean,
+    fenced,
+    spoiler,
+    storable,
+)
 from tests.faults.staging import REQUESTED, call, delivered, guild, nothing_more, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InputReceived
-from bot.guild.local import LocalGuild
-from bot.guild.permissions import Permission
-from bot.progress import MACHINE
+from agentic.core.events.execution_events import InputReceived
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permissions import Permission
+from bot.progress.model import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, here, running, whole
 

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import ModelUnavailable
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.models.scripted import answer
-from agentic.stores.sqlite import SQLiteStore
-from bot.clock import SystemClock
-from bot.guild.local import LocalGuild
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.model import answer
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import ModelUnavailable
+from agentic.runtime.clock import SystemClock
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.local_discord.local_discord import LocalGuild
 from tests.e2e.living import living
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, whole
@@ -177,10 +177,12 @@ def footprint() -> tuple[int, int, int]:
 
 KNOWN = {
     # One a thread, with its bells: each thread here is a new one.
-    "bot.session.Session", "bot.bells.Bell", "bot.crowding.Crowd", "agentic.store_ports.SessionRow",
-    "agentic.core.conversation.Message", "agentic.models.anthropic_wire._Turns", "agentic.models.repair.Pairing",  # a cache
-    "bot.buckets.Bucket",  # those of Discord; forgotten when there are many
-    "agentic.models.captured.CapturedRequest", "agentic.models.captured.Said",  # what this test's endpoint was asked
+    "bot.sessions.session.Session", "bot.bells.Bell", "bot.sessions.backlog.Crowd", "agentic.ports.stores.SessionRow",
+    "agentic.core.state.conversation.Message", "agentic.models.anthropic.request._Turns",
+    "agentic.models.requests.call_pairing.Pairing",  # a cache
+    "bot.outbound.rate_limits.Bucket",  # those of Discord; forgotten when there are many
+    # what this test's endpoint was asked
+    "agentic.models.scripted.captured_request.CapturedRequest", "agentic.models.scripted.captured_request.Said",
 }  # fmt: skip
 """What may be there once more for each task."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import PathRefused, SandboxError
-from agentic.world import Sandbox
+from agentic.ports.errors import PathRefused, SandboxError
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import PathRefused, SandboxLost, SandboxUnavailable
-from agentic.world import Limits, Sandbox
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.docker import Docker
-from agentic.world.ladder import choose
+from agentic.ports.errors import PathRefused, SandboxLost, SandboxUnavailable
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.docker import Docker
+from agentic.sandbox.backends.selection import choose
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]

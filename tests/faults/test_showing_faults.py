@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     FileChange,
     InputReceived,
@@ -13,9 +13,9 @@ from agentic.core.events import (
     TodoChanged,
     ToolFinished,
 )
-from bot.fences import FENCE
-from bot.guild.local import LocalGuild
-from bot.guild.records import MessageFlag
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import MessageFlag
+from bot.rendering.code_blocks import FENCE
 from tests.faults.staging import REQUESTED, call, guild, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Event,
     Finished,
@@ -19,12 +19,14 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.world.snapshots import Entry, Manifest, Restored, Snapshots
-from bot.download import download
-from bot.guild.local import LocalGuild
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.workspace.snapshots.manifest import Entry, Manifest
+from agentic.workspace.snapshots.restore import Restored
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.local_discord.local_discord import LocalGuild
+from bot.workspace.attachments import download
 from tests.faults.staging import guild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 

@@ -9,11 +9,20 @@ from itertools import chain, cycle, repeat
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Asked, Escalated, InboxItem, Intervened, Policy, Started, Tier, ToolRef
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Asked,
+    Escalated,
+    InboxItem,
+    Intervened,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from tests.faults.test_loop_faults import ROUTES, Ran, route, routed
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.ports import Observation, Refused
+from agentic.ports.runtime import Observation, Refused
 from tests.integration.tools.bench import Bench, open_bench
 
 SOON = 5.0

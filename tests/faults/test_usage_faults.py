@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import ModelAnswered, Tier, Usage
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import ModelAnswered, Tier, Usage
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt
-from agentic.purse import DailyCaps
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import Message, Prompt
+from agentic.runtime.budget_ledger import DailyCaps
 from tests.integration.loop.conftest import YOU, Bench, WallClock
 from tests.integration.loop.housing import HouseOf, houses
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.events import SCHEMA, Event, Noted
-from agentic.core.evolving import fold
-from agentic.core.upcasting import READER, UPCASTERS, Reading
-from agentic.errors import StoreTooNew
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.verdict import broken_promises
+from agentic.core.events.execution_events import SCHEMA, Event, Noted
+from agentic.core.events.upcasting import READER, UPCASTERS, Reading
+from agentic.core.fold.fold import fold
+from agentic.ports.errors import StoreTooNew
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.invariants import broken_promises
 from tests.golden.test_golden import RELEASES, envelopes, runs
 from tests.integration.stores.samples import begin, log_of, notes, sqlite
 from tests.integration.stores.samples import envelopes as numbered

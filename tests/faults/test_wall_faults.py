@@ -10,12 +10,13 @@ from pathlib import Path
 import docker
 import pytest
 
-from agentic.core.events import PolicyChanged, Started, ToolStarted
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.tools.gates import gate
-from agentic.world import Limits, Sandbox
-from agentic.world.docker import Docker
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import PolicyChanged, Started, ToolStarted
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.sandbox.backends.docker import Docker
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.sandbox import Sandbox
+from agentic.tools.approval.command_rules import gate
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild
 from tests.integration.bot.whole import SECONDS, finishes, uses, whole
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox

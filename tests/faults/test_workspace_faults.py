@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.world.snapshots import Snapshots, plan_undo
-from bot.guild.local import LocalGuild
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.snapshots.undo_plan import plan_undo
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild
 from tests.integration.bot.whole import finishes, uses, whole
 
@@ -20,7 +21,7 @@ __all__ = ["guild"]
 SAVING = """
 import asyncio, sys
 from pathlib import Path
-from agentic.world.snapshots import Snapshots
+from agentic.workspace.snapshots import Snapshots
 
 async def main():
     workspace, root = Path(sys.argv[1]), Path(sys.argv[2])

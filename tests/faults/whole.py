@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.app import App, Place
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.settings import Settings
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.app.app import App, Place
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 
 SECONDS = 30.0
 

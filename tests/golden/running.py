@@ -17,15 +17,27 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from agentic.core.conversation import ToolSpec
-from agentic.core.events import Envelope, InputReceived, PolicyChanged, Started, Tier, WorkspaceRestored
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.errors import ModelKeyRefused, ModelUnavailable
-from agentic.loop import Loop
-from agentic.models.scripted import Asked, Script, ScriptedModel, answer
-from agentic.ports import Answer, Prepared, Refused
-from agentic.stores.sqlite import SQLiteStore
+from agentic.core.events.execution_events import (
+    Envelope,
+    InputReceived,
+    PolicyChanged,
+    Started,
+    Tier,
+    WorkspaceRestored,
+)
+from agentic.core.events.ids import execution_id
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.state.execution import Execution
+from agentic.models.scripted.model import (
+    Asked,
+    Script,
+    ScriptedModel,
+    answer,
+)
+from agentic.ports.errors import ModelKeyRefused, ModelUnavailable
+from agentic.ports.runtime import Answer, Prepared, Refused
+from agentic.runtime.loop import Loop
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.golden.writing import FOLDER, version
 from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage, WallClock
 

@@ -10,18 +10,18 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from agentic.core import events, values
-from agentic.core.decide import RULES_VERSION
-from agentic.core.events import Envelope
-from agentic.core.evolving import fold
-from agentic.core.upcasting import read_envelope
-from agentic.core.verifying import verify
+from agentic.core.audit.verification import verify
+from agentic.core.events import execution_events, values
+from agentic.core.events.execution_events import Envelope
+from agentic.core.events.upcasting import read_envelope
+from agentic.core.fold.fold import fold
+from agentic.core.rules.decide import RULES_VERSION
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.deciding import verdict_of
-from bot.commandline.verdict import broken_promises
-from reflexion.lessons import Lesson, Reflection
-from reflexion.trajectory import read_trajectory
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.decision_check import verdict_of
+from bot.cli.replay.invariants import broken_promises
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.lessons.lesson import Lesson, Reflection
 from tests.golden.writing import required_fields, version
 
 FOLDER = Path(__file__).parent
@@ -82,7 +82,7 @@ def kept(old: Any, new: Any) -> bool:
 def test_this_version_has_a_golden_log_with_every_shape() -> None:
     release = FOLDER / version()
     read = [*envelopes(release / "log.jsonl"), *envelopes(release / "outcome.jsonl")]
-    known = set(get_args(get_args(events.Event)[0]))
+    known = set(get_args(get_args(execution_events.Event)[0]))
     inside = {
         each
         for each in vars(values).values()
@@ -126,7 +126,7 @@ def test_the_rules_decide_again_what_they_decided_in_each_run(run: Path) -> None
 
 
 def rules_of(log: list[Envelope]) -> set[int]:
-    return {e.event.rules for e in log if isinstance(e.event, events.Started | events.RulesChanged)}
+    return {e.event.rules for e in log if isinstance(e.event, execution_events.Started | execution_events.RulesChanged)}
 
 
 def test_the_rules_as_they_are_have_runs_of_this_version() -> None:

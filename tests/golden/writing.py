@@ -15,10 +15,17 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from agentic.core import events as e
-from agentic.core import values
-from reflexion.lessons import Change, Insight, Lesson, LifeWith, Reflection, Scope
-from reflexion.lifecycle import Life
+from agentic.core.events import execution_events as e
+from agentic.core.events import values
+from reflexion.lessons.lesson import (
+    Change,
+    Insight,
+    Lesson,
+    LifeWith,
+    Reflection,
+    Scope,
+)
+from reflexion.lessons.lifecycle import Life
 
 FOLDER = Path(__file__).parent
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -12,57 +12,57 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentic.core import (
-    advising,
-    amounts,
-    announcing,
-    answering,
-    approvals,
-    asking,
-    budgeting,
-    calibrator,
-    chronicle,
-    climbing,
-    closing,
-    command_words,
-    compacting,
+from agentic.core.claims import (
+    call_counts,
     completion,
     confidence,
-    counting,
+    proof,
+)
+from agentic.core.display import tier_change_text
+from agentic.core.events import calibrator
+from agentic.core.fold import (
+    compacted_turns,
+    escalation_signs,
+    fold,
+    loop_detection,
+    model_requests,
+    people,
+    prompt_size,
+)
+from agentic.core.prompt import recap, roles, summary
+from agentic.core.rules import (
+    approvals,
+    budget,
+    compaction,
     decide,
     escalation,
-    evolving,
-    failing,
-    interventions,
-    measuring,
-    peopled,
-    promising,
-    proving,
-    repetition,
-    requesting,
-    retelling,
-    roles,
-    sameness,
-    shortening,
-    summarising,
-    task_reading,
-    task_roles,
-    tiering,
+    model_failures,
+    nudges,
+    questions,
+    task_end,
     triage,
-    tried,
-    used_up,
+    used_up_limits,
+)
+from agentic.core.state import tiers, work_log
+from agentic.core.text import (
+    amounts,
+    announced_intent,
+    answers,
+    command_steps,
+    task_classifier,
+    task_roles,
 )
 from tests.mutants.parts import branches
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 CALIBRATING = (calibrator, confidence)
-CLIMBING = (advising, announcing, climbing, escalation, failing, tiering, tried)
-CAPS = (amounts, budgeting, used_up)
-COMPACTING = (chronicle, compacting, measuring, shortening, summarising)
-REPEATING = (interventions, promising, repetition, retelling, sameness)
-PROVING = (closing, command_words, completion, proving)
-TRIAGING = (roles, task_reading, task_roles, triage)
+CLIMBING = (escalation, tier_change_text, escalation_signs, escalation, model_failures, tiers, recap)
+CAPS = (amounts, budget, used_up_limits)
+COMPACTING = (work_log, compaction, prompt_size, compacted_turns, summary)
+REPEATING = (nudges, announced_intent, loop_detection, recap, loop_detection)
+PROVING = (task_end, command_steps, completion, proof)
+TRIAGING = (roles, task_classifier, task_roles, triage)
 NOT_COUNTED = (
     "--deselect",
     "tests/unit/core/test_decide.py::test_the_order_of_the_rules_is_the_one_that_holds_the_promises",
@@ -73,17 +73,17 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::)?(\S+)", re.MULTILINE)
 
 def mutants() -> list[tuple[str, str]]:
     """(name for the plugin, words for people)."""
-    found = [(f"rule:agentic.core.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
-    steps = evolving._STEPS  # pyright: ignore[reportPrivateUsage]
-    found += [(f"step:agentic.core.evolving:{kind}", f"step {kind}") for kind in steps]
+    found = [(f"rule:agentic.core.rules.decide:{rule.__name__}", f"rule {rule.__name__}") for rule in decide.RULES]
+    steps = fold._STEPS  # pyright: ignore[reportPrivateUsage]
+    found += [(f"step:agentic.core.fold.fold:{kind}", f"step {kind}") for kind in steps]
     for module in (
-        evolving,
-        peopled,
-        requesting,
-        counting,
-        answering,
+        fold,
+        people,
+        model_requests,
+        call_counts,
+        answers,
         approvals,
-        asking,
+        questions,
         *CALIBRATING,
         *CAPS,
         *CLIMBING,

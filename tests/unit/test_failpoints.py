@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.failpoints import POINTS, VARIABLE
+from agentic.ports.failpoints import POINTS, VARIABLE
 
 ROOT = Path(__file__).parent.parent.parent
 
 REACHES = f"""
-from agentic.failpoints import reach
+from agentic.ports.failpoints import reach
 for _ in range(1000):
     print("on", flush=True)
     reach("{next(iter(POINTS))}")

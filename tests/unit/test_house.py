@@ -117,7 +117,7 @@ def test_a_dataclass_of_the_product_is_a_lazy_one() -> None:
 def test_private_words_go_through_one_place() -> None:
     files = [(path, path.read_text()) for path in sources("bot") if "guild" not in path.parts]
     private = found_in(re.compile(r"\bephemeral=|\bctx\.(reply|defer)\("), files)
-    assert [line for line in private if not line.startswith("bot/private_answers.py")] == []
+    assert [line for line in private if not line.startswith("bot/cogs/private_replies.py")] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from bot.emoji import SIGNS, WORDS
+from bot.inbound.emoji import SIGNS, WORDS
 
 ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "docs" / "interactions.md"

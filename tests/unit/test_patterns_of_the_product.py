@@ -26,15 +26,15 @@ import pytest
 import agentic
 import bot
 import reflexion
-from agentic.core.confidence import stated_in
+from agentic.core.claims.confidence import stated_in
 from agentic.core.patterns import Later
-from agentic.core.promising import announces
-from agentic.models.recovery import recover
-from agentic.secret_forms import secrets_in
-from agentic.tools.testruns import count_tests
-from bot.discretion import Discretion
-from reflexion.redaction import redact
-from reflexion.tokens import tokens_of
+from agentic.core.text.announced_intent import announces
+from agentic.core.text.secret_patterns import secrets_in
+from agentic.models.answers.tool_calls_in_text import recover
+from agentic.tools.shell.test_results import count_tests
+from bot.rendering.secrets import Discretion
+from reflexion.text.secrets import redact
+from reflexion.text.token_estimate import tokens_of
 from tests.unit.hostile_texts import Text, hostile_texts
 
 ROOT = Path(__file__).parents[2]
@@ -51,16 +51,16 @@ WORST = 3
 """So many of a pattern's texts are measured longer: those that took longest while they were short; of them one at length."""
 
 MADE_OF_VALUES = {
-    ("agentic/core/erasure.py", "unsaid"): "a person's name, word for word",
+    ("agentic/core/audit/erasure.py", "unsaid"): "a person's name, word for word",
     ("agentic/core/patterns.py", "__getattr__"): "every pattern of a module",
     ("agentic/core/patterns.py", "later"): "every pattern of a module",
     (
-        "agentic/world/supervisor/search.py",
+        "agentic/sandbox/supervisor/files/search.py",
         "_compiled",
     ): "what a model looks for: in a child of the sandbox, with a deadline",
-    ("bot/discretion.py", "__init__"): "the secrets of this process, each word for word",
+    ("bot/rendering/secrets.py", "__init__"): "the secrets of this process, each word for word",
     (
-        "bot/translate.py",
+        "bot/inbound/interpret_message.py",
         "without_mentions",
     ): "the numbers of this bot, and one run of spaces that begins where spaces begin",
 }

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from agentic.core.events import ToolFinished
+from agentic.core.events.execution_events import ToolFinished
 from bench.trajectories import EACH, held_out, trajectories, tuning
 from bench.trajectories.story import Trajectory, fingerprint
-from bot.commandline.verdict import broken_promises
+from bot.cli.replay.invariants import broken_promises
 
 HELD_OUT = "db2f72cdb7e4ffe23d5576e976ca953c06e47be8b1231bec518814b21d3542c0"
 """Of the first trajectories of each held-out family.  It changes with none of the rules: who changes a held-out family

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from agentic.ports import Prepared
-from agentic.tools import StandardToolbox
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.snapshots import Snapshots
+from agentic.ports.runtime import Prepared
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.workspace import RealWorld
 from tests.walls.sets.gates import workspace
 
 SETS = Path(__file__).parent / "sets" / "gates"

@@ -14,12 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.covers import MAX_COVERS, covers, moved, uncovered
-from agentic.world.ignore import MAX_VERSIONS, IgnoreFile
-from agentic.world.masks import adopt
-from agentic.world.place import Limits
+from agentic.sandbox.aiignore import MAX_VERSIONS, IgnoreFile
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.hidden_mounts import (
+    MAX_COVERS,
+    covers,
+    moved,
+    uncovered,
+)
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 from tests.walls.tally import Wall
 

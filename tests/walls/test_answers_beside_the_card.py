@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from agentic.core.events import Claim, Finished
-from bot.card import card
-from bot.render import render
+from agentic.core.events.execution_events import Claim, Finished
+from bot.messages.final_card import card
+from bot.rendering.discord_text import render
 from tests.unit.bot.following import STARTED, after
 from tests.walls.tally import Wall
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.tools.gates import look
-from agentic.world import RealWorld
-from agentic.world.objects import GitProblem, Objects
-from agentic.world.repository import Offered, Repository
+from agentic.tools.approval.command_rules import look
+from agentic.workspace.git_objects import GitProblem, Objects
+from agentic.workspace.git_repository import Offered, Repository
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 from tests.integration.world.test_masks import world_on
 from tests.walls.tally import Wall
@@ -257,7 +257,7 @@ async def test_bytes_are_believed_only_for_their_id() -> None:
 
 def test_nobody_else_runs_a_command_of_the_products_own() -> None:
     """What the agent chose runs by ``exec``, from one place; whatever else runs in a sandbox goes through ``own``."""
-    may = ("agentic/tools/shell.py", "agentic/world/real.py")
+    may = ("agentic/tools/shell/shell.py", "agentic/workspace/workspace.py")
     for path in [*(ROOT / "agentic").rglob("*.py"), *(ROOT / "bot").rglob("*.py"), *(ROOT / "reflexion").rglob("*.py")]:
         place = path.relative_to(ROOT).as_posix()
         text = path.read_text(encoding="utf-8")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.stores.sqlite import SQLiteStore
-from agentic.world.bundle import packed, program
-from bot.commandline.backup import backup
-from bot.commandline.backup_archive import FIRST, LAST
-from bot.commandline.importing import bring_back
-from bot.settings import Settings
+from agentic.sandbox.protocol.supervisor_bundle import packed, program
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.backup.archive import FIRST, LAST
+from bot.cli.backup.create import backup
+from bot.cli.backup.import_run import bring_back
+from bot.config.settings import Settings
 from tests.walls.tally import Wall
 
 Member = tuple[tarfile.TarInfo, bytes]

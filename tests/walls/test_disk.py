@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world.supervisor import disk
-from agentic.world.trees import remove_tree
+from agentic.sandbox.folder_removal import remove_tree
+from agentic.sandbox.supervisor.files import disk_usage
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 
@@ -124,10 +124,10 @@ def test_each_file_counts_once_however_few_folders_are_held_open(
     found = [path.lstat().st_blocks * 512 for path in tmp_path.rglob("*")]
     opened = len(list(Path("/proc/self/fd").iterdir()))
     for held in (256, 3, 1):
-        monkeypatch.setattr(disk, "HELD", held)
-        assert disk.usage([str(tmp_path)]) == (sum(found), len(found))
-    monkeypatch.setattr(disk, "WAITING", 1)
-    assert disk.usage([str(tmp_path)])[1] >= disk.UNCOUNTED
+        monkeypatch.setattr(disk_usage, "HELD", held)
+        assert disk_usage.usage([str(tmp_path)]) == (sum(found), len(found))
+    monkeypatch.setattr(disk_usage, "WAITING", 1)
+    assert disk_usage.usage([str(tmp_path)])[1] >= disk_usage.UNCOUNTED
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
 
 
@@ -136,7 +136,7 @@ def test_a_deep_tree_is_counted_rightly_and_never_for_too_little(tmp_path: Path)
     ordinary = tmp_path / "/".join(["node_modules"] * 60)
     for number in range(1_200):
         (ordinary / f"{number}" / "dist").mkdir(parents=True)
-    assert disk.usage([str(tmp_path)])[1] == 60 + 2 * 1_200
+    assert disk_usage.usage([str(tmp_path)])[1] == 60 + 2 * 1_200
     hiding = tmp_path / "/".join("a" * 255)
     hiding.mkdir(parents=True)
     for number in range(300):
@@ -144,8 +144,8 @@ def test_a_deep_tree_is_counted_rightly_and_never_for_too_little(tmp_path: Path)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
-        counted = disk.usage([str(tmp_path)])[1]
+        counted = disk_usage.usage([str(tmp_path)])[1]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert counted >= disk.UNCOUNTED
+    assert counted >= disk_usage.UNCOUNTED
     remove_tree(tmp_path / "a")

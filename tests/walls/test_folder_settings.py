@@ -12,9 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.settings import PROVIDER_VARIABLES, Settings, SettingsMistaken, read_settings, variable
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.config.settings import (
+    PROVIDER_VARIABLES,
+    Settings,
+    SettingsMistaken,
+    read_settings,
+    variable,
+)
 from tests.e2e.processes import environment, started
 from tests.walls.tally import Wall
 
@@ -229,7 +235,7 @@ async def test_nobody_else_reaches_what_a_task_leaves_in_the_home(tmp_path: Path
     assert all(not path.stat().st_mode & 0o077 for path in home.glob("tasks/*/*.sqlite*"))
     assert next(home.glob("tasks/*/workspaces/*/mode")).read_text() == "644\n", "files of the work are as anybody's are"
     ended = subprocess.run(
-        [sys.executable, "-m", "bot.cli", "doctor"], env={**env, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
+        [sys.executable, "-m", "bot.cli.main", "doctor"], env={**env, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert "nobody else on this machine reaches it" in ended.stdout
@@ -243,7 +249,7 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(home, 4711, -1)
     env = {**environment(home, {}), "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(
-        [sys.executable, "-m", "bot.cli", "run"],
+        [sys.executable, "-m", "bot.cli.main", "run"],
         env=env,
         cwd=tmp_path,
         capture_output=True,

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.tools.gates import LONGEST_COMMAND, TOO_LONG, gate, targets
+from agentic.tools.approval.command_rules import (
+    LONGEST_COMMAND,
+    TOO_LONG,
+    gate,
+    targets,
+)
 from tests.walls.tally import Wall
 
 SETS = Path(__file__).parent / "sets" / "gates"

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import FileRef, QuotedMessage, Started
-from agentic.models.scripted import Asked, Script, answer
-from agentic.ports import Answer
-from agentic.purse import NO_CAPS
-from reflexion.abilities import MEANING, Ability, declared
-from reflexion.judge import Candidate
-from reflexion.lessons import Lesson
-from reflexion.second_reader import SecondReader
-from reflexion.trajectory import read_trajectory
-from reflexion.transcript import record_of
+from agentic.core.events.execution_events import FileRef, QuotedMessage, Started
+from agentic.models.scripted.model import Asked, Script, answer
+from agentic.ports.runtime import Answer
+from agentic.runtime.budget_ledger import NO_CAPS
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.judge.judge import Candidate
+from reflexion.judge.second_reader import SecondReader
+from reflexion.lessons.lesson import Lesson
+from reflexion.reflection.transcript import record_of
+from reflexion.text.abilities import MEANING, Ability, declared
 from tests.integration.reflexion.conftest import INSIGHT, House, house
 from tests.unit.reflexion.logs import Did, Log, edit
 from tests.walls.tally import Wall
@@ -78,7 +78,7 @@ def at_work(script: Script, *, second: bool = False) -> House:
     at.model = type(at.model)(script, prices={"openai/scripted": (1.0, 2.0), SECOND: (1.0, 2.0)})
     at.__post_init__()
     if second:
-        from agentic.purse import Purse
+        from agentic.runtime.budget_ledger import Purse
 
         readers = (Candidate("openai/scripted", 1), Candidate(SECOND, 2))
         at.reflexion._second = SecondReader(at.model, Purse(at.store, NO_CAPS), at.clock, readers)

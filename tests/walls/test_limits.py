@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from agentic.world import Sandbox
-from agentic.world.cgroups import HELD
+from agentic.sandbox.backends.cgroups import HELD
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 

@@ -11,11 +11,16 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild import LocalGuild
-from bot.logs import FORM, Entries
-from bot.settings import Settings, SettingsMistaken, read_settings, variable
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.config.log_format import FORM, Entries
+from bot.config.settings import (
+    Settings,
+    SettingsMistaken,
+    read_settings,
+    variable,
+)
+from bot.local_discord import LocalGuild
 from tests.e2e.processes import environment, started
 from tests.walls.tally import Wall
 

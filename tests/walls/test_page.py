@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright, expect
 
-from bot.guild import LocalGuild
-from bot.guild.access import LIFE_SECONDS
+from bot.local_discord import LocalGuild
+from bot.local_discord.web.access import LIFE_SECONDS
 from tests.e2e.person import entered
 from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 from tests.walls.tally import Wall

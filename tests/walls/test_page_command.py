@@ -11,8 +11,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bot.commandline.run import only_one
-from bot.guild import LocalGuild
+from bot.cli.run import only_one
+from bot.local_discord import LocalGuild
 from tests.e2e.living import ADDRESS
 from tests.e2e.person import entered
 from tests.e2e.processes import environment, started
@@ -20,7 +20,7 @@ from tests.walls.tally import Wall
 
 
 def page(env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bot.cli", "page"]
+    command = [sys.executable, "-m", "bot.cli.main", "page"]
     return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
 
 

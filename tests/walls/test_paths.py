@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.errors import SandboxError
-from agentic.ports import Refused
+from agentic.ports.errors import SandboxError
+from agentic.ports.runtime import Refused
 from tests.integration.tools.bench import Bench, open_bench
 
 from .tally import Wall

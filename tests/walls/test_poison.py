@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
-from agentic.core.events import OutboxItem
+from agentic.core.events.execution_events import OutboxItem
 from agentic.stores.memory import MemoryStore
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Fault, Refused, Reset, Rule
-from bot.guild.permissions import Permission
-from bot.outbox import PATIENCE
-from bot.posting import Desk, Post
+from bot.local_discord.faults.rules import (
+    Fault,
+    Refused,
+    Reset,
+    Rule,
+)
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permissions import Permission
+from bot.outbound.discord_api import Desk, Post
+from bot.outbound.outbox import PATIENCE
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.walls.tally import Wall
 

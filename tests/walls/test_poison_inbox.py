@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InboxItem, Started
-from agentic.errors import PathRefused, SandboxUnavailable, StoreCorrupt
-from agentic.ports import SessionRow, Toolbox
-from bot.guild.local import LocalGuild
-from bot.starting import Beginning
+from agentic.core.events.execution_events import InboxItem, Started
+from agentic.ports.errors import PathRefused, SandboxUnavailable, StoreCorrupt
+from agentic.ports.runtime import SessionRow, Toolbox
+from bot.local_discord.local_discord import LocalGuild
+from bot.sessions.start import Beginning
 from tests.faults.whole import Mind, Whole, whole
 
 begin = Beginning.__call__

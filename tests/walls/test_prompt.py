@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ChosenLesson,
     EarlierResult,
     Escalated,
@@ -20,10 +20,16 @@ from agentic.core.events import (
     Started,
     WorkspaceRestored,
 )  # fmt: skip
-from agentic.core.execution import Execution
-from agentic.core.marks import mark_of
-from agentic.core.prompt import build_prompt, system_text, tail_text
-from agentic.core.telling import first_message, guidance, intervened, put_back, taken_over
+from agentic.core.prompt.build import build_prompt, system_text, tail_text
+from agentic.core.prompt.user_messages import (
+    first_message,
+    guidance,
+    intervened,
+    put_back,
+    taken_over,
+)
+from agentic.core.state.execution import Execution
+from agentic.core.text.foreign_text import mark_of
 
 from .tally import Wall
 

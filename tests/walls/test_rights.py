@@ -7,9 +7,18 @@ from collections.abc import AsyncIterator
 import pytest
 from discord import app_commands
 
-from agentic.core.events import Level
-from bot.guild.local import LocalGuild
-from bot.rights import ORDER, Act, act_of, at_least, level_of, limited, may, may_steer
+from agentic.core.events.execution_events import Level
+from bot.access.permissions import (
+    ORDER,
+    Act,
+    act_of,
+    at_least,
+    level_of,
+    limited,
+    may,
+    may_steer,
+)
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import Desk, desk, lesson, words
 from tests.integration.bot.test_commands_rights import LEVELS, people
 

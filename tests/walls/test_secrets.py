@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.ports import Observation, Refused
-from agentic.tools.placeholders import mask, placeholders_in, reveal
-from bot.feed import TAIL_KEPT, TAIL_SHOWN, Feed
-from bot.guild.local import LocalGuild
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.runtime import Observation, Refused
+from agentic.tools.base.secret_placeholders import mask, placeholders_in, reveal
+from bot.local_discord.local_discord import LocalGuild
+from bot.progress.feed import TAIL_KEPT, TAIL_SHOWN, Feed
 from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.tools.bench import Bench, open_bench
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world.snapshots import Manifest, Snapshots, plan_undo
-from agentic.world.trees import remove_tree
-from bot.workspaces import Workspaces
+from agentic.sandbox.folder_removal import remove_tree
+from agentic.workspace.snapshots.manifest import Manifest
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.snapshots.undo_plan import plan_undo
+from bot.workspace.folders import Workspaces
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from agentic.world import Sandbox
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from agentic.world import Sandbox
-from agentic.world.supervisor import seccomp
+from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.supervisor import seccomp
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 from tests.walls.tally import Wall
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.rights import level_of, role_marks, role_warnings
-from bot.turns import PATIENCE, Key, Task, next_of, order_of
+from bot.access.permissions import level_of, role_marks, role_warnings
+from bot.sessions.slots import (
+    PATIENCE,
+    Key,
+    Task,
+    next_of,
+    order_of,
+)
 
 
 @pytest.mark.wall("users")

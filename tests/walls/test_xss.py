@@ -9,7 +9,7 @@ import discord
 import pytest
 from playwright.async_api import Page, expect
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.harness import Client
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 

@@ -10,20 +10,47 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from agentic.core.events import BlobRef, Envelope, InboxItem, OutboxItem, Started
-from agentic.core.upcasting import READING, Reading
-from agentic.errors import LogInvalid, StoreUnavailable
-from agentic.failpoints import reach
-from agentic.ports import Buried, ExecutionRow, Kept, LabelRow, Lease, OutboxRow, Scope, SessionRow, Store
+from agentic.core.events.execution_events import (
+    BlobRef,
+    Envelope,
+    InboxItem,
+    OutboxItem,
+    Started,
+)
+from agentic.core.events.upcasting import READING, Reading
+from agentic.ports.errors import LogInvalid, StoreUnavailable
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import (
+    Buried,
+    ExecutionRow,
+    Kept,
+    LabelRow,
+    Lease,
+    OutboxRow,
+    Scope,
+    SessionRow,
+    Store,
+)
 from agentic.stores.checks import blob_ref, check_append, check_blob
-from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
-from agentic.stores.sqlite import blobs as contents
-from agentic.stores.sqlite import inbox, labels, leases, ledger, log, outbox, retention, sessions
-from agentic.stores.sqlite.connection import Connection
-from agentic.stores.sqlite.faults import plainly
-from agentic.stores.sqlite.group import Counters
-from agentic.stores.sqlite.opening import BUSY_MILLISECONDS, open_reader, open_writer
-from agentic.stores.sqlite.presence import mark_closed, mark_open
+from agentic.stores.process_identity import provably_dead, seconds_since_boot, this_process
+from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.file.open import BUSY_MILLISECONDS, open_reader, open_writer
+from agentic.stores.sqlite.file.presence_file import mark_closed, mark_open
+from agentic.stores.sqlite.file.sqlite_errors import plainly
+from agentic.stores.sqlite.group_commit import Counters
+from agentic.stores.sqlite.maintenance import deletion
+from agentic.stores.sqlite.tables import blobs as contents
+from agentic.stores.sqlite.tables import (
+    budgets,
+    inbox,
+    labels,
+    leases,
+    outbox,
+    sessions,
+)
+from agentic.stores.sqlite.tables import (
+    events as events_table,
+)
 from agentic.stores.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -101,7 +128,9 @@ class SQLiteStore(Store):
         kept = [await self._keep(ref, content) for ref, content in blobs]
         reach("store.append.before")
         needs = self._reading.needs(envelope.event for envelope in events)
-        await self._writer.commit(log.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept, needs))
+        await self._writer.commit(
+            events_table.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept, needs)
+        )
         reach("store.append.after")
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -120,20 +149,20 @@ class SQLiteStore(Store):
     async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
         """Add to the outcome stream; it numbers the events itself, from 1."""
         reach("store.outcome.before")
-        await self._writer.commit(lambda connection: log.append_outcome(connection, execution, events))
+        await self._writer.commit(lambda connection: events_table.append_outcome(connection, execution, events))
         reach("store.outcome.after")
 
     async def read_outcome(self, execution: str) -> list[Envelope]:
         """The outcome stream, in order."""
-        return self._read(lambda connection: log.read_outcome(connection, execution))
+        return self._read(lambda connection: events_table.read_outcome(connection, execution))
 
     async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
         """Executions, oldest first."""
-        return self._read(lambda connection: log.executions(connection, thread, open_only))
+        return self._read(lambda connection: events_table.executions(connection, thread, open_only))
 
     async def execution(self, execution: str) -> ExecutionRow | None:
         """One execution's row."""
-        return self._read(lambda connection: log.execution(connection, execution))
+        return self._read(lambda connection: events_table.execution(connection, execution))
 
     async def set_aside(self, execution: str, reason: str) -> None:
         """Take an open execution out of those that are gone on with."""
@@ -282,69 +311,69 @@ class SQLiteStore(Store):
 
     async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
         """Set it aside in all scopes, or in none; the one that is full."""
-        return await self._writer.commit(lambda connection: ledger.reserve(connection, key, scopes, usd))
+        return await self._writer.commit(lambda connection: budgets.reserve(connection, key, scopes, usd))
 
     async def settle_usd(self, key: str, usd: float) -> None:
         """What it came to; the first settlement counts."""
-        await self._writer.commit(lambda connection: ledger.settle(connection, key, usd))
+        await self._writer.commit(lambda connection: budgets.settle(connection, key, usd))
 
     async def release_usd(self, key: str) -> None:
         """Forget a reservation that was not settled."""
-        await self._writer.commit(lambda connection: ledger.release(connection, key))
+        await self._writer.commit(lambda connection: budgets.release(connection, key))
 
     async def spent_usd(self, scope: str) -> float:
         """Settled and set aside, in US dollars."""
-        return self._read(lambda connection: ledger.spent(connection, scope))
+        return self._read(lambda connection: budgets.spent(connection, scope))
 
     async def raise_usd(self, key: str, scope: str, usd: float) -> None:
         """People added to the cap of a scope; the first raise of a key counts."""
-        await self._writer.commit(lambda connection: ledger.raise_cap(connection, key, scope, usd))
+        await self._writer.commit(lambda connection: budgets.raise_cap(connection, key, scope, usd))
 
     async def raised_usd(self, scope: str) -> float:
         """What people added to the cap of a scope, in US dollars."""
-        return self._read(lambda connection: ledger.raised(connection, scope))
+        return self._read(lambda connection: budgets.raised(connection, scope))
 
     async def unsettled_usd(self, prefix: str) -> list[str]:
         """Keys of reservations that stand."""
-        return self._read(lambda connection: ledger.unsettled(connection, prefix))
+        return self._read(lambda connection: budgets.unsettled(connection, prefix))
 
     # --- retention ---
 
     async def expire(self, before: datetime, most: int = 20) -> int:
         """Bury what is finished and old; how many executions that were."""
-        return await self._writer.commit(lambda connection: retention.expire(connection, before, most))
+        return await self._writer.commit(lambda connection: deletion.expire(connection, before, most))
 
     async def bury(self, executions: Sequence[str]) -> int:
         """Bury these, unless they are open."""
-        return await self._writer.commit(lambda connection: retention.bury(connection, executions))
+        return await self._writer.commit(lambda connection: deletion.bury(connection, executions))
 
     async def forget_thread(self, thread: str, facts: Sequence[str] = ()) -> bool:
         """Let go of a thread that is no more, unless something in it is open."""
-        return await self._writer.commit(lambda connection: retention.forget_thread(connection, thread, facts))
+        return await self._writer.commit(lambda connection: deletion.forget_thread(connection, thread, facts))
 
     async def burials(self) -> list[str]:
         """Threads in which something is to be cleared."""
-        return self._read(retention.burials)
+        return self._read(deletion.burials)
 
     async def clear(self, thread: str) -> bool:
         """Delete a piece of what is buried; False when nothing is left."""
-        return await self._writer.commit(lambda connection: retention.clear(connection, thread))
+        return await self._writer.commit(lambda connection: deletion.clear(connection, thread))
 
     async def buried(self, thread: str) -> list[Buried]:
         """Executions of a thread whose logs were deleted, oldest first."""
-        return self._read(lambda connection: retention.buried(connection, thread))
+        return self._read(lambda connection: deletion.buried(connection, thread))
 
     async def was_buried(self, execution: str) -> Buried | None:
         """One whose log was deleted."""
-        return self._read(lambda connection: retention.was_buried(connection, execution))
+        return self._read(lambda connection: deletion.was_buried(connection, execution))
 
     async def expire_outbox(self, now: datetime, before: datetime) -> bool:
         """Delete a piece of what was delivered long ago; True while more may be left."""
-        return await self._writer.commit(lambda connection: retention.expire_outbox(connection, now, before))
+        return await self._writer.commit(lambda connection: deletion.expire_outbox(connection, now, before))
 
     async def sweep_blobs(self) -> bool:
         """Do a piece of deleting contents that no log names; True while more is to be done."""
-        come = await self._writer.commit(retention.sweep_blobs)
+        come = await self._writer.commit(deletion.sweep_blobs)
         if come == "done":
             await asyncio.to_thread(self._delete_files)
         return come != "idle"
@@ -355,10 +384,10 @@ class SQLiteStore(Store):
 
     async def rewrite(self, execution: str, log: Sequence[Envelope], outcome: Sequence[Envelope]) -> bool:
         """Put other events in the places of a finished execution's."""
-        rows = await asyncio.to_thread(retention.written, log, outcome)
+        rows = await asyncio.to_thread(deletion.written, log, outcome)
         first = log[0].event
         task = first.task if isinstance(first, Started) else ""
-        return await self._writer.commit(lambda connection: retention.rewrite(connection, execution, task, rows))
+        return await self._writer.commit(lambda connection: deletion.rewrite(connection, execution, task, rows))
 
     async def said_in(self, thread: str) -> list[OutboxItem]:
         """All outbox items of a thread."""
@@ -370,25 +399,27 @@ class SQLiteStore(Store):
 
     async def erase_spending(self, scope: str, before: str) -> None:
         """Forget earlier days of the ledger."""
-        await self._writer.commit(lambda connection: retention.erase_spending(connection, scope, before))
+        await self._writer.commit(lambda connection: deletion.erase_spending(connection, scope, before))
 
     async def mentioning(self, words: str) -> list[str]:
         """Executions in which these characters stand; read beside the event loop, over a connection of its own."""
 
         def read() -> list[str]:
             with plainly(), closing(open_reader(self._path)) as connection:
-                return retention.mentioning(connection, words)
+                return deletion.mentioning(connection, words)
 
         return await asyncio.to_thread(read)
 
     async def kept(self) -> Kept:
         """How much there is."""
-        return self._read(lambda connection: retention.kept(connection, self._path))
+        return self._read(lambda connection: deletion.kept(connection, self._path))
 
     # --- inside ---
 
     def _page(self, execution: str, after: int) -> tuple[list[Envelope], bool]:
-        return self._read(lambda connection: log.read(connection, execution, after, PAGE_EVENTS, PAGE_CHARACTERS))
+        return self._read(
+            lambda connection: events_table.read(connection, execution, after, PAGE_EVENTS, PAGE_CHARACTERS)
+        )
 
     def _read(self, query: Callable[[Connection], T]) -> T:
         # On the event loop's thread on purpose: a read takes tens of microseconds, less than handing it to a thread.
@@ -400,7 +431,7 @@ class SQLiteStore(Store):
     def _delete_files(self) -> None:
         with plainly(), closing(open_reader(self._path)) as connection:
             named = contents.in_files(connection)
-        retention.delete_files(self._folder, named, time.time())
+        deletion.delete_files(self._folder, named, time.time())
 
     async def _keep(self, ref: BlobRef, content: bytes) -> contents.Content:
         check_blob(ref, content)

@@ -19,11 +19,11 @@ from typing import Generic, TypeVar
 import apsw
 
 from agentic.core.lazy_dataclass import dataclass
-from agentic.errors import StoreUnavailable
-from agentic.failpoints import reach
-from agentic.stores.sqlite.connection import Connection
-from agentic.stores.sqlite.group import Counters, Group
-from agentic.stores.sqlite.opening import lay_out_wal
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.failpoints import reach
+from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.file.open import lay_out_wal
+from agentic.stores.sqlite.group_commit import Counters, Group
 
 T = TypeVar("T")
 

@@ -21,21 +21,26 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot.cogs.commands.answering import answer
-from bot.cogs.commands.failures import OURS, Used, example_of, in_plain_words
-from bot.cogs.commands.guiding import Guiding
-from bot.cogs.commands.lessons import Lessons
-from bot.cogs.commands.looking import Looking
+from bot.cogs.commands.checkpoints import Returning
+from bot.cogs.commands.command_errors import (
+    OURS,
+    Used,
+    example_of,
+    in_plain_words,
+)
+from bot.cogs.commands.control import Running
+from bot.cogs.commands.help import Guiding
+from bot.cogs.commands.lesson_commands import Lessons
 from bot.cogs.commands.privacy import Privacy
-from bot.cogs.commands.returning import Returning
-from bot.cogs.commands.running import Running
-from bot.cogs.commands.settings import Settings
+from bot.cogs.commands.replies import answer
+from bot.cogs.commands.reports import Looking
+from bot.cogs.commands.settings_commands import Settings
 from bot.cogs.commands.workspace import Workspace
-from bot.private_answers import Unsaid, tell
+from bot.cogs.private_replies import Unsaid, tell
 
 if TYPE_CHECKING:
-    from bot.client import ThreadwrightBot
-    from bot.cogs.commands.answering import Context
+    from bot.app.client import ThreadwrightBot
+    from bot.cogs.commands.replies import Context
 
 __all__ = ["OURS", "in_plain_words", "setup"]
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
-from agentic.errors import AgenticError
-from bot.cogs.commands.answering import answer, begin, reads_much
-from bot.cogs.commands.failures import Used, in_plain_words
-from bot.private_answers import tell
-from bot.reach import ELSEWHERE, OutOfReach
+from agentic.ports.errors import AgenticError
+from bot.access.thread_access import ELSEWHERE, OutOfReach
+from bot.cogs.commands.command_errors import Used, in_plain_words
+from bot.cogs.commands.replies import answer, begin, reads_much
+from bot.cogs.private_replies import tell
 from reflexion.errors import ReflexionError
 
 if TYPE_CHECKING:
-    from bot.client import ThreadwrightBot
-    from bot.cogs.commands.answering import Context, Interaction
-    from bot.privacy import Stored
+    from bot.app.client import ThreadwrightBot
+    from bot.cogs.commands.replies import Context, Interaction
+    from bot.retention.personal_data import Stored
 
 NOTHING = "I store nothing of you: no task, no message, no vote."
 WHERE = (

@@ -10,22 +10,28 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from agentic.core.events import InboxItem
-from agentic.errors import AgenticError
-from agentic.world.names import safe_name
-from bot import shelf
-from bot.cleaning import WITHOUT_COPY
-from bot.cogs.commands.answering import answer, answer_at_length, begin, proposed, reads_much
-from bot.cogs.commands.failures import UnknownSubcommand, Used, in_plain_words
-from bot.private_answers import tell
-from bot.reach import OutOfReach, Stand, require
-from bot.render import Attached, fenced, inline
+from agentic.core.events.execution_events import InboxItem
+from agentic.ports.errors import AgenticError
+from agentic.workspace.file_names import safe_name
+from bot.access.thread_access import OutOfReach, Stand, require
+from bot.actions.clean import WITHOUT_COPY
+from bot.cogs.commands.command_errors import UnknownSubcommand, Used, in_plain_words
+from bot.cogs.commands.replies import (
+    answer,
+    answer_at_length,
+    begin,
+    proposed,
+    reads_much,
+)
+from bot.cogs.private_replies import tell
+from bot.rendering.discord_text import Attached, fenced, inline
+from bot.workspace import browse
 
 if TYPE_CHECKING:
-    from agentic.ports import SessionRow
-    from agentic.world import RealWorld
-    from bot.client import ThreadwrightBot
-    from bot.cogs.commands.answering import Context, Interaction
+    from agentic.ports.runtime import SessionRow
+    from agentic.workspace.workspace import RealWorld
+    from bot.app.client import ThreadwrightBot
+    from bot.cogs.commands.replies import Context, Interaction
 
 NO_WORKSPACES = "There are no workspaces here."
 RUNNING = "Something runs here. Stop it first (🛑), then clean."
@@ -51,7 +57,7 @@ class Workspace(commands.Cog):
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
-        self._listed: dict[str, tuple[float, shelf.Shelf]] = {}
+        self._listed: dict[str, tuple[float, browse.Shelf]] = {}
 
     @commands.hybrid_group(description=DESCRIPTION)
     async def workspace(self, ctx: Context, *, rest: str = "") -> None:
@@ -75,9 +81,9 @@ class Workspace(commands.Cog):
         stand, row = await self._row(ctx)
         require(stand, "see")
         cap = min(ctx.guild.filesize_limit, shelf_cap()) if ctx.guild else LARGEST
-        name, content = await shelf.fetch(self._world(row), path, cap)
+        name, content = await browse.fetch(self._world(row), path, cap)
         file = Attached(safe_name(name), content, made=False)
-        await answer(ctx, f"{inline(path, SHORT)}, {shelf.bytes_of(len(content))}", files=[file])
+        await answer(ctx, f"{inline(path, SHORT)}, {browse.bytes_of(len(content))}", files=[file])
 
     @workspace.command(description="Delete every file of the workspace, after you confirm it")
     @app_commands.describe(copy="Keep a copy as a checkpoint; without it the files are gone for good")
@@ -86,14 +92,14 @@ class Workspace(commands.Cog):
         stand, row = await self._row(ctx)
         await self._check_clean(stand, row)
         world = self._world(row)
-        there = await shelf.look(world)
-        if not [name for name, _ in there.files if name != shelf.IGNORE] and not there.more:
+        there = await browse.look(world)
+        if not [name for name, _ in there.files if name != browse.IGNORE] and not there.more:
             await answer(ctx, EMPTY)
             return
         view = Confirmation(self, stand, row, copy=copy)
-        kept = KEPT if await world.hidden() or any(name == shelf.IGNORE for name, _ in there.files) else ""
+        kept = KEPT if await world.hidden() or any(name == browse.IGNORE for name, _ in there.files) else ""
         more = " and more" if there.more else ""
-        words = CONFIRM.format(what=shelf.summed(there.files) + more, copy=COPY if copy else NO_COPY, kept=kept)
+        words = CONFIRM.format(what=browse.summed(there.files) + more, copy=COPY if copy else NO_COPY, kept=kept)
         view.message = await answer(ctx, words, view=view)
 
     async def perform(self, interaction: Interaction, row: SessionRow, *, copy: bool) -> str:
@@ -116,12 +122,12 @@ class Workspace(commands.Cog):
     async def _list(self, ctx: Context, path: str) -> None:
         stand, row = await self._row(ctx)
         require(stand, "see")
-        found = await shelf.look(self._world(row), path)
+        found = await browse.look(self._world(row), path)
         title = "Workspace" if path == "." else f"Workspace, {inline(path, SHORT)}"
         if found.files:
-            title += f": {shelf.summed(found.files)}"
-        text = fenced(shelf.told(found)) if found.files else shelf.told(found)
-        await answer_at_length(ctx, title, f"{text}\n{shelf.PASSED_OVER}" if found.files else text, "workspace.txt")
+            title += f": {browse.summed(found.files)}"
+        text = fenced(browse.told(found)) if found.files else browse.told(found)
+        await answer_at_length(ctx, title, f"{text}\n{browse.PASSED_OVER}" if found.files else text, "workspace.txt")
 
     async def _row(self, ctx: Context) -> tuple[Stand, SessionRow]:
         await begin(ctx)
@@ -139,7 +145,7 @@ class Workspace(commands.Cog):
     @proposed
     async def _paths(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
         files = (await self._there(interaction)).files
-        return [(f"{name} ({shelf.bytes_of(size)})", name) for name, size in files if len(name) <= SHORT]
+        return [(f"{name} ({browse.bytes_of(size)})", name) for name, size in files if len(name) <= SHORT]
 
     @list_.autocomplete("path")
     @proposed
@@ -149,20 +155,20 @@ class Workspace(commands.Cog):
         }
         return [(name, name) for name in sorted(found) if len(name) <= SHORT]
 
-    async def _there(self, interaction: Interaction) -> shelf.Shelf:
+    async def _there(self, interaction: Interaction) -> browse.Shelf:
         stand = await self.bot.reach.stand(interaction)
         require(stand, "see")
         row = await self.bot.reach.thread(stand)
-        at, there = self._listed.get(row.thread, (-FRESH_SECONDS, shelf.Shelf(())))
+        at, there = self._listed.get(row.thread, (-FRESH_SECONDS, browse.Shelf(())))
         if time.monotonic() - at >= FRESH_SECONDS:
-            there = await shelf.look(self._world(row))
+            there = await browse.look(self._world(row))
             self._listed = {row.thread: (time.monotonic(), there)}
         return there
 
 
 def shelf_cap() -> int:
     """The largest file that is sent; what the agent may show has the same bound."""
-    from bot.composing import FILE_BYTES
+    from bot.outbound.compose import FILE_BYTES
 
     return FILE_BYTES
 

@@ -19,15 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentic.errors import SandboxUnavailable
-from agentic.world.bubblewrap import say_hello
-from agentic.world.channel import LENGTHS, pack
-from agentic.world.covers import Cover
-from agentic.world.diaries import Diary as Opened
-from agentic.world.heartbeat import SHARE, Heartbeat
-from agentic.world.place import Limits, Place
-from agentic.world.sandbox import Sandbox
-from agentic.world.supervisor.diary import Diary
+from agentic.ports.errors import SandboxUnavailable
+from agentic.sandbox.backends.bubblewrap import say_hello
+from agentic.sandbox.backends.hidden_mounts import Cover
+from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.protocol.call_journal import Diary as Opened
+from agentic.sandbox.protocol.channel import LENGTHS, pack
+from agentic.sandbox.protocol.heartbeat import SHARE, Heartbeat
+from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.supervisor.call_journal import Diary
 from tests.chaos.simulated.benches import Effect
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import context_of, now

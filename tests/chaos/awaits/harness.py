@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agentic.errors import AgenticError
+from agentic.ports.errors import AgenticError
 from tests.chaos.awaits.scene import ADA, Actor, Play, Stage, staged
 from tests.chaos.awaits.trampoline import (
     CountedLoop,
@@ -28,12 +28,14 @@ from tests.chaos.simulated.processes import seeded
 from tests.chaos.simulated.virtual import Stuck, context_of, now
 
 CORE = (
-    "agentic/world/pool.py", "agentic/purse.py", "agentic/effects.py", "agentic/loop.py", "bot/serving.py", "bot/outbox.py",
+    "agentic/sandbox/pool.py", "agentic/runtime/budget_ledger.py", "agentic/runtime/effects.py",
+    "agentic/runtime/loop.py", "bot/sessions/worker.py", "bot/outbound/outbox.py",
 )  # fmt: skip
 """Each of their awaits is to be struck; which were never reached is said."""
 AROUND = (
-    "agentic/recording.py", "agentic/ending.py", "agentic/surveying.py", "agentic/world/sandbox.py", "bot/tenure.py",
-    "bot/halting.py", "bot/slots.py", "bot/recovery.py",
+    "agentic/runtime/event_recorder.py", "agentic/runtime/shutdown.py", "agentic/runtime/workspace_jobs.py",
+    "agentic/sandbox/sandbox.py", "bot/sessions/lease.py",
+    "bot/sessions/lease.py", "bot/sessions/slots.py", "bot/sessions/recovery.py",
 )  # fmt: skip
 NOBODYS = ("sandbox-", "lease of ", "process-", "save session", "perceive")
 """Asyncio tasks that nobody cancels but who began them, as the last that they do with them."""

@@ -8,18 +8,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from agentic import effects, loop
-from agentic.core.events import ModelFailed, ToolFinished
-from agentic.core.execution import Execution
-from agentic.errors import SandboxUnavailable, StoreError
-from agentic.ports import Lease, Observation, Prepared, Used
-from agentic.purse import Purse
-from agentic.store_ports import Leases
-from agentic.tools import StandardToolbox
-from agentic.tools.tool import Call
-from agentic.world import Sandboxes
-from agentic.world.sandbox import Sandbox
-from bot import forking, serving, tenure
+from agentic.core.events.execution_events import ModelFailed, ToolFinished
+from agentic.core.state.execution import Execution
+from agentic.ports.errors import SandboxUnavailable, StoreError
+from agentic.ports.runtime import (
+    Lease,
+    Observation,
+    Prepared,
+    Used,
+)
+from agentic.ports.stores import Leases
+from agentic.runtime import effects, loop
+from agentic.runtime.budget_ledger import Purse
+from agentic.sandbox.pool import Sandboxes
+from agentic.sandbox.sandbox import Sandbox
+from agentic.tools.base.tool import Call
+from agentic.tools.toolbox import StandardToolbox
+from bot.actions import fork
+from bot.sessions import lease as lease_module
+from bot.sessions import worker
 from tests.chaos.awaits.many import strikes
 
 
@@ -42,7 +49,7 @@ def _released() -> contextlib.AbstractContextManager[object]:
         await store.release(lease)
 
     stack = contextlib.ExitStack()
-    for module in (serving, forking):
+    for module in (worker, fork):
         stack.enter_context(patch.object(module, "give_back", careless))
     return stack
 
@@ -137,21 +144,21 @@ def _ended_once() -> contextlib.AbstractContextManager[object]:
             if not task.cancelled():
                 task.exception()
 
-    return patch.object(tenure, "ended", careless)
+    return patch.object(lease_module, "ended", careless)
 
 
 MENDS: dict[str, Mend] = {
     "closing": Mend(
-        _closing_raises, "kinds", ("engine dies",), "is said not to have begun", "agentic/world/sandbox.py"
+        _closing_raises, "kinds", ("engine dies",), "is said not to have begun", "agentic/sandbox/sandbox.py"
     ),
-    "ends": Mend(_whoever_asks_ends, "crowd", ("cancelled",), "is left behind", "agentic/world/pool.py"),
+    "ends": Mend(_whoever_asks_ends, "crowd", ("cancelled",), "is left behind", "agentic/sandbox/pool.py"),
     "line": Mend(
-        _line_not_told, "crowd", ("stalled", "cancelled late"), "never got a sandbox", "agentic/world/pool.py"
+        _line_not_told, "crowd", ("stalled", "cancelled late"), "never got a sandbox", "agentic/sandbox/pool.py"
     ),
-    "twice": Mend(_ended_once, "kinds", ("interrupted twice",), "while nobody held", "agentic/world/sandbox.py"),
+    "twice": Mend(_ended_once, "kinds", ("interrupted twice",), "while nobody held", "agentic/sandbox/sandbox.py"),
     "paired": Mend(_request_taken_for_a_call, "kinds", ("cancelled",), "and no answer made it", "store.settle_usd"),
     "owed": Mend(_owed_no_more, "kinds", ("cancelled",), "in the ledger, and as", "store.settle_usd"),
-    "leases": Mend(_released, "kinds", ("ended",), "is still held by", "bot/tenure.py"),
+    "leases": Mend(_released, "kinds", ("ended",), "is still held by", "bot/sessions/lease.py"),
 }
 
 

@@ -20,15 +20,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentic.core.events import FileChange, Policy, Tier
-from agentic.errors import ModelUnavailable, SandboxUnavailable, StoreUnavailable
-from agentic.models.scripted import answer
-from agentic.ports import Answer, Found, Meter, Prompt, Saved, Toolbox
-from agentic.purse import DailyCaps
-from agentic.tools import STANDARD, StandardToolbox
-from agentic.world import Choice, RealWorld, Sandboxes
-from bot.inputs import Speaker
-from bot.recovery import settle_leftovers
+from agentic.core.events.execution_events import FileChange, Policy, Tier
+from agentic.models.scripted.model import answer
+from agentic.ports.errors import ModelUnavailable, SandboxUnavailable, StoreUnavailable
+from agentic.ports.runtime import (
+    Answer,
+    Found,
+    Meter,
+    Prompt,
+    Saved,
+    Toolbox,
+)
+from agentic.runtime.budget_ledger import DailyCaps
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.workspace.workspace import RealWorld
+from bot.inbound.events import Speaker
+from bot.sessions.recovery import settle_leftovers
 from tests.chaos.awaits.engine import Engine, Rung
 from tests.chaos.simulated.client import Client, refused
 from tests.chaos.simulated.keeping import Access, Truth

@@ -8,15 +8,15 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Envelope,
     InputReceived,
     ModelAnswered,
     ToolFinished,
     ToolStarted,
 )
-from agentic.purse import costs_in
-from agentic.stores.ledger import dollars, nanos
+from agentic.runtime.budget_ledger import costs_in
+from agentic.stores.money import dollars, nanos
 from tests.chaos.awaits.engine import meant
 from tests.chaos.awaits.scene import COSTS, HIDDEN, Stage
 from tests.chaos.simulated.judging import Judge, Violation

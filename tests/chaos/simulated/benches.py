@@ -17,13 +17,22 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agentic.core.events import FileChange, ToolStarted
-from agentic.errors import CallNotBegun, SandboxLost
-from agentic.ports import Found, Observation, Perception, Prepared, Refused, Saved, Toolbox, ToolSpec
-from agentic.tools.ask import ASK_TOOL
+from agentic.core.events.execution_events import FileChange, ToolStarted
+from agentic.ports.errors import CallNotBegun, SandboxLost
+from agentic.ports.runtime import (
+    Found,
+    Observation,
+    Perception,
+    Prepared,
+    Refused,
+    Saved,
+    Toolbox,
+    ToolSpec,
+)
+from agentic.tools.ask_user import ASK_TOOL
+from agentic.tools.base.tool import Call
 from agentic.tools.finish import FINISH_TOOL
-from agentic.tools.mind import REPORT_TOOL
-from agentic.tools.tool import Call
+from agentic.tools.notes import REPORT_TOOL
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import context_of, now
 

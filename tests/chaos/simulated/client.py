@@ -1,6 +1,7 @@
 """The edge of discord.py as a simulated process sees it: requests that take time, fail, or whose answer is lost.
 
-``bot/posting.py`` and ``bot/sending.py`` are the real ones; this gives them a client with the few methods they use.
+``bot/outbound/discord_api.py`` and ``bot/outbound/request_queue.py`` are the real ones; this gives them a client
+with the few methods they use.
 """
 
 from __future__ import annotations

@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from agentic.core.events import InboxItem
-from agentic.errors import AgenticError
-from bot.emoji import STOP, command
-from bot.gestures import translate_click, translate_reaction
-from bot.inputs import Clicked, House, Ignored, Reacted, Said, Speaker
-from bot.intake import Place
-from bot.posting import Gone, Held, Unfit
-from bot.reading import scene_of
-from bot.receipts import noted
-from bot.translate import title_of, translate_message
-from bot.watermarks import Lanes, Watermarks
+from agentic.core.events.execution_events import InboxItem
+from agentic.ports.errors import AgenticError
+from bot.catch_up.watermarks import Lanes, Watermarks
+from bot.inbound.emoji import STOP, command
+from bot.inbound.events import (
+    Clicked,
+    House,
+    Ignored,
+    Reacted,
+    Said,
+    Speaker,
+)
+from bot.inbound.intake import Place, noted
+from bot.inbound.interpret_message import title_of, translate_message
+from bot.inbound.interpret_reaction import translate_click, translate_reaction
+from bot.inbound.parse import scene_of
+from bot.outbound.discord_api import Gone, Held, Unfit
 from tests.chaos.simulated.place import GUILD, PARENT, Heard
 
 if TYPE_CHECKING:

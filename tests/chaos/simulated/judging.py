@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentic.core.asking import choice_of
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     Decided,
     Envelope,
@@ -24,12 +23,13 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.evolving import fold
-from agentic.core.telling import first_message
-from agentic.ports import ExecutionRow, OutboxRow
-from bot.commandline.verdict import broken_promises
-from bot.outbox import GENERATIONS as ANEW
-from bot.posting import nonce_of
+from agentic.core.fold.fold import fold
+from agentic.core.prompt.user_messages import first_message
+from agentic.core.rules.questions import choice_of
+from agentic.ports.runtime import ExecutionRow, OutboxRow
+from bot.cli.replay.invariants import broken_promises
+from bot.outbound.discord_api import nonce_of
+from bot.outbound.outbox import GENERATIONS as ANEW
 from tests.chaos.counts import Counts
 from tests.chaos.simulated.minds import plan_of
 from tests.chaos.simulated.processes import World

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from math import inf
 from typing import Any
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     BlobRef,
     Decided,
@@ -22,8 +22,8 @@ from agentic.core.events import (
     Started,
     ToolStarted,
 )
-from agentic.errors import StoreUnavailable
-from agentic.ports import Lease
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import Lease
 from agentic.stores.memory import MemoryStore
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import now

@@ -14,9 +14,15 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from agentic.core.events import Block, CallBlock, StopReason, TextBlock, Usage
-from agentic.core.summarising import HEADING
-from agentic.errors import (
+from agentic.core.events.execution_events import (
+    Block,
+    CallBlock,
+    StopReason,
+    TextBlock,
+    Usage,
+)
+from agentic.core.prompt.summary import HEADING
+from agentic.ports.errors import (
     ModelBadRequest,
     ModelContentFiltered,
     ModelContextOverflow,
@@ -27,7 +33,7 @@ from agentic.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
-from agentic.ports import Answer, Meter, Prompt
+from agentic.ports.runtime import Answer, Meter, Prompt
 from agentic.prompts import summary
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now

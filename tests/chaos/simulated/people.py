@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
-from agentic.core.events import Level
-from bot.inputs import Speaker
+from agentic.core.events.execution_events import Level
+from bot.inbound.events import Speaker
 from tests.chaos.simulated.place import Message
 from tests.chaos.simulated.processes import World
 from tests.chaos.simulated.virtual import now

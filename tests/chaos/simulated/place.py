@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 import discord
 
-from bot.inputs import Clicked, Reacted, Said, Speaker
+from bot.inbound.events import (
+    Clicked,
+    Reacted,
+    Said,
+    Speaker,
+)
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import now
 

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Literal
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Envelope,
     Evaluated,
     FeedbackGiven,
@@ -24,30 +24,28 @@ from agentic.core.events import (
     Started,
     Tier,
 )
-from agentic.core.execution import Execution
-from agentic.errors import AgenticError
-from agentic.leaving import Leaving
-from agentic.loop import Loop
-from agentic.ports import Lease, Toolbox
-from agentic.purse import NO_CAPS
-from bot.board import Board
-from bot.clock import SystemClock
-from bot.closing import Closing
-from bot.composing import Composer
-from bot.courtesy import Courtesy
-from bot.discretion import Discretion
-from bot.feed import Feed
-from bot.ground import Ground
-from bot.intake import Intake
-from bot.outbox import Outbox
-from bot.posting import Desk
-from bot.roster import Roster
-from bot.sending import Sender
-from bot.slots import Slots
-from bot.starting import Beginning
-from bot.threads import Threads
-from reflexion.outcome import owes_nothing
-from reflexion.retrieval import Choice
+from agentic.core.state.execution import Execution
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import Lease, Toolbox
+from agentic.runtime.budget_ledger import NO_CAPS
+from agentic.runtime.clock import SystemClock
+from agentic.runtime.loop import Loop
+from agentic.runtime.shutdown import Leaving
+from bot.inbound.intake import Intake
+from bot.outbound.compose import Composer
+from bot.outbound.discord_api import Desk
+from bot.outbound.outbox import Outbox
+from bot.outbound.progress_messages import Board
+from bot.outbound.question_messages import Closing
+from bot.outbound.request_queue import Sender
+from bot.progress.feed import Feed
+from bot.rendering.secrets import Discretion
+from bot.sessions.dependencies import Ground
+from bot.sessions.slots import Courtesy, Slots
+from bot.sessions.start import Beginning
+from bot.threads.registry import Roster, Threads
+from reflexion.evaluation.outcome_stream import owes_nothing
+from reflexion.retrieval.selection import Choice
 from tests.chaos.simulated.benches import Benches, Tools
 from tests.chaos.simulated.client import Client
 from tests.chaos.simulated.hearing import Hearing

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Confidence,
     ConfidenceParts,
@@ -23,16 +23,16 @@ from agentic.core.events import (
     TurnEnded,
     Usage,
 )
-from agentic.ports import Saved
-from agentic.world import Choice, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.snapshots import Snapshots
-from bot.backstage import Backstage
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message, MessageFlag
-from bot.workshop import Workshop
-from bot.workspaces import Workspaces
-from reflexion.lessons import Lesson, Scope
+from agentic.ports.runtime import Saved
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.app.services import Backstage
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message, MessageFlag
+from bot.workspace.folders import Workspaces
+from bot.workspace.sandboxes import Workshop
+from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.identity import digest
-from reflexion.amending import retired
-from reflexion.lessons import Lesson, Scope, Verdict, lesson_id, screened
-from reflexion.lifecycle import Arm, Showing
+from agentic.core.events.ids import digest
+from reflexion.lessons.changes import retired
+from reflexion.lessons.lesson import (
+    Lesson,
+    Scope,
+    Verdict,
+    lesson_id,
+    screened,
+)
+from reflexion.lessons.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
 
 GUILD = "1190000000000000000"

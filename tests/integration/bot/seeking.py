@@ -6,9 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events import Asked, CallBlock, Decided, Gated, Level, ModelAnswered, ModelRequested, Option, Person
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from agentic.core.events.execution_events import (
+    Asked,
+    CallBlock,
+    Decided,
+    Gated,
+    Level,
+    ModelAnswered,
+    ModelRequested,
+    Option,
+    Person,
+)
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.integration.bot.talking import Scenery, running_bot
 
 REASON = "deletes whole folders"

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     Envelope,
     Event,
     Finished,
@@ -19,18 +20,17 @@ from agentic.core.events import (
     OutboxItem,
     Started,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.core.visible import visible
-from agentic.ports import Lease, SessionRow, Store
+from agentic.core.events.ids import execution_id
+from agentic.core.fold.fold import evolve
+from agentic.core.state.execution import Execution
+from agentic.ports.runtime import Lease, SessionRow, Store
 from agentic.stores.memory import MemoryStore
-from bot.backstage import Backstage
-from bot.client import ThreadwrightBot, create_bot
-from bot.conversation import Receipt, StatusView, ThreadState
-from bot.feed import Feed
-from bot.guild.local import LocalGuild
-from bot.reading import Options
+from bot.app.client import ThreadwrightBot, create_bot
+from bot.app.services import Backstage
+from bot.inbound.parse import Options
+from bot.local_discord.local_discord import LocalGuild
+from bot.ports.conversation import Receipt, StatusView, ThreadState
+from bot.progress.feed import Feed
 
 SECONDS = 30.0
 

@@ -15,15 +15,15 @@ import discord
 import pytest
 
 from agentic.stores.memory import MemoryStore
-from bot.backstage import Backstage
-from bot.controls import OfLesson
-from bot.following_lessons import key_of
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.state import open_lessons
-from reflexion.amending import changed
-from reflexion.lessons import Lesson, Verdict
-from reflexion.lifecycle import Showing
+from bot.app.services import Backstage
+from bot.config.home import open_lessons
+from bot.lessons.message_sync import key_of
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from bot.rendering.custom_ids import OfLesson
+from reflexion.lessons.changes import changed
+from reflexion.lessons.lesson import Lesson, Verdict
+from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import desk, lesson, words

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.stores.sqlite import SQLiteStore
-from agentic.world.snapshots import Snapshots
-from bot.commandline.backup import backup, settings_without_secrets
-from bot.commandline.importing import bring_back
-from bot.commandline.run import only_one
-from bot.settings import Settings
+from agentic.stores.sqlite.store import SQLiteStore
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.cli.backup.create import backup, settings_without_secrets
+from bot.cli.backup.import_run import bring_back
+from bot.cli.run import only_one
+from bot.config.settings import Settings
 from tests.integration.stores.samples import begin, envelopes, inbox_item, log_of, notes, outbox_item
 
 BUILD = "0.1.0"
@@ -280,7 +280,7 @@ def dies(event, given):
         os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(dies)
-from bot.cli import main
+from bot.cli.main import main
 main(sys.argv[1:])
 """
 

@@ -6,11 +6,20 @@ import asyncio
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events import Asked, Decided, ModelAnswered, ModelRequested, Person, TextBlock, Todo, TodoChanged
+from agentic.core.events.execution_events import (
+    Asked,
+    Decided,
+    ModelAnswered,
+    ModelRequested,
+    Person,
+    TextBlock,
+    Todo,
+    TodoChanged,
+)
 from agentic.stores.memory import MemoryStore
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import RateLimited, Rule
-from bot.sending import EDIT_SECONDS
+from bot.local_discord.faults.rules import RateLimited, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.outbound.request_queue import EDIT_SECONDS
 from tests.integration.bot.talking import Scenery, running_bot
 
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")

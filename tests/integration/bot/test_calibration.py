@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from agentic.calibration.fitting import LEAST_LABELS
-from agentic.core.events import Started, TurnEnded
-from agentic.core.features import FEATURES
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.ports import LabelRow, Look
-from agentic.stores.sqlite import SQLiteStore
-from bot.cli import perform
-from bot.guild.local import LocalGuild
-from bot.state import DATABASE
+from agentic.core.claims.features import FEATURES
+from agentic.core.events.execution_events import Started, TurnEnded
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import LabelRow, Look
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.main import perform
+from bot.config.home import DATABASE
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 MODEL = "anthropic/claude-haiku-4-5"

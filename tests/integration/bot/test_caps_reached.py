@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentic.core.events import Event, Finished, PolicyChanged, ToolFinished, Usage
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from agentic.core.events.execution_events import (
+    Event,
+    Finished,
+    PolicyChanged,
+    ToolFinished,
+    Usage,
+)
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 LOOK = replace(uses("shell", command="ls"), usage=Usage(input=4_000, output=400))

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Envelope,
     Evaluated,
@@ -21,12 +21,12 @@ from agentic.core.events import (
     Triaged,
 )
 from agentic.stores.memory import MemoryStore
-from bot.announcing import Announcing
-from bot.card import DIFF_FILE
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Refused, Rule
-from bot.render import LIMIT
-from reflexion.lessons import Insight, Reflection
+from bot.after_run.announce_lessons import Announcing
+from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.messages.final_card import DIFF_FILE
+from bot.rendering.discord_text import LIMIT
+from reflexion.lessons.lesson import Insight, Reflection
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 

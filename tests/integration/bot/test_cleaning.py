@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InboxItem, WorkspaceRestored
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.cleaning import WITHOUT_COPY, Cleaning
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from agentic.core.events.execution_events import InboxItem, WorkspaceRestored
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.actions.clean import WITHOUT_COPY, Cleaning
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.integration.bot.test_undoing import ANN, ROW, Scene
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 

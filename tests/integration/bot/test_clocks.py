@@ -9,10 +9,10 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Refused, Rule
-from bot.guild.records import MessageFlag
-from bot.private_answers import UNSAID
+from bot.cogs.private_replies import UNSAID
+from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import MessageFlag
 from tests.faults.staging import guild
 from tests.faults.whole import SECONDS, Mind, whole
 from tests.integration.bot.commanding import Desk, desk

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from agentic.sandbox.backends.host import Host
+from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.stores.memory import MemoryStore
-from agentic.world import Choice, Sandboxes
-from agentic.world.host import Host
-from bot.backstage import Backstage
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, Rule
-from bot.registration import FINGERPRINT
-from bot.workshop import Workshop
-from bot.workspaces import Workspaces
+from bot.app.command_sync import FINGERPRINT
+from bot.app.services import Backstage
+from bot.local_discord.faults.rules import Delayed, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.workspace.folders import Workspaces
+from bot.workspace.sandboxes import Workshop
 from tests.integration.bot.talking import Scenery, running_bot
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 from discord import app_commands
 
-from bot.checkpoints import checkpoints_of
-from bot.cogs.commands.failures import EXAMPLES
-from bot.guild.local import LocalGuild
-from bot.render import LIMIT
+from bot.cogs.commands.command_errors import EXAMPLES
+from bot.history.checkpoint_list import checkpoints_of
+from bot.local_discord.local_discord import LocalGuild
+from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.commanding import Desk, desk, lesson, words
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.guild.local import LocalGuild
-from reflexion.lessons import Scope, Verdict
-from reflexion.lifecycle import Showing
+from bot.local_discord.local_discord import LocalGuild
+from reflexion.lessons.lesson import Scope, Verdict
+from reflexion.lessons.lifecycle import Showing
 from tests.integration.bot.commanding import desk, lesson, words
 from tests.unit.reflexion.logs import EPOCH
 

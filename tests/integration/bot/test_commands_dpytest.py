@@ -10,12 +10,12 @@ import discord
 import discord.ext.test as dpytest
 import pytest
 
-from agentic.core.events import OutboxItem
+from agentic.core.events.execution_events import OutboxItem
 from agentic.stores.memory import MemoryStore
-from bot.client import COGS, ThreadwrightBot, create_bot
-from bot.feed import Feed
-from bot.posting import Post
-from bot.render import Attached
+from bot.app.client import COGS, ThreadwrightBot, create_bot
+from bot.outbound.discord_api import Post
+from bot.progress.feed import Feed
+from bot.rendering.discord_text import Attached
 from tests.integration.bot.talking import Talk
 
 

@@ -7,9 +7,9 @@ import string
 
 import pytest
 
-from agentic.errors import StoreUnavailable
-from bot.cogs.commands.answering import READS
-from bot.guild.local import LocalGuild
+from agentic.ports.errors import StoreUnavailable
+from bot.cogs.commands.replies import READS
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk, words
 
 

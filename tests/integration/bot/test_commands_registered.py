@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agentic.ports import Store
+from agentic.ports.runtime import Store
 from agentic.stores.memory import MemoryStore
-from bot import registration
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Refused, Rule
+from bot.app import command_sync
+from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 
 GLOBAL, OF_GUILD = "PUT /applications/*/commands", "PUT /applications/*/guilds/*/commands"
@@ -41,7 +41,7 @@ async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_on
         first = versions(guild)
     async with registered(guild, store):
         assert versions(guild) == first
-    from bot.cogs.commands.running import Running
+    from bot.cogs.commands.control import Running
 
     monkeypatch.setattr(Running.status.app_command, "description", "Something else")
     async with registered(guild, store):
@@ -51,14 +51,14 @@ async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_on
 async def test_a_registration_that_fails_is_tried_again_until_it_holds(
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(registration, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(command_sync, "FIRST_PAUSE", 0.01)
     guild.misbehave(Rule(GLOBAL, Refused(403, 50001, "Missing Access"), times=3))
     store = MemoryStore()
     async with registered(guild, store):
         assert "status" in names(guild, None)
     assert len(guild.misbehaviour.applied) == 3
     assert "could not be registered" in caplog.text
-    assert await store.fact(registration.FINGERPRINT)
+    assert await store.fact(command_sync.FINGERPRINT)
 
 
 async def test_commands_of_named_servers_stand_there_alone_and_move_when_that_changes(guild: LocalGuild) -> None:

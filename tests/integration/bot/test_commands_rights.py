@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.ports import SessionRow
-from bot.guild import Permission
-from bot.guild.local import LocalGuild
+from agentic.ports.runtime import SessionRow
+from bot.local_discord import Permission
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk, lesson, words
 
 FOREIGN = "999999999999999999"

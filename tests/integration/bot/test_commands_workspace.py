@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.integration.bot.commanding import Desk, desk, words
 
 

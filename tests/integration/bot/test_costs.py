@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Finished
-from agentic.ports import SessionRow
-from agentic.stores.sqlite import SQLiteStore
-from bot.cli import perform
-from bot.state import DATABASE
+from agentic.core.events.execution_events import Finished
+from agentic.ports.runtime import SessionRow
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.main import perform
+from bot.config.home import DATABASE
 from tests.unit.bot.test_reckoning import TIERS, turn
 from tests.unit.core.building import Log
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Noted
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import Noted
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk
 
 CANARY = "canary-5150-of-this-process"

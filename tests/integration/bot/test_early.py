@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InboxItem, OutboxItem, Person
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.ports import SessionRow
-from agentic.stores.sqlite import SQLiteStore
-from bot.app import App
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import InboxItem, OutboxItem, Person
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import SessionRow
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.app.app import App
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, finishes, whole
 
 

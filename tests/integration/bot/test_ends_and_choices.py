@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import ModelAnswered, Policy
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.world import Sandboxes
-from bot import app
-from bot.guild.drafts import Upload
-from bot.guild.local import LocalGuild
-from bot.starting import policy_from
+from agentic.core.events.execution_events import ModelAnswered, Policy
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.sandbox.pool import Sandboxes
+from bot.app import app
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.messages.parse import Upload
+from bot.sessions.start import policy_from
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 LOOK = uses("shell", command="ls")
@@ -116,7 +116,7 @@ async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
     def hurried(*arguments: object, **named: object) -> Policy:
         return policy_from(*arguments, **named).model_copy(update={"approval_minutes": 0.02})  # type: ignore[arg-type]
 
-    monkeypatch.setattr("bot.app.policy_from", hurried)
+    monkeypatch.setattr("bot.app.app.policy_from", hurried)
     script = [uses("shell", command="rm -rf notes"), finishes("Then I leave them.")]
     async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
         thread = await mention(running, "throw the notes away")

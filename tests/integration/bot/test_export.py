@@ -8,15 +8,21 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.events import CheckpointSaved, Event, FeedbackGiven, ToolFinished, ToolStarted
-from agentic.ports import SessionRow
-from agentic.stores.sqlite import SQLiteStore
-from agentic.world.snapshots import Snapshots
-from bot.calibrating import label
-from bot.commandline.exporting import Wanted, export
-from bot.commandline.importing import bring_back
-from bot.commandline.replay import replay
-from bot.settings import Settings
+from agentic.core.events.execution_events import (
+    CheckpointSaved,
+    Event,
+    FeedbackGiven,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.ports.runtime import SessionRow
+from agentic.stores.sqlite.store import SQLiteStore
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.after_run.calibration_labels import label
+from bot.cli.backup.export_run import Wanted, export
+from bot.cli.backup.import_run import bring_back
+from bot.cli.replay.replay import replay
+from bot.config.settings import Settings
 from tests.integration.stores.samples import ANNA, begin, envelopes, finish, log_of, notes
 
 BUILD = "0.1.0"

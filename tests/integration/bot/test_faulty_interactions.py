@@ -7,9 +7,14 @@ import asyncio
 import discord
 import pytest
 
-from agentic.core.events import Option, OutboxItem
-from agentic.ports import OutboxRow, SessionRow
-from bot.guild.misbehave import Duplicated, Refused, Reset, Rule
+from agentic.core.events.execution_events import Option, OutboxItem
+from agentic.ports.runtime import OutboxRow, SessionRow
+from bot.local_discord.faults.rules import (
+    Duplicated,
+    Refused,
+    Reset,
+    Rule,
+)
 from tests.integration.bot.talking import Scenery
 from tests.integration.bot.test_questions import asking, told
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Started
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild.local import LocalGuild
-from bot.state import LESSONS
-from reflexion.embedding import embedder
-from reflexion.lessons import Scope
+from agentic.core.events.execution_events import Started
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.config.home import LESSONS
+from bot.local_discord.local_discord import LocalGuild
+from reflexion.lessons.lesson import Scope
+from reflexion.retrieval.embedding import embedder
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.whole import finishes, whole
 from tests.integration.reflexion.test_finding import SAME_MATTER, STUTTERS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agentic.core.events import Escalated
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import Escalated
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 SMALL, LARGE = "claude-haiku-4-5", "claude-sonnet-5"

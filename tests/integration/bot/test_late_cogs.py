@@ -11,9 +11,9 @@ import pytest
 from discord.ext import commands
 
 from agentic.stores.memory import MemoryStore
-from bot.backstage import Backstage
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from bot.app.services import Backstage
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_approving_lessons import asked_in, form, press
@@ -79,7 +79,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, cog: str, *parts: str) -> None:
 
 
 def without_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, "bot.cogs.commands", "bot.cogs.commands.looking")
+    broken(monkeypatch, "bot.cogs.commands", "bot.cogs.commands.reports")
 
 
 def said(scenery: Scenery) -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ async def test_without_commands_nothing_that_is_said_is_lost_and_the_log_says_it
     logged = [record for record in caplog.records if "bot.cogs.commands cannot be loaded" in record.message]
     assert len(logged) == 1
     assert logged[0].exc_text is not None
-    assert "bot.cogs.commands.looking" in logged[0].exc_text, "and why"
+    assert "bot.cogs.commands.reports" in logged[0].exc_text, "and why"
     assert [r.message for r in caplog.records if r.levelname in ("ERROR", "CRITICAL")] == [logged[0].message]
 
 
@@ -152,7 +152,7 @@ async def test_without_what_decides_about_lessons_a_press_and_a_form_say_so_and_
     async with running_bot(
         guild, store, after=before.talk, backstage=behind, unhurried=unhurried, roles=levels
     ) as scenery:
-        broken(monkeypatch, "bot.cogs.lessons", "bot.lesson_message")
+        broken(monkeypatch, "bot.cogs.lesson_buttons", "bot.lessons.lesson_approval_text")
         pressed = await press(scenery, message, "approve")
         submitted = await guild.submit(filled, {"trigger": "always", "action": "do it"})
         for id in (pressed, submitted):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import CheckpointSaved
-from bot.pasts import past_of
+from agentic.core.events.execution_events import CheckpointSaved
+from bot.history.run_history import past_of
 from tests.integration.bot.test_undoing import Scene
 
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.ports import SessionRow
+from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
-from bot.following_lessons import key_of
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Refused, Rule
-from bot.lessons_shown import LessonsShown, words_of
-from bot.state import open_lessons
-from reflexion.amending import approved, changed
-from reflexion.lessons import Verdict
-from reflexion.lifecycle import Showing
+from bot.config.home import open_lessons
+from bot.lessons.message_sync import LessonsShown, key_of, words_of
+from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
+from reflexion.lessons.changes import approved, changed
+from reflexion.lessons.lesson import Verdict
+from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import lesson

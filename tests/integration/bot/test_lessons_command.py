@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import perform
-from bot.state import LESSONS
-from reflexion.lessons import Lesson
+from bot.cli.main import perform
+from bot.config.home import LESSONS
+from reflexion.lessons.lesson import Lesson
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.seeded_lessons import GUILD, SAID, UNTRUSTED, seed
 

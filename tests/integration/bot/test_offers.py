@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import BranchMerged, BranchRejected, CommitCreated
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild.local import LocalGuild
-from bot.guild.records import Member, Message
+from agentic.core.events.execution_events import BranchMerged, BranchRejected, CommitCreated
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Member, Message
 from tests.integration.bot.whole import Whole, engine_for, finishes, uses, whole
 from tests.integration.world.rungs import docker_url, rung_name
 

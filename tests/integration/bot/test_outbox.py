@@ -6,15 +6,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from agentic.core.events import OutboxItem
-from agentic.errors import StoreUnavailable
-from agentic.ports import SessionRow
+from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, RateLimited, Refused, Reset, Rule
-from bot.guild.permissions import Permission
-from bot.posting import nonce_of
-from bot.render import LIMIT
+from bot.local_discord.faults.rules import (
+    Delayed,
+    RateLimited,
+    Refused,
+    Reset,
+    Rule,
+)
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permissions import Permission
+from bot.outbound.discord_api import nonce_of
+from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.talking import Scenery, running_bot
 
 

@@ -8,11 +8,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from agentic.core.events import Asked, CommitCreated, Event, Option, OutboxItem
-from agentic.errors import StoreUnavailable
+from agentic.core.events.execution_events import (
+    Asked,
+    CommitCreated,
+    Event,
+    Option,
+    OutboxItem,
+)
+from agentic.ports.errors import StoreUnavailable
 from agentic.stores.memory import MemoryStore
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, Refused, Reset, Rule
+from bot.local_discord.faults.rules import (
+    Delayed,
+    Refused,
+    Reset,
+    Rule,
+)
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import REQUESTED
 from tests.integration.bot.talking import Scenery, running_bot
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot import discord_check
-from bot.emoji import EYES
-from bot.guild import Permission
-from bot.guild.local import LocalGuild
+from bot.cli.checks import discord_token
+from bot.inbound.emoji import EYES
+from bot.local_discord import Permission
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import running_bot
 
 
@@ -22,8 +22,8 @@ def only(guild: LocalGuild, permissions: int) -> None:
 
 
 async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_mention_to_file(guild: LocalGuild) -> None:
-    only(guild, sum(discord_check.NEEDED.values()))
-    assert discord_check.missing(sum(discord_check.NEEDED.values())) == ()
+    only(guild, sum(discord_token.NEEDED.values()))
+    assert discord_token.missing(sum(discord_token.NEEDED.values())) == ()
     async with running_bot(guild) as scenery:
         scenery.files["out.txt"] = b"hello"
         thread = await scenery.mention("make a file")
@@ -36,6 +36,6 @@ async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_menti
 
 
 def test_each_permission_of_the_link_is_one_that_discord_has() -> None:
-    assert all(Permission(bit) in Permission for bit in discord_check.NEEDED.values())
-    assert discord_check.missing(discord_check.ADMINISTRATOR) == ()
-    assert discord_check.missing(0) == tuple(discord_check.NEEDED)
+    assert all(Permission(bit) in Permission for bit in discord_token.NEEDED.values())
+    assert discord_token.missing(discord_token.ADMINISTRATOR) == ()
+    assert discord_token.missing(0) == tuple(discord_token.NEEDED)

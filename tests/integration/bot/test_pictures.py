@@ -10,11 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Event, FeedbackGiven, Finished, Person, Started
-from agentic.core.values import Policy
-from bot.guild.local import LocalGuild
-from bot.pictures.charts import Chart, Kind, Mark, chart_of
-from bot.pictures.drawing import Studio
+from agentic.core.events.execution_events import (
+    Envelope,
+    Event,
+    FeedbackGiven,
+    Finished,
+    Person,
+    Started,
+)
+from agentic.core.events.values import Policy
+from bot.charts.data import (
+    Chart,
+    Kind,
+    Mark,
+    chart_of,
+)
+from bot.charts.renderer import Studio
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk, history
 from tests.unit.core.building import BEGUN, TIERS, YOU
 
@@ -90,7 +102,7 @@ async def test_what_cannot_be_drawn_is_said_in_the_log(
 async def test_a_drawing_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs = tmp_path / "draw.py"
     hangs.write_text(f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)")
-    monkeypatch.setattr("bot.pictures.drawing.SECONDS", 2.0)
+    monkeypatch.setattr("bot.charts.renderer.SECONDS", 2.0)
     chart = Chart(kind="confidence", runs=())
     assert await Studio(tmp_path / "cache", hangs).png(chart) is None
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()

@@ -6,16 +6,22 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentic.core.erasure import ERASED
-from agentic.core.events import FeedbackGiven, InputReceived
-from agentic.core.verifying import verify
-from agentic.models.endpoint import ScriptedEndpoint
+from agentic.core.audit.erasure import ERASED
+from agentic.core.audit.verification import verify
+from agentic.core.events.execution_events import FeedbackGiven, InputReceived
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.cli.replay.invariants import broken_promises
 from bot.cogs.commands.privacy import result
-from bot.commandline.verdict import broken_promises
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.state import DATABASE, LESSONS
-from reflexion.lessons import Change, Insight, Lesson, Reflection, Scope
+from bot.config.home import DATABASE, LESSONS
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from reflexion.lessons.lesson import (
+    Change,
+    Insight,
+    Lesson,
+    Reflection,
+    Scope,
+)
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 PLAN = "the launch is called project tangerine"

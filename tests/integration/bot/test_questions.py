@@ -7,12 +7,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.events import Asked, Decided, Envelope, InputReceived, Option, OutboxItem, Part, Person
+from agentic.core.events.execution_events import (
+    Asked,
+    Decided,
+    Envelope,
+    InputReceived,
+    Option,
+    OutboxItem,
+    Part,
+    Person,
+)
 from agentic.stores.memory import MemoryStore
-from bot.asking import Standing
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Refused, Rule
-from bot.guild.records import Message
+from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from bot.messages.question_text import Standing
 from tests.integration.bot.talking import Scenery, running_bot
 
 QUESTION = Asked(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.guild.misbehave import Delayed, Rule
-from bot.guild.permissions import Permission
-from bot.quoting import SECONDS, Quoting
+from bot.inbound.recent_messages import SECONDS, Quoting
+from bot.local_discord.faults.rules import Delayed, Rule
+from bot.local_discord.model.permissions import Permission
 from tests.integration.bot.talking import Scenery
 
 

@@ -7,13 +7,19 @@ from datetime import timedelta
 import discord
 import pytest
 
-from agentic.core.events import Confidence, ConfidenceParts, InputReceived, ModelRequested, TurnEnded
-from agentic.draining import received
-from agentic.errors import StoreError
-from bot.gestures import CONTINUE
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Duplicated, Rule
-from bot.showing import Showing
+from agentic.core.events.execution_events import (
+    Confidence,
+    ConfidenceParts,
+    InputReceived,
+    ModelRequested,
+    TurnEnded,
+)
+from agentic.ports.errors import StoreError
+from agentic.runtime.inbox_drain import received
+from bot.inbound.interpret_reaction import CONTINUE
+from bot.inbound.message_target import Showing
+from bot.local_discord.faults.rules import Duplicated, Rule
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import asking
 

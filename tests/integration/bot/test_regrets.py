@@ -15,18 +15,27 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Asked, DeadlinePassed, Evaluated, FeedbackGiven, InboxItem, Person, Reflected, Started
-from agentic.errors import StoreUnavailable
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Asked,
+    DeadlinePassed,
+    Evaluated,
+    FeedbackGiven,
+    InboxItem,
+    Person,
+    Reflected,
+    Started,
+)
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import StoreUnavailable
 from agentic.stores.memory import MemoryStore
-from bot import learning, queueing
-from bot.commandline.verdict import broken_promises
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.learning import Opinions
-from reflexion import asking
+from bot.cli.replay.invariants import broken_promises
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from bot.sessions import after_run, waiting_notices
+from bot.sessions.after_run import Opinions
+from reflexion.reflection import feedback_question
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.whole import SECONDS, Whole, finishes, whole
@@ -160,7 +169,7 @@ async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mind, waits = Mind(), "⏳ I am still working out what to learn from what was before."
-    monkeypatch.setattr(queueing, "AFTER", 0.05)
+    monkeypatch.setattr(waiting_notices, "AFTER", 0.05)
     async with alive(mind, guild, tmp_path) as running:
         thread = await running.task("list the folders")
         question = await regretted(running, thread, "Answer 1.")
@@ -200,7 +209,7 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         assert "Next time: Look into all folders." in mind.turns[1].text()
         assert "A person said" not in mind.turns[1].text()
 
-        monkeypatch.setattr(asking, "PATIENCE", timedelta(seconds=0.2))
+        monkeypatch.setattr(feedback_question, "PATIENCE", timedelta(seconds=0.2))
         second = (await running.executions(thread))[1]
         card = await running.says(thread, "Answer 2.")
         await guild.react(card.id, "👎")
@@ -218,7 +227,7 @@ async def test_after_a_restart_it_waits_for_the_rest_of_the_time_and_learns_from
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mind = Mind()
-    monkeypatch.setattr(asking, "PATIENCE", timedelta(seconds=2.5))
+    monkeypatch.setattr(feedback_question, "PATIENCE", timedelta(seconds=2.5))
     async with alive(mind, guild, tmp_path) as running:
         thread = await running.task("list the folders")
         (execution,) = await running.executions(thread)
@@ -247,7 +256,7 @@ class Reluctant:
 async def test_a_vote_that_cannot_be_taken_in_yet_is_told_to_whoever_gave_it_and_taken_in_later(
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.1,))
+    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.1,))
     store = MemoryStore()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")

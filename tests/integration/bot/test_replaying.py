@@ -8,12 +8,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.decide import RULES_VERSION
-from agentic.core.events import Envelope, Finished, Started
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.replay import NEWEST, UNVERIFIED, newest, replay
-from bot.settings import Settings
-from bot.state import DATABASE
+from agentic.core.events.execution_events import Envelope, Finished, Started
+from agentic.core.rules.decide import RULES_VERSION
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.replay import (
+    NEWEST,
+    UNVERIFIED,
+    newest,
+    replay,
+)
+from bot.config.home import DATABASE
+from bot.config.settings import Settings
 from tests.golden.test_golden import FOLDER, envelopes
 from tests.golden.writing import version
 

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import CheckpointSaved, Finished
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.stores.sqlite import SQLiteStore
-from agentic.stores.sqlite.connection import connect
-from agentic.world.snapshots import Snapshots
-from bot import doctor
-from bot.commandline.exporting import Wanted, export
-from bot.commandline.replay import replay
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.retention import Retention
-from bot.settings import Settings
+from agentic.core.events.execution_events import CheckpointSaved, Finished
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.store import SQLiteStore
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.cli import doctor
+from bot.cli.backup.export_run import Wanted, export
+from bot.cli.replay.replay import replay
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
+from bot.retention.expiry import Retention
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 from tests.integration.stores.samples import envelopes, started, take
 
@@ -135,7 +135,7 @@ async def test_a_machines_clock_that_is_set_ahead_by_mistake_deletes_nothing(
     async with ScriptedEndpoint.start([finishes("One.")]) as endpoint, whole(tmp_path, endpoint, guild) as running:
         thread = await running.task("say one")
         await running.app.threads.idle(str(thread))
-        for module in ("bot.client", "bot.retention", "bot.discord_clock"):
+        for module in ("bot.app.client", "bot.retention.expiry", "bot.app.discord_clock"):
             monkeypatch.setattr(f"{module}.datetime", Ahead, raising=False)
         await running.app.bot.retention.round()
         assert len(await running.executions(thread)) == 1

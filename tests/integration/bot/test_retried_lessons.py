@@ -5,8 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentic.core.events import CheckpointSaved, ChosenLesson, Envelope, InboxItem
-from agentic.models.scripted import ScriptedModel, answer
+from agentic.core.events.execution_events import (
+    CheckpointSaved,
+    ChosenLesson,
+    Envelope,
+    InboxItem,
+)
+from agentic.models.scripted.model import ScriptedModel, answer
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.test_undoing import ROW, Scene
 from tests.integration.reflexion.conftest import REFLECTS, House

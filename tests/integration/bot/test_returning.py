@@ -6,14 +6,14 @@ import asyncio
 import re
 from pathlib import Path
 
-from agentic.core.events import CheckpointSaved, Started, WorkspaceRestored
-from agentic.core.verifying import verify
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.commandline.verdict import broken_promises
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message, MessageFlag
-from bot.positions import id_in_log
+from agentic.core.audit.verification import verify
+from agentic.core.events.execution_events import CheckpointSaved, Started, WorkspaceRestored
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.cli.replay.invariants import broken_promises
+from bot.history.log_positions import id_in_log
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message, MessageFlag
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 

@@ -7,18 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.actions import Finish
-from agentic.core.decide import decide
-from agentic.core.events import InboxItem, Level, Person, Policy, PolicyChanged, Started, WorkspaceRestored
-from agentic.core.evolving import fold
-from agentic.core.peopled import MACHINE
-from agentic.ports import Saved, SessionRow
-from bot.guild.local import LocalGuild
-from bot.guild.permissions import Permission
-from bot.pasts import pasts_after
-from bot.positions import Cut, copied
-from bot.restoring import NotDone, Wish
-from bot.rewinding import extension, written
+from agentic.core.events.execution_events import (
+    InboxItem,
+    Level,
+    Person,
+    Policy,
+    PolicyChanged,
+    Started,
+    WorkspaceRestored,
+)
+from agentic.core.fold.fold import fold
+from agentic.core.fold.people import MACHINE
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Finish
+from agentic.ports.runtime import Saved, SessionRow
+from bot.actions.rerun import extension, written
+from bot.actions.restore_files import NotDone, Wish
+from bot.history.log_positions import Cut, copied
+from bot.history.run_history import pasts_after
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permissions import Permission
 from tests.integration.bot.commanding import desk, words
 from tests.integration.bot.test_undoing import ANN, BEN, Scene
 from tests.unit.core.building import YOU, Log

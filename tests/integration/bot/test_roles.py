@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agentic.core.events import Started, ToolFinished
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import Started, ToolFinished
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, finishes, uses, whole
 
 REVIEW = "You review code; you do not change it."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.core.events import Decided
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import Decided
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, finishes, uses, whole
 
 QUESTIONS = [

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from agentic.core.events import OutboxItem
-from agentic.errors import StoreUnavailable
-from agentic.ports import ExecutionRow, OutboxRow
+from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import ExecutionRow, OutboxRow
 from agentic.stores.memory import MemoryStore
-from bot.guild.local import LocalGuild
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import asking
 

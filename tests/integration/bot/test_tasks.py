@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from agentic.core.events import Asked
-from agentic.errors import StoreUnavailable
-from bot.download import download
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import Delayed, Refused, Rule
-from bot.guild.permissions import Permission
-from bot.guild.records import Message
+from agentic.core.events.execution_events import Asked
+from agentic.ports.errors import StoreUnavailable
+from bot.local_discord.faults.rules import Delayed, Refused, Rule
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.records import Message
+from bot.workspace.attachments import download
 from tests.integration.bot.talking import Scenery, running_bot
 
 

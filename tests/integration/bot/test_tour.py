@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agentic.core.events import Finished
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.world.snapshots import Snapshots
-from bot.app import App, Place
-from bot.checkpoints import checkpoints_of
-from bot.guild.local import LocalGuild
-from bot.settings import Settings
+from agentic.core.events.execution_events import Finished
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.app.app import App, Place
+from bot.config.settings import Settings
+from bot.history.checkpoint_list import checkpoints_of
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import Whole, finishes, whole
 
 

@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentic.core.events import Started, TrialDecided
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.commandline.verdict import broken_promises
-from bot.guild.local import LocalGuild
+from agentic.core.events.execution_events import Started, TrialDecided
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.cli.replay.invariants import broken_promises
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 CHECK = "sh check.sh"

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import discord
 import pytest
 
-from bot.client import ThreadwrightBot
-from bot.guild.local import LocalGuild
-from bot.guild.misbehave import RateLimited, Rule
+from bot.app.client import ThreadwrightBot
+from bot.local_discord.faults.rules import RateLimited, Rule
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import running_bot
 
 TASKS = 4

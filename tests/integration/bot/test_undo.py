@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import CheckpointSaved, WorkspaceRestored
-from agentic.models.endpoint import ScriptedEndpoint
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
+from agentic.core.events.execution_events import CheckpointSaved, WorkspaceRestored
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.integration.bot.whole import Whole, engine_for, finishes, uses, whole
 from tests.integration.world.rungs import docker_url, rung_name
 

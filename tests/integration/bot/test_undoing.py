@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Envelope,
     Event,
@@ -25,26 +25,31 @@ from agentic.core.events import (
     ToolFinished,
     WorkspaceRestored,
 )
-from agentic.core.evolving import fold
-from agentic.ports import Saved, SessionRow, Store, Toolbox
+from agentic.core.fold.fold import fold
+from agentic.ports.runtime import (
+    Saved,
+    SessionRow,
+    Store,
+    Toolbox,
+)
+from agentic.runtime.clock import SystemClock
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
 from agentic.stores.memory import MemoryStore
-from agentic.world import Sandboxes
-from agentic.world.ladder import chooser
-from agentic.world.snapshots import SnapshotLimits, Snapshots
-from bot.acts import ThreadActs
-from bot.branches import Branches
-from bot.cleaning import Cleaning
-from bot.clock import SystemClock
-from bot.download import download
-from bot.offering import Offers
-from bot.pasts import undoable
-from bot.positions import id_in_outcome
-from bot.restoring import Restoring
-from bot.rewinding import Rewinding
-from bot.state import open_store
-from bot.undoing import Undoing
-from bot.workshop import Workshop
-from bot.workspaces import Workspaces
+from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
+from bot.actions.branches import Branches
+from bot.actions.clean import Cleaning
+from bot.actions.dispatch import ThreadActs
+from bot.actions.rerun import Rewinding
+from bot.actions.restore_files import Restoring
+from bot.actions.undo import Undoing
+from bot.config.home import open_store
+from bot.history.log_positions import id_in_outcome
+from bot.history.run_history import undoable
+from bot.outbound.branch_offer_messages import Offers
+from bot.workspace.attachments import download
+from bot.workspace.folders import Workspaces
+from bot.workspace.sandboxes import Workshop
 from tests.walls.tally import Wall
 
 ANN, BEN = Person(id="7", name="Ann"), Person(id="8", name="Ben")

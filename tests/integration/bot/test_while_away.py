@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.guild.local import LocalGuild
+from bot.local_discord.local_discord import LocalGuild
 from tests.faults.whole import Mind, Whole, whole
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import discord
 import pytest
 
-from bot.emoji import SIGNS, WORDS
-from bot.guild.local import LocalGuild
+from bot.inbound.emoji import SIGNS, WORDS
+from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
 

@@ -13,13 +13,13 @@ from unittest import mock
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Event
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from bot.app import App, Place
-from bot.guild.local import LocalGuild
-from bot.guild.records import Message
-from bot.settings import Settings
+from agentic.core.events.execution_events import Event
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.app.app import App, Place
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 
 SECONDS = 40.0
 

@@ -9,7 +9,7 @@ import discord
 import pytest
 import pytest_asyncio
 
-from bot.guild import LocalGuild, Message
+from bot.local_discord import LocalGuild, Message
 from tests.integration.guild.harness import TIMEOUT, Client, Raw, logged_in
 from tests.integration.guild.wires import Wire, Wires
 

@@ -11,7 +11,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 TIMEOUT = 10.0
 

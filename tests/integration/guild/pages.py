@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 from tests.integration.guild.harness import Client, logged_in
 

@@ -10,7 +10,12 @@ import pytest
 from discord import app_commands
 from discord.ext import commands as prefixed
 
-from bot.guild import ApiError, LocalGuild, Message, Permission
+from bot.local_discord import (
+    ApiError,
+    LocalGuild,
+    Message,
+    Permission,
+)
 from tests.integration.guild.harness import Client, Raw, logged_in, wanted_intents
 
 Said = Callable[[str], Awaitable[Message]]

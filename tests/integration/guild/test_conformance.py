@@ -19,7 +19,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.guild import Dropped, LocalGuild, Refused, Rule, SessionLost
+from bot.local_discord import (
+    Dropped,
+    LocalGuild,
+    Refused,
+    Rule,
+    SessionLost,
+)
 from tests.conformance.__main__ import table
 from tests.conformance.comparing import Row, compared
 from tests.conformance.sequence import STEPS, TIDYING

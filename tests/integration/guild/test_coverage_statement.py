@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.guild import allowances, misbehave
-from bot.guild.connection import REASONS
+from bot.local_discord.faults import rules
+from bot.local_discord.gateway.connection import REASONS
+from bot.local_discord.rest import rate_limits
 
 ROOT = Path(__file__).parents[3]
 SERVER = ROOT / "bot" / "guild"
@@ -59,7 +60,7 @@ def test_each_code_is_provoked_by_a_test() -> None:
 
 
 def test_each_fault_is_described_and_used_by_a_test() -> None:
-    faults = re.findall(r"^class (\w+):", Path(misbehave.__file__).read_text("utf-8"), re.MULTILINE)
+    faults = re.findall(r"^class (\w+):", Path(rules.__file__).read_text("utf-8"), re.MULTILINE)
     for fault in set(faults) - {"Rule", "Misbehaviour"}:
         assert f"`{fault}(" in STATEMENT, f"{fault} is not described"
         assert f"{fault}(" in TESTS, f"{fault} is used by no test"
@@ -67,5 +68,5 @@ def test_each_fault_is_described_and_used_by_a_test() -> None:
 
 def test_each_limit_is_stated_with_its_number() -> None:
     for name in ("everything", "invalid", "titles", "old_edits", "command_creates", "session_starts"):
-        limit: allowances.Limit = getattr(allowances.DISCORD, name)
+        limit: rate_limits.Limit = getattr(rate_limits.DISCORD, name)
         assert f"{limit.number:,}" in STATEMENT, f"{name} is not stated"

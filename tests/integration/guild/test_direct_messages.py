@@ -9,7 +9,7 @@ from typing import Any
 import discord
 import pytest
 
-from bot.guild import ApiError, LocalGuild, Message
+from bot.local_discord import ApiError, LocalGuild, Message
 from tests.integration.guild.harness import Client, Raw, logged_in
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import ALL_INTENTS, Wires

@@ -9,8 +9,15 @@ from dataclasses import replace
 import discord
 import pytest
 
-from bot.guild import DISCORD, Limit, LocalGuild, RateLimited, Refused, Rule
-from bot.guild.permissions import Permission
+from bot.local_discord import (
+    DISCORD,
+    Limit,
+    LocalGuild,
+    RateLimited,
+    Refused,
+    Rule,
+)
+from bot.local_discord.model.permissions import Permission
 from tests.integration.guild.harness import TIMEOUT, Client, logged_in
 
 

@@ -8,7 +8,7 @@ import discord
 import pytest
 from discord import app_commands
 
-from bot.guild import LocalGuild, Message
+from bot.local_discord import LocalGuild, Message
 from tests.integration.guild.harness import Client
 
 Said = Callable[[str], Awaitable[Message]]

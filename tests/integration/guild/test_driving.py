@@ -5,9 +5,9 @@ from __future__ import annotations
 import discord
 import pytest
 
-from bot.guild import LocalGuild
-from bot.guild.errors import ApiError
-from bot.guild.permissions import Permission
+from bot.local_discord import LocalGuild
+from bot.local_discord.model.errors import ApiError
+from bot.local_discord.model.permissions import Permission
 from tests.integration.guild.harness import Client, Raw, logged_in
 
 

@@ -5,8 +5,14 @@ https://discord.com/developers/docs/events/gateway-events
 
 from __future__ import annotations
 
-from bot.guild import Dropped, Duplicated, LocalGuild, Reordered, Rule
-from bot.guild.permissions import Permission
+from bot.local_discord import (
+    Dropped,
+    Duplicated,
+    LocalGuild,
+    Reordered,
+    Rule,
+)
+from bot.local_discord.model.permissions import Permission
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import Wire, Wires

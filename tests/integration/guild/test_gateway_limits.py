@@ -9,8 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.guild import DISCORD, WIDE, Limit, LocalGuild
-from bot.guild.sessions import REPLAYABLE
+from bot.local_discord import (
+    DISCORD,
+    WIDE,
+    Limit,
+    LocalGuild,
+)
+from bot.local_discord.gateway.sessions import REPLAYABLE
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import Wire, Wires

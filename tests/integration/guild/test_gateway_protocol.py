@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bot.guild import LocalGuild, Rule, SessionLost
-from bot.guild.connection import ACK_SECONDS
+from bot.local_discord import LocalGuild, Rule, SessionLost
+from bot.local_discord.gateway.connection import ACK_SECONDS
 from tests.integration.guild.wires import Wire, Wires
 
 

@@ -10,7 +10,12 @@ import aiohttp
 import discord
 import pytest
 
-from bot.guild import ApiError, LocalGuild, Permission, Upload
+from bot.local_discord import (
+    ApiError,
+    LocalGuild,
+    Permission,
+    Upload,
+)
 from tests.integration.guild.harness import Client, Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import ALL_INTENTS, Wire, Wires

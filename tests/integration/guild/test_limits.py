@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from bot.guild import DISCORD, WIDE, Limit, LocalGuild, Permission
+from bot.local_discord import (
+    DISCORD,
+    WIDE,
+    Limit,
+    LocalGuild,
+    Permission,
+)
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 

@@ -7,7 +7,7 @@ import time
 import aiohttp
 import pytest
 
-from bot.guild import (
+from bot.local_discord import (
     AnswerFirst,
     Delayed,
     Dropped,

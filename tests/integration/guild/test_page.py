@@ -8,8 +8,8 @@ import discord
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from bot.guild import LocalGuild
-from bot.guild.cdn import png_square
+from bot.local_discord import LocalGuild
+from bot.local_discord.rest.cdn import png_square
 from tests.integration.guild.harness import Client, logged_in
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 

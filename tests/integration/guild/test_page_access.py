@@ -10,8 +10,8 @@ import pytest
 from discord import ui
 from playwright.async_api import Browser, Page, expect
 
-from bot.guild import LocalGuild
-from bot.guild.cdn import png_square
+from bot.local_discord import LocalGuild
+from bot.local_discord.rest.cdn import png_square
 from tests.integration.guild.access import faint, faults
 from tests.integration.guild.harness import Client
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, guild, page
 
 __all__ = ["browser", "chromium", "guild", "page"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.e2e.person import entered
 from tests.integration.guild.harness import Raw
 

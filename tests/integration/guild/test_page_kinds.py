@@ -11,8 +11,8 @@ import pytest
 from discord import app_commands, ui
 from playwright.async_api import Locator, Page, expect
 
-from bot.guild import LocalGuild
-from bot.guild.cdn import png_square
+from bot.local_discord import LocalGuild
+from bot.local_discord.rest.cdn import png_square
 from tests.integration.guild.harness import Client
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 

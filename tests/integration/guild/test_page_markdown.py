@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, guild, page
 
 __all__ = ["browser", "chromium", "guild", "page"]

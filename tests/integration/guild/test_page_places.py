@@ -6,7 +6,7 @@ import discord
 from discord import ui
 from playwright.async_api import Page, Route, expect
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.harness import Client, logged_in
 from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 

@@ -7,7 +7,14 @@ import errno
 import aiohttp
 import pytest
 
-from bot.guild import ApiError, Delayed, LocalGuild, Permission, Reset, Rule
+from bot.local_discord import (
+    ApiError,
+    Delayed,
+    LocalGuild,
+    Permission,
+    Reset,
+    Rule,
+)
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import Wire

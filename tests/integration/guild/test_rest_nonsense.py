@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 

@@ -11,8 +11,14 @@ import io
 import aiohttp
 import pytest
 
-from bot.guild import ApiError, LocalGuild, RateLimited, Reset, Rule
-from bot.guild.permissions import Permission
+from bot.local_discord import (
+    ApiError,
+    LocalGuild,
+    RateLimited,
+    Reset,
+    Rule,
+)
+from bot.local_discord.model.permissions import Permission
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 

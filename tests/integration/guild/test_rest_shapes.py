@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import aiohttp
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 

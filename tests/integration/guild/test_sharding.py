@@ -9,7 +9,7 @@ import asyncio
 
 import discord
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 from tests.integration.guild.harness import TIMEOUT, Client, Raw, wanted_intents
 from tests.integration.guild.wires import ALL_INTENTS, Wires
 

@@ -15,7 +15,7 @@ import discord
 import pytest
 from discord.http import Route
 
-from bot.guild import LocalGuild, UnusableFolder
+from bot.local_discord import LocalGuild, UnusableFolder
 from tests.integration.guild.harness import Raw, logged_in
 from tests.integration.guild.wires import Wire
 

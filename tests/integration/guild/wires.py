@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-from bot.guild import LocalGuild
+from bot.local_discord import LocalGuild
 
 ALL_INTENTS = 1 << 0 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 15
 

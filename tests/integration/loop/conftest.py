@@ -11,13 +11,22 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.conversation import ToolSpec
-from agentic.core.events import FileChange, InboxItem, Person, Policy, Sort, Started, Tier, ToolRef, ToolStarted
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import (
+from agentic.core.events.execution_events import (
+    FileChange,
+    InboxItem,
+    Person,
+    Policy,
+    Sort,
+    Started,
+    Tier,
+    ToolRef,
+    ToolStarted,
+)
+from agentic.core.events.ids import execution_id
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.state.execution import Execution
+from agentic.models.scripted.model import Script, ScriptedModel
+from agentic.ports.runtime import (
     Completion,
     Found,
     Lease,
@@ -28,6 +37,7 @@ from agentic.ports import (
     Refused,
     Saved,
 )
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
 YOU = Person(id="7", name="you")

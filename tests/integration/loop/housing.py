@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Finished,
     InboxItem,
     Person,
@@ -24,15 +24,15 @@ from agentic.core.events import (
     Tier,
     ToolRef,
 )
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.ids import execution_id
+from agentic.core.state.execution import Execution
 from agentic.models.router import ModelRouter
-from agentic.ports import Lease, Toolbox
-from agentic.stores.sqlite import SQLiteStore
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import Lease, Toolbox
+from agentic.runtime.loop import Loop
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.loop.conftest import THREAD, YOU, WallClock
 from tests.integration.tools.bench import open_bench
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
     Decided,
@@ -21,9 +21,9 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.errors import StoreUnavailable
-from agentic.models.replies import Reply
-from agentic.ports import Prepared, Refused, Saved
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import Prepared, Refused, Saved
 from tests.integration.loop.conftest import THREAD, Bench
 from tests.integration.loop.housing import (
     BOSS,

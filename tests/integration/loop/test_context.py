@@ -13,19 +13,26 @@ import orjson
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Compacted, Envelope, ModelRequested, Policy, Started, Tier
-from agentic.core.execution import Execution
-from agentic.loop import Loop
-from agentic.models.anthropic_wire import AnthropicWire
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Compacted,
+    Envelope,
+    ModelRequested,
+    Policy,
+    Started,
+    Tier,
+)
+from agentic.core.state.execution import Execution
+from agentic.models.anthropic.request import AnthropicWire
 from agentic.models.router import ModelRouter
-from agentic.ports import Lease
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import Lease
 from agentic.prompts import summary
-from agentic.resending import as_sent
-from agentic.stores.sqlite import SQLiteStore
-from bot.cli import perform
+from agentic.runtime.loop import Loop
+from agentic.runtime.request_refs import as_sent
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.main import perform
 from tests.integration.loop.conftest import THREAD, Bench, WallClock
 from tests.integration.loop.housing import FINISH, MAIN, started
 

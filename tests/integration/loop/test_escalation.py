@@ -7,16 +7,24 @@ import asyncio
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Escalated, Intervened, ModelRequested, Policy, Started, Tier, ToolRef
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Escalated,
+    Intervened,
+    ModelRequested,
+    Policy,
+    Started,
+    Tier,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
 from agentic.models.router import ModelRouter
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
 
 SMALL, LARGE = "openai/gpt-4o-mini", "openai/gpt-4o"

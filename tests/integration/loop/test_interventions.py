@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Escalated, Intervened
-from agentic.core.identity import execution_id
-from agentic.core.telling import NOTE
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import Escalated, Intervened
+from agentic.core.events.ids import execution_id
+from agentic.core.prompt.user_messages import NOTE
+from agentic.models.scripted.replies import Reply
 from tests.faults.test_loop_faults import Ran, run
 from tests.integration.loop.conftest import THREAD
 from tests.integration.loop.housing import HouseOf, shell, workspace

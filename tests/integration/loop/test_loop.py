@@ -8,12 +8,23 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic import loop
-from agentic.core.events import ModelFailed, ToolFinished
-from agentic.core.identity import execution_id
-from agentic.errors import CallNotBegun, ModelUnavailable, SandboxError, SandboxLost, SandboxUnavailable
-from agentic.models.scripted import Asked, Script, answer
-from agentic.ports import Answer, Observation, Perception, Prepared
+from agentic.core.events.execution_events import ModelFailed, ToolFinished
+from agentic.core.events.ids import execution_id
+from agentic.models.scripted.model import Asked, Script, answer
+from agentic.ports.errors import (
+    CallNotBegun,
+    ModelUnavailable,
+    SandboxError,
+    SandboxLost,
+    SandboxUnavailable,
+)
+from agentic.ports.runtime import (
+    Answer,
+    Observation,
+    Perception,
+    Prepared,
+)
+from agentic.runtime import loop
 from tests.integration.loop.conftest import THREAD, Stage
 
 StageOf = Callable[[Script], Stage]

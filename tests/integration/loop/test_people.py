@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     Decided,
     InboxItem,
@@ -15,9 +15,14 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.identity import side_target
-from agentic.models.replies import Reply
-from agentic.ports import Observation, Prepared, Question, QuestionPart
+from agentic.core.events.ids import side_target
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import (
+    Observation,
+    Prepared,
+    Question,
+    QuestionPart,
+)
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.integration.loop.housing import (
     FINISH,

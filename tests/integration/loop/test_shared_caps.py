@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     BlobRef,
     BudgetRefused,
@@ -24,17 +24,22 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.identity import execution_id
-from agentic.errors import StoreUnavailable
-from agentic.loop import Loop
-from agentic.models.replies import Reply
-from agentic.models.scripted import Asked as Question
-from agentic.models.scripted import ScriptedModel, answer
-from agentic.ports import Answer, Lease, Scope, SessionRow
-from agentic.purse import DailyCaps
-from agentic.stores.sqlite import SQLiteStore
-from bot.commandline.verdict import broken_promises
-from bot.recovery import settle_leftovers
+from agentic.core.events.ids import execution_id
+from agentic.models.scripted.model import Asked as Question
+from agentic.models.scripted.model import ScriptedModel, answer
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import (
+    Answer,
+    Lease,
+    Scope,
+    SessionRow,
+)
+from agentic.runtime.budget_ledger import DailyCaps
+from agentic.runtime.loop import Loop
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.cli.replay.invariants import broken_promises
+from bot.sessions.recovery import settle_leftovers
 from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
 from tests.integration.loop.housing import BOSS, FINISH, MAIN, SECONDS, House, HouseOf, next_owner, started
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic.core.events import Finished, Triaged
-from agentic.core.values import Tier
-from agentic.errors import ModelError, ModelUnavailable
-from agentic.models.scripted import Script, answer
-from agentic.ports import Answer
+from agentic.core.events.execution_events import Finished, Triaged
+from agentic.core.events.values import Tier
+from agentic.models.scripted.model import Script, answer
+from agentic.ports.errors import ModelError, ModelUnavailable
+from agentic.ports.runtime import Answer
 from tests.integration.loop.conftest import Stage
 
 TIERS = (Tier(number=1, models=("cheap",)), Tier(number=2, models=("small",)))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.scripted import Asked, Script, answer
-from agentic.ports import Answer
+from agentic.models.scripted.model import Asked, Script, answer
+from agentic.ports.runtime import Answer
 from tests.integration.loop.conftest import THREAD, Stage
 from tests.integration.tools.bench import open_bench
 

@@ -7,10 +7,15 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.prices import Prices, prices_from
+from agentic.models.providers.prices import Prices, prices_from
 from agentic.models.router import ModelRouter
-from agentic.ports import Answer, Message, Prompt, ToolSpec
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.runtime import (
+    Answer,
+    Message,
+    Prompt,
+    ToolSpec,
+)
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 GPT = "openai/gpt-4o"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.errors import ModelContextOverflow
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.prices import Prices, prices_from
-from agentic.models.replies import Reply
+from agentic.models.providers.prices import Prices, prices_from
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import ModelContextOverflow
 
 from .conftest import PROMPT, both_ways
 

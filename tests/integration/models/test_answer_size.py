@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentic.core.events import CallBlock, TextBlock
-from agentic.models.allowance import LEAST, PART, allowance
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.events_stream import LONGEST, event_data
-from agentic.models.failures import NoAnswer
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import CallBlock, TextBlock
+from agentic.models.answers.answer_limit import LEAST, PART, allowance
+from agentic.models.anthropic.sse import LONGEST, event_data
+from agentic.models.providers.provider_errors import NoAnswer
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 
 from .conftest import both_routes, both_ways
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import CallBlock, ReasoningBlock, TextBlock, Usage
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.finishing import ESTIMATED
-from agentic.models.replies import Reply
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+from agentic.core.events.execution_events import (
+    CallBlock,
+    ReasoningBlock,
+    TextBlock,
+    Usage,
+)
+from agentic.models.answers.answer import ESTIMATED
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+)
 
 from .conftest import CLAUDE, GPT, PROMPT, SHELL, both_routes, both_ways
 

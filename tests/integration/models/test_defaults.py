@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from agentic.core.events import CallBlock
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import CallBlock
 from agentic.models.router import ModelRouter
-from agentic.models.tiers import DEFAULTS
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.models.tier_config import DEFAULTS
 
 from .conftest import PROMPT
 
@@ -41,10 +41,10 @@ def test_missing_usage_of_a_streamed_answer_makes_the_library_fetch_nothing():
     """It would download a tokenizer to guess at it: seconds of waiting, and a host that was never agreed on."""
     code = """
 import asyncio, socket
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt
+from agentic.ports.runtime import Message, Prompt
 asked, real = [], socket.getaddrinfo
 def look_up(host, *rest, **more):
     asked.append(host)

@@ -8,10 +8,10 @@ import aiohttp
 import orjson
 import pytest
 
-from agentic.core.events import Usage
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import Usage
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 
 OPENAI = "/v1/chat/completions"
 ANTHROPIC = "/v1/messages"

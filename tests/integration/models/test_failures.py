@@ -7,7 +7,10 @@ import time
 
 import pytest
 
-from agentic.errors import (
+from agentic.models.router import ModelRouter
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.errors import (
     ModelBadRequest,
     ModelContentFiltered,
     ModelContextOverflow,
@@ -18,10 +21,7 @@ from agentic.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.models.router import ModelRouter
-from agentic.ports import Meter
+from agentic.ports.runtime import Meter
 
 from .conftest import CLAUDE, GPT, PROMPT, both_routes, both_ways
 

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from aiohttp import web
 
-from agentic.core.events import CallBlock
-from agentic.errors import ModelBadRequest, ModelError, ModelUnavailable
+from agentic.core.events.execution_events import CallBlock
 from agentic.models.router import ModelRouter
+from agentic.ports.errors import ModelBadRequest, ModelError, ModelUnavailable
 
 from .conftest import PROMPT, both_ways
 

@@ -6,11 +6,16 @@ import orjson
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import CallBlock, TextBlock
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+from agentic.core.events.execution_events import CallBlock, TextBlock
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+)
 
 from .conftest import FINISH, GPT, PROMPT, SHELL, both_ways
 

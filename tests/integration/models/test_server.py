@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from agentic.models.providers import BY_NAME
-from agentic.models.server import Finding, flaw, look
+from agentic.models.providers.catalogue import BY_NAME
+from agentic.models.providers.server_check import Finding, flaw, look
 
 OPENAI, OLLAMA, ANTHROPIC = BY_NAME["openai"], BY_NAME["ollama_chat"], BY_NAME["anthropic"]
 

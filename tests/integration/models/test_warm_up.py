@@ -13,11 +13,11 @@ import pytest
 
 HEAD = """
 import asyncio, sys, time, orjson
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
-from agentic.models.prices import Prices, prices_from
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.models.providers.prices import Prices, prices_from
 from agentic.models.router import ModelRouter
-from agentic.ports import Message, Prompt
+from agentic.ports.runtime import Message, Prompt
 UNKNOWN = ["nobody/knows", "bedrock/x", "azure/y", "vertex_ai/z"]
 PROMPT = Prompt("s", (), (Message("user", "x"),))
 

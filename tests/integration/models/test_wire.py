@@ -8,14 +8,19 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from agentic.models.anthropic_wire import AnthropicWire
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.openai_wire import OpenAIWire
-from agentic.models.replies import Reply
+from agentic.models.anthropic.request import AnthropicWire
+from agentic.models.litellm.request import OpenAIWire
+from agentic.models.requests.wire_cache import WireCache
 from agentic.models.router import ModelRouter
-from agentic.models.wire_cache import WireCache
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+)
 
 from .conftest import CLAUDE, FINISH, GPT, SHELL, both_routes
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Event
-from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import SessionRow
+from agentic.core.events.execution_events import Envelope, Event
+from agentic.models.scripted.model import Script, ScriptedModel
+from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
-from reflexion.cycle import Reflexion
-from reflexion.lessons import Verdict
-from reflexion.lifecycle import Arm, Showing
+from reflexion.lessons.lesson import Verdict
+from reflexion.lessons.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
+from reflexion.service import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.unit.reflexion.logs import EPOCH, Log

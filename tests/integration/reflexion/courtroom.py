@@ -9,21 +9,28 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.events import Evaluated, Event, Judged, ModelAnswered, ModelFailed, ModelRequested
-from agentic.models.anthropic_direct import AnthropicDirect
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.prices import Prices
-from agentic.models.replies import Reply
-from agentic.ports import SessionRow
-from agentic.purse import NO_CAPS, DailyCaps, Purse
-from agentic.stores.sqlite import SQLiteStore
-from reflexion.cycle import Reflexion
-from reflexion.judge import Candidate, Judge
-from reflexion.judging import Mode
-from reflexion.lessons import Verdict
+from agentic.core.events.execution_events import (
+    Evaluated,
+    Event,
+    Judged,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+)
+from agentic.models.anthropic.client import AnthropicDirect
+from agentic.models.providers.prices import Prices
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps, Purse
+from agentic.stores.sqlite.store import SQLiteStore
+from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.rubric import RUBRIC
+from reflexion.lessons.judge_trust import Mode
+from reflexion.lessons.lesson import Verdict
 from reflexion.ports import LessonStore
-from reflexion.rubric import RUBRIC
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, Ticking
 from tests.unit.reflexion.logs import EPOCH, Log

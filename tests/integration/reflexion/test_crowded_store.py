@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.stores.sqlite.connection import connect
-from reflexion.finding import Finder
-from reflexion.lessons import Lesson, Scope
-from reflexion.stores import keeping
+from agentic.stores.sqlite.file.connection import connect
+from reflexion.lessons.lesson import Lesson, Scope
+from reflexion.retrieval.search import Finder
+from reflexion.stores import statements
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.test_lesson_stores import lesson
 
@@ -29,7 +29,7 @@ async def test_f42_a_server_finds_merges_and_contradicts_beside_hundreds_of_anot
     beside = connect(str(path))
     beside.execute("BEGIN")
     for number in range(1_600):
-        keeping.save(beside, others(number))
+        statements.save(beside, others(number))
     beside.execute("COMMIT")
     beside.close()
     found = await Finder(store).find("g1", "1", "websocket parser: timeouts in checkout")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ChosenLesson,
     Evaluated,
     FeedbackGiven,
@@ -20,17 +20,17 @@ from agentic.core.events import (
     Reflected,
     Usage,
 )
-from agentic.core.prompt import system_text
-from agentic.core.telling import first_message
-from agentic.errors import ModelUnavailable
-from agentic.models.scripted import Asked, Script, answer
-from agentic.ports import Answer
-from reflexion.cycle import Reflexion
+from agentic.core.prompt.build import system_text
+from agentic.core.prompt.user_messages import first_message
+from agentic.models.scripted.model import Asked, Script, answer
+from agentic.ports.errors import ModelUnavailable
+from agentic.ports.runtime import Answer
 from reflexion.errors import ExecutionOpen
-from reflexion.legible import visible
-from reflexion.outcome import owes
+from reflexion.evaluation.outcome_stream import owes
 from reflexion.ports import LessonStore
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
+from reflexion.text.hidden_text import visible
 from tests.integration.reflexion.conftest import INSIGHT, REFLECTS, house
 from tests.integration.reflexion.test_lesson_stores import lesson
 from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit

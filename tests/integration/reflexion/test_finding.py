@@ -11,15 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Policy
-from agentic.stores.sqlite.connection import connect
-from reflexion.cycle import Reflexion
-from reflexion.embedding import EXTRA, embedder, likenesses, revision_of, text_of
+from agentic.core.events.execution_events import Policy
+from agentic.stores.sqlite.file.connection import connect
 from reflexion.errors import EmbeddingUnavailable
-from reflexion.finding import Finder
-from reflexion.lessons import Lesson, Scope
+from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
-from reflexion.stores import keeping, searching
+from reflexion.retrieval.embedding import (
+    EXTRA,
+    embedder,
+    likenesses,
+    revision_of,
+    text_of,
+)
+from reflexion.retrieval.search import Finder
+from reflexion.service import Reflexion
+from reflexion.stores import search_index, statements
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import house
 from tests.integration.reflexion.test_lesson_stores import lesson
@@ -186,8 +192,8 @@ def test_without_the_extra_lessons_are_found_by_their_words_and_nothing_fails(br
     script = (
         "import asyncio, sys\n"
         f"if {broken == 'absent'!r}:\n    sys.modules['onnxruntime'] = None\n"
-        "from reflexion.embedding import embedder\n"
-        "from reflexion.finding import Finder\n"
+        "from reflexion.retrieval.embedding import embedder\n"
+        "from reflexion.retrieval.search import Finder\n"
         "from reflexion.stores.sqlite import SQLiteLessonStore\n"
         "from tests.integration.reflexion.test_lesson_stores import lesson\n"
         "async def look():\n"
@@ -231,11 +237,11 @@ async def test_among_many_lessons_the_rare_words_decide_and_common_ones_are_stil
     beside = connect(str(tmp_path / "lessons.db"))
     beside.execute("BEGIN")
     for each in many:
-        keeping.save(beside, each)
+        statements.save(beside, each)
     beside.execute("COMMIT")
     found = await store.search("g1", "900", ["parser", "empty", "rows", "branch321"], 5)
     assert found[0].id == "l321"
-    asked = searching.asked_of(beside, many[0].scope, ["parser", "empty", "rows", "branch321"])
+    asked = search_index.asked_of(beside, many[0].scope, ["parser", "empty", "rows", "branch321"])
     beside.close()
     assert [word.split(":")[1] for word in asked.choosing] == ["branch321"], "one lesson is ranked, not seven hundred"
     assert len(asked.worth) == 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agentic.core.events import Started
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.core.events.execution_events import Started
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.runtime import Answer
 from reflexion.errors import LessonStoreUnavailable
-from reflexion.lessons import Lesson
+from reflexion.lessons.lesson import Lesson
 from reflexion.ports import LessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import INSIGHT, House, house

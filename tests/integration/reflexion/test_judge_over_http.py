@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Evaluated, ModelAnswered, ModelRequested
-from agentic.models.captured import CapturedRequest
-from agentic.models.replies import Reply
-from agentic.purse import DailyCaps
-from reflexion.judge import Candidate
-from reflexion.judging import LABELLED
+from agentic.core.events.execution_events import Evaluated, ModelAnswered, ModelRequested
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.replies import Reply
+from agentic.runtime.budget_ledger import DailyCaps
+from reflexion.judge.judge import Candidate
+from reflexion.lessons.judge_trust import LABELLED
 from tests.integration.reflexion.courtroom import JUDGE, calls_in, court, judging, reading
 from tests.unit.reflexion.logs import ANN, BEN, MODEL, Did, Log, edit
 

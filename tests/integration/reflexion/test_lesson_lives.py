@@ -7,10 +7,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from reflexion.amending import approved, changed, retired, reworded
 from reflexion.errors import LessonOutdated, LessonOutOfScope, LessonRefused
-from reflexion.lessons import Lesson, Scope, Verdict
-from reflexion.lifecycle import Arm, Life, Showing
+from reflexion.lessons.changes import (
+    approved,
+    changed,
+    retired,
+    reworded,
+)
+from reflexion.lessons.lesson import Lesson, Scope, Verdict
+from reflexion.lessons.lifecycle import Arm, Life, Showing
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import went
 from tests.integration.reflexion.test_lesson_stores import lesson

@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from reflexion.judging import Reading
-from reflexion.lessons import Insight, Lesson, Reflection, Scope
+from reflexion.lessons.judge_trust import Reading
+from reflexion.lessons.lesson import (
+    Insight,
+    Lesson,
+    Reflection,
+    Scope,
+)
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import INSIGHT, went
 from tests.unit.reflexion.logs import EPOCH

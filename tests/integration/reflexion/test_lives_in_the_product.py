@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from agentic.core.events import ChosenLesson, WithheldLesson
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
-from reflexion.lessons import Scope, Verdict
-from reflexion.lifecycle import PARAMETERS, Showing
+from agentic.core.events.execution_events import ChosenLesson, WithheldLesson
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.runtime import Answer
+from reflexion.lessons.lesson import Scope, Verdict
+from reflexion.lessons.lifecycle import PARAMETERS, Showing
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import INSIGHT, REFLECTS, House, house
 from tests.integration.reflexion.test_cycle import FAILS, PASSES, TASK

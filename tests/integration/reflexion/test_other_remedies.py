@@ -7,12 +7,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from agentic.stores.sqlite.connection import Connection, Rows, Value, connect
-from reflexion.amending import approved, retired
-from reflexion.lessons import Lesson
-from reflexion.lifecycle import Showing
+from agentic.stores.sqlite.file.connection import (
+    Connection,
+    Rows,
+    Value,
+    connect,
+)
+from reflexion.lessons.changes import approved, retired
+from reflexion.lessons.lesson import Lesson
+from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
-from reflexion.stores import keeping
+from reflexion.stores import statements as statements_module
 from reflexion.stores.schema import MIGRATIONS
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import went
@@ -179,9 +184,9 @@ async def test_what_is_asked_after_each_execution_reads_no_table_from_end_to_end
     await store.close()
     db = connect(str(tmp_path / "lessons.db"))
     asked = Explaining(db)
-    assert keeping.seen_in(cast("Connection", asked), "g1", "x1", 9)
-    assert not keeping.of_status(cast("Connection", asked), "g1", "quarantined", 9)
-    assert keeping.neighbours(cast("Connection", asked), remedy("Ask for Friday's file", "x2", "b"))
+    assert statements_module.seen_in(cast("Connection", asked), "g1", "x1", 9)
+    assert not statements_module.of_status(cast("Connection", asked), "g1", "quarantined", 9)
+    assert statements_module.neighbours(cast("Connection", asked), remedy("Ask for Friday's file", "x2", "b"))
     db.close()
     assert len(asked.plans) > 6
     assert not [plan for plan in asked.plans if plan.startswith("SCAN lesson") and "INDEX" not in plan]

@@ -10,17 +10,22 @@ from secrets import token_hex
 
 import pytest
 
-from agentic.core.events import ModelAnswered, ModelRequested, Reflected, Started
-from agentic.core.telling import first_message
-from agentic.models.anthropic_direct import AnthropicDirect
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.prices import Prices
-from agentic.models.replies import Reply
-from agentic.ports import Message, Prompt, SessionRow
-from agentic.purse import NO_CAPS, DailyCaps
-from agentic.stores.sqlite import SQLiteStore
-from reflexion.cycle import Reflexion
+from agentic.core.events.execution_events import (
+    ModelAnswered,
+    ModelRequested,
+    Reflected,
+    Started,
+)
+from agentic.core.prompt.user_messages import first_message
+from agentic.models.anthropic.client import AnthropicDirect
+from agentic.models.providers.prices import Prices
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import Message, Prompt, SessionRow
+from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps
+from agentic.stores.sqlite.store import SQLiteStore
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, Ticking
 from tests.unit.reflexion.logs import Did, Log

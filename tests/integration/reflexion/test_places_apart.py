@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reflexion.finding import Finder
-from reflexion.lessons import Lesson, Scope
+from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
-from reflexion.stores import keeping, searching
+from reflexion.retrieval.search import Finder
+from reflexion.stores import search_index, statements
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.test_lesson_stores import lesson
@@ -66,8 +66,8 @@ def _small_bounds() -> Iterator[None]:
     """Bounds that a few lessons reach, so that few are needed to see whose lessons they bound."""
     with pytest.MonkeyPatch.context() as patch:
         for name, few in (("COUNTED", 3), ("RANKED", 2), ("RANKING_WORDS", 3)):
-            patch.setattr(searching, name, few)
-        patch.setattr(keeping, "NEIGHBOURS", 3)
+            patch.setattr(search_index, name, few)
+        patch.setattr(statements, "NEIGHBOURS", 3)
         yield
 
 

@@ -14,17 +14,24 @@ from secrets import token_hex
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Evaluated, Policy, Started, Tier, ToolFinished, ToolRef
-from agentic.loop import Loop
-from agentic.models.captured import CapturedRequest
-from agentic.models.endpoint import ScriptedEndpoint
-from agentic.models.replies import Reply
+from agentic.core.events.execution_events import (
+    Evaluated,
+    Policy,
+    Started,
+    Tier,
+    ToolFinished,
+    ToolRef,
+)
 from agentic.models.router import ModelRouter
-from agentic.ports import SessionRow
-from agentic.stores.sqlite import SQLiteStore
-from reflexion.cycle import Reflexion
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.loop import Loop
+from agentic.stores.sqlite.store import SQLiteStore
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
-from reflexion.trajectory import Trajectory, read_trajectory
 from tests.integration.reflexion.conftest import REFLECTS
 from tests.integration.tools.bench import open_bench
 from tests.unit.reflexion.logs import ANN, BEN

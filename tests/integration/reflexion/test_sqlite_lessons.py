@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.stores.sqlite.connection import connect
+from agentic.stores.sqlite.file.connection import connect
 from reflexion.errors import LessonStoreError, LessonStoreTooNew, LessonStoreUnavailable
-from reflexion.lifecycle import Life
+from reflexion.lessons.lifecycle import Life
 from reflexion.stores import schema
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import went

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reflexion.amending import approved, retired
 from reflexion.errors import LessonOutdated, LessonOutOfScope
-from reflexion.lessons import Lesson, Scope
+from reflexion.lessons.changes import approved, retired
+from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore

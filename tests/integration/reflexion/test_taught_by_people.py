@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentic.models.scripted import answer
+from agentic.models.scripted.model import answer
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import INSIGHT, house
 from tests.unit.reflexion.logs import ANN, Did, Log

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Event,
     FeedbackGiven,
     Judged,
@@ -18,17 +18,17 @@ from agentic.core.events import (
     Started,
     TextBlock,
 )
-from agentic.models.scripted import Asked, ScriptedModel, answer
-from agentic.ports import Answer
-from agentic.purse import NO_CAPS, Purse
+from agentic.models.scripted.model import Asked, ScriptedModel, answer
+from agentic.ports.runtime import Answer
+from agentic.runtime.budget_ledger import NO_CAPS, Purse
+from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot.attempts import attempts_at
-from bot.clock import SystemClock
-from reflexion import underway
-from reflexion.cycle import Reflexion
-from reflexion.judge import Candidate, Judge
-from reflexion.outcome import OutcomeStream, owes
-from reflexion.paying import read_again, standing
+from bot.history.attempts import attempts_at
+from reflexion import in_progress
+from reflexion.evaluation.billed_requests import read_again, standing
+from reflexion.evaluation.outcome_stream import OutcomeStream, owes
+from reflexion.judge.judge import Candidate, Judge
+from reflexion.service import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, House, house
 from tests.integration.reflexion.test_cycle import FAILS, TASK, failed
@@ -70,7 +70,7 @@ async def test_the_next_attempt_waits_for_the_reflection_and_not_for_the_judge_w
 
 
 async def test_nobody_waits_longer_than_learning_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(underway, "PATIENCE", 0.05)
+    monkeypatch.setattr(in_progress, "PATIENCE", 0.05)
     at = house(lambda _: asyncio.Event().wait())  # type: ignore[arg-type, return-value]
     learns = asyncio.create_task(at.reflexion.after(await at.keep(failed())))
     async with asyncio.timeout(10):

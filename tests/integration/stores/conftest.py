@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.ports import Store
+from agentic.ports.runtime import Store
 from tests.integration.stores.samples import STORES, Seconds
 
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeVar
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from agentic.ports import Store
-from agentic.stores.sqlite import SQLiteStore
+from agentic.ports.runtime import Store
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import STORES, Seconds
 
 T = TypeVar("T")

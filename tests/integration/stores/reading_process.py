@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from agentic.errors import StoreTooNew
-from agentic.stores.sqlite import SQLiteStore
+from agentic.ports.errors import StoreTooNew
+from agentic.stores.sqlite.store import SQLiteStore
 
 
 async def main(path: str) -> None:

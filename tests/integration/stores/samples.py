@@ -8,12 +8,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agentic.core.events import Envelope, Event, Finished, InboxItem, Noted, OutboxItem, Person, Sort, Started
-from agentic.ports import Lease, Store
+from agentic.core.events.execution_events import (
+    Envelope,
+    Event,
+    Finished,
+    InboxItem,
+    Noted,
+    OutboxItem,
+    Person,
+    Sort,
+    Started,
+)
+from agentic.ports.runtime import Lease, Store
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite import SQLiteStore
-from agentic.stores.sqlite.connection import connect
-from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.store import SQLiteStore
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ANNA = Person(id="7", name="Anna")

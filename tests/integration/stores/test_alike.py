@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multiple, rule
 
-from agentic.core.events import Event
-from agentic.errors import StoreError
-from agentic.ports import Lease, OutboxRow, Store
+from agentic.core.events.execution_events import Event
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import Lease, OutboxRow, Store
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import Seconds, envelopes, inbox_item, log_of, notes, outbox_item, started
 
 THREADS = st.sampled_from(["one", "two"])

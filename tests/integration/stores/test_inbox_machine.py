@@ -6,9 +6,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from agentic.core.events import InputReceived, Started
-from agentic.errors import SequenceConflict
-from agentic.ports import Lease
+from agentic.core.events.execution_events import InputReceived, Started
+from agentic.ports.errors import SequenceConflict
+from agentic.ports.runtime import Lease
 from tests.integration.stores.machines import StoreMachine, drive
 from tests.integration.stores.samples import ANNA, STORES, envelopes, inbox_item, log_of
 

@@ -8,11 +8,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.errors import StoreCorrupt
-from agentic.ports import LabelRow, Look, SessionRow, Store
-from agentic.stores.sqlite import SQLiteStore, checking
-from agentic.stores.sqlite.connection import connect
-from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from agentic.ports.errors import StoreCorrupt
+from agentic.ports.runtime import (
+    LabelRow,
+    Look,
+    SessionRow,
+    Store,
+)
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.maintenance import integrity
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import as_of_version
 
 LOOKS = (
@@ -82,7 +88,7 @@ async def test_a_damaged_label_is_named_with_what_makes_it_anew(tmp_path: Path) 
     connection = connect(str(path))
     connection.execute("UPDATE labels SET looks = '[{'")
     connection.close()
-    assert [damage.execution for damage in checking.rows(path)] == ["x1"]
+    assert [damage.execution for damage in integrity.rows(path)] == ["x1"]
     store = SQLiteStore.open(path)
     with pytest.raises(StoreCorrupt, match="calibration --rebuild"):
         await store.labels()

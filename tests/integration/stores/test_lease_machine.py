@@ -6,9 +6,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, invariant, multiple, rule
 
-from agentic.errors import LeaseLost
-from agentic.ports import Lease
-from agentic.stores.sqlite.connection import connect
+from agentic.ports.errors import LeaseLost
+from agentic.ports.runtime import Lease
+from agentic.stores.sqlite.file.connection import connect
 from tests.integration.stores.machines import StoreMachine, drive
 from tests.integration.stores.samples import STORES, envelopes, inbox_item, notes, outbox_item, started
 

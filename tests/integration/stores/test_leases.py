@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agentic.ports import Store
+from agentic.ports.runtime import Store
 from tests.integration.stores.samples import Seconds, take
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.ports import Scope, Store
-from agentic.stores.sqlite import SQLiteStore
-from agentic.stores.sqlite.connection import connect
-from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from agentic.ports.runtime import Scope, Store
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import as_of_version, begin, finish, inbox_item, log_of, outbox_item, take
 
 ANNA, GUILD = Scope("person:7:2026-03-01", 1.0), Scope("guild:9:2026-03-01", 1.5)

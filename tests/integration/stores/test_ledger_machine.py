@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from agentic.ports import Scope
+from agentic.ports.runtime import Scope
 from tests.integration.stores.machines import StoreMachine, drive
 from tests.integration.stores.samples import STORES
 

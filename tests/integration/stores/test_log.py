@@ -6,9 +6,19 @@ import asyncio
 
 import pytest
 
-from agentic.core.events import BlobRef, Event, FeedbackGiven, Noted
-from agentic.errors import LeaseLost, LogInvalid, SequenceConflict, StoreUnavailable
-from agentic.ports import Lease, Store
+from agentic.core.events.execution_events import (
+    BlobRef,
+    Event,
+    FeedbackGiven,
+    Noted,
+)
+from agentic.ports.errors import (
+    LeaseLost,
+    LogInvalid,
+    SequenceConflict,
+    StoreUnavailable,
+)
+from agentic.ports.runtime import Lease, Store
 from tests.integration.stores.samples import (
     ANNA,
     NOW,

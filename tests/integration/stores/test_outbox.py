@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Option, OutboxItem
-from agentic.errors import StoreError
-from agentic.ports import Store
+from agentic.core.events.execution_events import Option, OutboxItem
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import Store
 from tests.integration.stores.samples import begin, envelopes, notes, outbox_item
 
 

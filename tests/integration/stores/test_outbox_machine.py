@@ -6,8 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from agentic.core.identity import digest
-from agentic.ports import OutboxRow
+from agentic.core.events.ids import digest
+from agentic.ports.runtime import OutboxRow
 from tests.integration.stores.machines import StoreMachine, drive
 from tests.integration.stores.samples import STORES, begin, envelopes, notes, outbox_item
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.events import Event, Noted
-from agentic.core.upcasting import READER, Reading
-from agentic.errors import SequenceConflict, StoreTooNew
-from agentic.ports import Store
+from agentic.core.events.execution_events import Event, Noted
+from agentic.core.events.upcasting import READER, Reading
+from agentic.ports.errors import SequenceConflict, StoreTooNew
+from agentic.ports.runtime import Store
 from agentic.stores.checks import MIN_READER
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite import SQLiteStore
-from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import begin, envelopes, notes, take
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     BlobRef,
     Envelope,
     Event,
@@ -20,13 +20,20 @@ from agentic.core.events import (
     Started,
     ToolFinished,
 )
-from agentic.errors import LogInvalid
-from agentic.ports import LabelRow, Lease, Scope, SessionRow, Store
+from agentic.ports.errors import LogInvalid
+from agentic.ports.runtime import (
+    LabelRow,
+    Lease,
+    Scope,
+    SessionRow,
+    Store,
+)
 from agentic.stores.checks import blob_ref
-from agentic.stores.sqlite import SQLiteStore, checking, moving
-from agentic.stores.sqlite import retention as pieces
-from agentic.stores.sqlite.connection import connect
-from agentic.stores.sqlite.copying import open_quietly
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.file.copy import open_quietly
+from agentic.stores.sqlite.maintenance import deletion as pieces
+from agentic.stores.sqlite.maintenance import integrity, transfer
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import (
     ANNA,
     NOW,
@@ -250,7 +257,7 @@ async def test_a_process_that_ends_between_any_two_pieces_leaves_a_store_that_ho
         )
         more = more or await store.sweep_blobs()
         rounds += 1
-        assert checking.whole(path) == ()
+        assert integrity.whole(path) == ()
         assert len(await log_of(store, "x1")) in (0, 203)
         assert len(await log_of(store, "x2")) == 3
         await store.close()
@@ -334,7 +341,7 @@ async def test_a_large_content_goes_with_its_file_and_one_that_is_being_written_
         await swept(store)
         (left,) = [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
         assert left.read_bytes()[:1] == b"2"
-    assert checking.whole(tmp_path / "threadwright.db") == ()
+    assert integrity.whole(tmp_path / "threadwright.db") == ()
 
 
 async def test_what_was_deleted_is_not_to_be_found_in_the_file_and_its_room_is_used_again(tmp_path: Path) -> None:
@@ -375,7 +382,7 @@ async def test_what_was_deleted_leaves_the_write_ahead_log_too_as_soon_as_nobody
             "it is laid out again: no append lets it grow"
         )
         assert len(await log_of(store, "x2")) == 3
-    assert checking.whole(tmp_path / "threadwright.db") == ()
+    assert integrity.whole(tmp_path / "threadwright.db") == ()
 
 
 async def test_what_was_imported_counts_from_then_and_may_come_again_after_it_expired(tmp_path: Path) -> None:
@@ -383,17 +390,17 @@ async def test_what_was_imported_counts_from_then_and_may_come_again_after_it_ex
         await ended(store, "x1")
     path = tmp_path / "threadwright.db"
     looking = open_quietly(path)
-    whole = moving.stored(looking, "x1")
+    whole = transfer.stored(looking, "x1")
     assert whole is not None
     looking.close(force=True)
     async with sqlite(tmp_path) as store:
         await swept(store)
     looking = open_quietly(path)
-    assert moving.stored(looking, "x1") is None
-    assert moving.names(looking, "thread") == []
+    assert transfer.stored(looking, "x1") is None
+    assert transfer.names(looking, "thread") == []
     looking.close(force=True)
-    with moving.opened(path) as connection:
-        assert moving.bring_in(connection, whole)
+    with transfer.opened(path) as connection:
+        assert transfer.bring_in(connection, whole)
     async with sqlite(tmp_path) as store:
         await swept(store)
         row = await store.execution("x1")

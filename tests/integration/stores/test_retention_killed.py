@@ -9,8 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentic.stores.checks import blob_ref
-from agentic.stores.sqlite import SQLiteStore, checking
-from agentic.stores.sqlite.connection import connect
+from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.maintenance import integrity
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import NOW, log_of, sqlite
 from tests.integration.stores.test_retention import BEFORE, OLD, ended
 
@@ -102,7 +103,7 @@ async def test_a_process_that_is_killed_while_it_deletes_takes_nothing_with_it_t
             assert len(await log_of(store, name)) == 3
             assert await store.get_blob(blob_ref(content, "").sha) == content, f"{name}, life {life}"
         await store.close()
-        assert checking.whole(path) == ()
+        assert integrity.whole(path) == ()
     assert life > 2, "it was killed more than once"
     async with sqlite(tmp_path) as store:
         assert not await store.expire(BEFORE)

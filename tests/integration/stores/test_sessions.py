@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.ports import SessionRow, Store
+from agentic.ports.runtime import SessionRow, Store
 from tests.integration.stores.samples import NOW
 
 SESSION = SessionRow("t1", "c1", "g1", "a title", NOW, NOW, 64, {"tier": 2, "tools": ["a", "b"]})

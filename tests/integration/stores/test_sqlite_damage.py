@@ -9,12 +9,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.core.events import Envelope
-from agentic.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from agentic.stores.sqlite import SQLiteStore
-from agentic.stores.sqlite.checking import whole
-from agentic.stores.sqlite.opening import version_problem
-from agentic.stores.sqlite.schema import MIGRATIONS, prepare
+from agentic.core.events.execution_events import Envelope
+from agentic.ports.errors import (
+    StoreCorrupt,
+    StoreError,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from agentic.stores.sqlite.file.open import version_problem
+from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
+from agentic.stores.sqlite.maintenance.integrity import whole
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.processes import acknowledged, process
 from tests.integration.stores.samples import begin, envelopes, inbox_item, log_of, notes, outbox_item, sqlite
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.errors import StoreUnavailable
-from agentic.stores.sqlite import SQLiteStore
+from agentic.ports.errors import StoreUnavailable
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.failing_disk import failing_disk
 from tests.integration.stores.samples import begin, envelopes, inbox_item, log_of, notes, outbox_item, sqlite, take
 

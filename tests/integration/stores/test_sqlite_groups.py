@@ -10,11 +10,11 @@ from typing import cast
 import apsw
 import pytest
 
-from agentic.core.events import Event
-from agentic.errors import LeaseLost, SequenceConflict
-from agentic.stores.sqlite import SQLiteStore, outbox
-from agentic.stores.sqlite.connection import Connection
-from agentic.stores.sqlite.store import PAGE_CHARACTERS
+from agentic.core.events.execution_events import Event
+from agentic.ports.errors import LeaseLost, SequenceConflict
+from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.store import PAGE_CHARACTERS, SQLiteStore
+from agentic.stores.sqlite.tables import outbox
 from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
 
 

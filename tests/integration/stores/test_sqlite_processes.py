@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agentic.stores.owners import provably_dead, seconds_since_boot, this_process
-from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.process_identity import provably_dead, seconds_since_boot, this_process
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.processes import acknowledged, process
 from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
 

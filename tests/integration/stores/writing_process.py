@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from agentic.errors import LeaseLost, SequenceConflict
-from agentic.stores.sqlite import SQLiteStore
+from agentic.ports.errors import LeaseLost, SequenceConflict
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import begin, envelopes, notes, take
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from agentic.ports import Observation, Prepared
-from agentic.tools import StandardToolbox
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
+from agentic.ports.runtime import Observation, Prepared
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 
 CALL_SECONDS = 40
 

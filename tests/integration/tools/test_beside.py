@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentic.ports import Saved
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
+from agentic.ports.runtime import Saved
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 from tests.integration.tools.bench import Bench
 
 

@@ -6,11 +6,19 @@ import asyncio
 import time
 from datetime import UTC, datetime
 
-from agentic.core.events import InboxItem, Person, Policy, Started, Tier, ToolFinished, ToolRef
-from agentic.core.execution import Execution
-from agentic.core.identity import execution_id
-from agentic.loop import Loop
-from agentic.models.scripted import Script, ScriptedModel, answer
+from agentic.core.events.execution_events import (
+    InboxItem,
+    Person,
+    Policy,
+    Started,
+    Tier,
+    ToolFinished,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
+from agentic.core.state.execution import Execution
+from agentic.models.scripted.model import Script, ScriptedModel, answer
+from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
 from .bench import Bench

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.tools.gates import look
-from agentic.world import own
+from agentic.sandbox import internal_commands
+from agentic.tools.approval.command_rules import look
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 
@@ -19,7 +19,7 @@ def _git(folder: Path, *words: str) -> None:
 
 
 def _seen(workspace: Path, command: str, cwd: str = ".") -> bytes:
-    argv, env = own.argv(look(command, cwd)), own.ENVIRONMENT
+    argv, env = internal_commands.argv(look(command, cwd)), internal_commands.ENVIRONMENT
     return subprocess.run(argv, env=env, cwd=workspace, capture_output=True, check=False).stdout
 
 

@@ -9,12 +9,14 @@ import threading
 
 import pytest
 
-from agentic.core.events import ToolStarted
-from agentic.errors import CallNotBegun, SandboxLost, SandboxUnavailable
-from agentic.ports import Prepared
-from agentic.tools import StandardToolbox
-from agentic.world import ExecResult, FileStat, RealWorld, Sandbox
-from agentic.world.bubblewrap import Bubblewrap
+from agentic.core.events.execution_events import ToolStarted
+from agentic.ports.errors import CallNotBegun, SandboxLost, SandboxUnavailable
+from agentic.ports.runtime import Prepared
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.protocol.results import ExecResult, FileStat
+from agentic.sandbox.sandbox import Sandbox
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 
 from .bench import Bench
 

@@ -13,15 +13,23 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Asked, Decided, Gated, InboxItem, Person, ToolFinished, ToolStarted
-from agentic.core.identity import execution_id
-from agentic.models.scripted import answer
-from agentic.ports import Observation, Prepared
+from agentic.core.events.execution_events import (
+    Asked,
+    Decided,
+    Gated,
+    InboxItem,
+    Person,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.core.events.ids import execution_id
+from agentic.models.scripted.model import answer
+from agentic.ports.runtime import Observation, Prepared
 from agentic.stores.memory import MemoryStore
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
-from agentic.world.snapshots import Snapshots
-from bot.commandline.verdict import broken_promises
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.workspace import RealWorld
+from bot.cli.replay.invariants import broken_promises
 
 from .bench import Bench
 from .test_in_the_loop import THREAD, run

@@ -9,7 +9,7 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from agentic.ports import Prepared
+from agentic.ports.runtime import Prepared
 
 from .bench import Bench
 

@@ -11,7 +11,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agentic.world import Choice, RealWorld, Sandboxes
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import SMALL, build_rung
 
 

@@ -11,8 +11,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agentic.world import Limits
-from agentic.world.masks import adopt
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
 from tests.integration.world.rungs import build_rung
 
 

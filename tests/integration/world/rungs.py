@@ -18,11 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world import Heartbeat, Limits, Rung, Sandbox
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.docker import Docker
-from agentic.world.ladder import IMAGE
-from agentic.world.masks import adopt
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.docker import Docker
+from agentic.sandbox.backends.selection import IMAGE
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Rung
+from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.sandbox.sandbox import Sandbox
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "sandbox"
 MB = 1024 * 1024

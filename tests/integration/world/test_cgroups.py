@@ -13,10 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world import Limits, bubblewrap, cgroups
-from agentic.world.bubblewrap import STAGE
-from agentic.world.cgroups import COUNTED, HELD, ControlGroups, Group
-from agentic.world.host import Host
+from agentic.sandbox.backends import bubblewrap, cgroups
+from agentic.sandbox.backends.bubblewrap import STAGE
+from agentic.sandbox.backends.cgroups import (
+    COUNTED,
+    HELD,
+    ControlGroups,
+    Group,
+)
+from agentic.sandbox.backends.host import Host
+from agentic.sandbox.limits import Limits
 from tests.integration.world.rungs import Ground, docker_url, ground
 
 __all__ = ["docker_url", "ground"]

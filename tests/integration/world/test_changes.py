@@ -6,7 +6,8 @@ import hashlib
 
 import pytest
 
-from agentic.world import Changes, Sandbox
+from agentic.sandbox.protocol.results import Changes
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]

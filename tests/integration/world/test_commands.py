@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from agentic.errors import SandboxError, SandboxLost
-from agentic.world import Sandbox
+from agentic.ports.errors import SandboxError, SandboxLost
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]

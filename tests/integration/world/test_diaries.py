@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import SandboxError
-from agentic.world import Choice, RealWorld, Sandboxes, diaries, exec_result
-from agentic.world.supervisor.diary import Diary as Written
+from agentic.ports.errors import SandboxError
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.sandbox.protocol import call_journal
+from agentic.sandbox.protocol.decode import exec_result
+from agentic.sandbox.supervisor.call_journal import Diary as Written
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import SMALL, build_rung, docker_url, rung_name
 
 __all__ = ["docker_url", "rung_name"]
@@ -73,14 +76,14 @@ async def test_the_next_owner_reads_what_ended_and_what_never_began_and_of_the_r
         assert world.diary == diary, "it goes on"
         assert (await world.remembered(diary, "later")).reply is not None
         assert (await world.remembered(diary, "never")).never_began
-        assert "forged" not in diaries.path_of(tmp_path / "state", "kept").read_text()
+        assert "forged" not in call_journal.path_of(tmp_path / "state", "kept").read_text()
     finally:
         await pool.close()
 
 
 def diary_at(path: Path) -> str:
     """Opened as a sandbox's owner does; its name."""
-    with diaries.opened(path) as diary:
+    with call_journal.opened(path) as diary:
         descriptor = os.dup(diary.descriptor)
     try:
         return Written(str(descriptor)).id
@@ -92,41 +95,41 @@ async def test_a_diary_with_a_gap_proves_nothing(tmp_path: Path, monkeypatch: py
     """A torn line, a machine that was started anew, a file that grew large: another begins, and the old one is nobody's."""
     path = tmp_path / "diaries" / "d.jsonl"
     first = diary_at(path)
-    assert (await diaries.look_up(path, first, "never")).never_began
+    assert (await call_journal.look_up(path, first, "never")).never_began
     assert diary_at(path) == first
     with path.open("a") as file:
         file.write('{"began":"a"}\n{"be')
-    assert not (await diaries.look_up(path, first, "never")).known
-    assert not (await diaries.look_up(path, first, "a")).known
+    assert not (await call_journal.look_up(path, first, "never")).known
+    assert not (await call_journal.look_up(path, first, "a")).known
     torn = diary_at(path)
     assert torn != first
-    assert not (await diaries.look_up(path, first, "never")).known
+    assert not (await call_journal.look_up(path, first, "never")).known
     with path.open("a") as file:
-        file.write("\n" * diaries.LARGE)
+        file.write("\n" * call_journal.LARGE)
     grown = diary_at(path)
     assert grown != torn
     boot = tmp_path / "boot"
     boot.write_text("later")
-    monkeypatch.setattr(diaries, "BOOT", boot)
-    assert not (await diaries.look_up(path, grown, "never")).known
+    monkeypatch.setattr(call_journal, "BOOT", boot)
+    assert not (await call_journal.look_up(path, grown, "never")).known
     assert diary_at(path) != grown
-    diaries.end(path)
-    assert not (await diaries.look_up(path, grown, "never")).known
+    call_journal.end(path)
+    assert not (await call_journal.look_up(path, grown, "never")).known
 
 
 async def test_nobody_reads_a_diary_that_is_still_written_and_who_goes_on_then_begins_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "d.jsonl"
-    monkeypatch.setattr(diaries, "GONE_SECONDS", 0.2)
-    with diaries.opened(path) as diary:
+    monkeypatch.setattr(call_journal, "GONE_SECONDS", 0.2)
+    with call_journal.opened(path) as diary:
         slow_to_go = Written(str(os.dup(diary.descriptor)))
     name = slow_to_go.id
     descriptor = os.open(path, os.O_RDWR)
     with pytest.raises(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(descriptor)
-    assert not (await diaries.look_up(path, name, "never")).known
+    assert not (await call_journal.look_up(path, name, "never")).known
     assert diary_at(path) != name
     slow_to_go.began("late")
     assert "late" not in path.read_text()
@@ -153,5 +156,5 @@ def test_an_old_diary_that_can_neither_be_gone_on_with_nor_removed_keeps_a_sandb
     tmp_path: Path,
 ) -> None:
     (tmp_path / "d.jsonl").mkdir()
-    with pytest.raises(SandboxError, match="cannot be removed"), diaries.opened(tmp_path / "d.jsonl"):
+    with pytest.raises(SandboxError, match="cannot be removed"), call_journal.opened(tmp_path / "d.jsonl"):
         pass

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import SandboxError, SandboxLost, SandboxUnavailable
-from agentic.world import Choice, Limits, RealWorld, Sandboxes
-from agentic.world.bubblewrap import Bubblewrap
-from agentic.world.masks import Hidden
-from agentic.world.pipes import ProcessTransport
-from agentic.world.place import MB
+from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.process_transport import ProcessTransport
+from agentic.sandbox.hidden_files import Hidden
+from agentic.sandbox.limits import MB, Limits
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import missing
 
 SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=0.3)
@@ -103,7 +104,7 @@ async def test_a_command_that_is_called_off_is_so_although_its_sandbox_neither_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """A stop stays a stop, and by then nothing of the command is left."""
-    monkeypatch.setattr("agentic.world.sandbox.KILL_SECONDS", 0.2)
+    monkeypatch.setattr("agentic.sandbox.sandbox.KILL_SECONDS", 0.2)
     world = RealWorld(make(), "one", tmp_path / "one")
     grows = tmp_path / "one" / "grows"
     async with asyncio.timeout(30):
@@ -290,7 +291,7 @@ async def test_folders_that_cannot_be_made_ready_are_no_sandbox_and_hold_up_nobo
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("agentic.world.pool.adopt", full)
+        patched.setattr("agentic.sandbox.pool.adopt", full)
         with pytest.raises(SandboxUnavailable, match="the disk is full"):
             await pool.for_thread("one", tmp_path / "one")
     async with asyncio.timeout(20):

@@ -7,8 +7,13 @@ import hashlib
 
 import pytest
 
-from agentic.errors import EditConflict, OutputGone, PathRefused, SandboxError
-from agentic.world import Sandbox
+from agentic.ports.errors import (
+    EditConflict,
+    OutputGone,
+    PathRefused,
+    SandboxError,
+)
+from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentic.world.heartbeat import Heartbeat
-from agentic.world.outlet import Outlet
-from agentic.world.supervisor.frames import FrameReader
+from agentic.sandbox.protocol.frame_writer import Outlet
+from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.sandbox.supervisor.frames import FrameReader
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]

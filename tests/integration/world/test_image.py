@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from agentic.world.docker import IMAGE, Docker
+from agentic.sandbox.backends.docker import IMAGE, Docker
 
 from .rungs import DEPLOY, docker_url
 

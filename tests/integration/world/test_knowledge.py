@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import agentic.world.supervisor
-from agentic.errors import PathRefused
-from agentic.world import FileChange, SeenChange, WorldModel
-from agentic.world.bundle import packed, program
-from agentic.world.ignore import IgnoreFile
-from agentic.world.names import safe_name
+import agentic.sandbox.supervisor
+from agentic.ports.errors import PathRefused
+from agentic.sandbox.aiignore import IgnoreFile
+from agentic.sandbox.protocol.results import FileChange, SeenChange
+from agentic.sandbox.protocol.supervisor_bundle import packed, program
+from agentic.workspace.file_knowledge import WorldModel
+from agentic.workspace.file_names import safe_name
 
 SUPERVISOR = Path(agentic.world.supervisor.__file__).parent
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import PathRefused
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.masks import Hidden, adopt
+from agentic.ports.errors import PathRefused
+from agentic.sandbox.hidden_files import Hidden, adopt
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]

@@ -14,16 +14,16 @@ import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from agentic.errors import SandboxLost
-from agentic.world import Choice, Limits, Sandboxes
-from agentic.world import docker as docker_rung
-from agentic.world.covers import Cover
-from agentic.world.diaries import Diary
-from agentic.world.docker import OWNER_LABEL, Docker
-from agentic.world.ladder import choose, chooser
-from agentic.world.pool import reaped
-from agentic.world.sandbox import Sandbox
-from bot.doctor import sandbox_component
+from agentic.ports.errors import SandboxLost
+from agentic.sandbox.backends import docker as docker_rung
+from agentic.sandbox.backends.docker import OWNER_LABEL, Docker
+from agentic.sandbox.backends.hidden_mounts import Cover
+from agentic.sandbox.backends.selection import choose, chooser
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Choice, Sandboxes, reaped
+from agentic.sandbox.protocol.call_journal import Diary
+from agentic.sandbox.sandbox import Sandbox
+from bot.cli.doctor import sandbox_component
 from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -216,7 +216,7 @@ async def test_containers_of_a_dead_owner_are_reaped_and_those_of_the_living_are
     for folder in (workspace, home):
         folder.mkdir()
     alive = await rung.start("alive", workspace, home, Limits())
-    monkeypatch.setattr("agentic.world.docker.process_mark", lambda _pid: "another-boot:1:1")
+    monkeypatch.setattr("agentic.sandbox.backends.docker.process_mark", lambda _pid: "another-boot:1:1")
     dead = await rung.start("dead", workspace, home, Limits())
     monkeypatch.undo()
     try:
@@ -240,7 +240,7 @@ async def test_a_container_that_cannot_be_removed_keeps_no_other_from_being_reap
     rung = Docker(state, docker_url)
     for folder in (workspace, home):
         folder.mkdir()
-    monkeypatch.setattr("agentic.world.docker.process_mark", lambda _pid: "another-boot:1:1")
+    monkeypatch.setattr("agentic.sandbox.backends.docker.process_mark", lambda _pid: "another-boot:1:1")
     dead = [await rung.start(name, workspace, home, Limits()) for name in ("one", "two")]
     monkeypatch.undo()
     remove, failed = docker_rung._remove, 0

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import CommitCreated
-from agentic.world import RealWorld
-from agentic.world.repository import GitProblem, Offered, Repository
+from agentic.core.events.execution_events import CommitCreated
+from agentic.workspace.git_repository import GitProblem, Offered, Repository
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 from tests.integration.world.test_masks import world_on
 

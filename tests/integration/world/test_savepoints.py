@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.failpoints import VARIABLE
-from agentic.world import Choice, RealWorld, Sandboxes
-from agentic.world.masks import adopt
-from agentic.world.savepoints import PutBack, Savepoints
-from agentic.world.snapshots import SnapshotLimits, Snapshots
+from agentic.ports.failpoints import VARIABLE
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.workspace.savepoints import PutBack, Savepoints
+from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]

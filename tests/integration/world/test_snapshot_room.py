@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world.snapshots import Snapshots
-from agentic.world.snapshots.packs import OpenPack
-from agentic.world.snapshots.walking import TooMuch, Walk
+from agentic.workspace.snapshots.packs import OpenPack
+from agentic.workspace.snapshots.scan import TooMuch, Walk
+from agentic.workspace.snapshots.snapshot_store import Snapshots
 
 
 def test_new_content_ends_where_the_room_does(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.world.snapshots import Manifest, SnapshotLimits, SnapshotLost, Snapshots, plan_undo
-from agentic.world.snapshots.packs import OpenPack
-from agentic.world.snapshots.undoing import GONE_ON
-from agentic.world.snapshots.walking import Walk
+from agentic.workspace.snapshots.manifest import Manifest
+from agentic.workspace.snapshots.packs import OpenPack
+from agentic.workspace.snapshots.scan import Walk
+from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, SnapshotLost, Snapshots
+from agentic.workspace.snapshots.undo_plan import GONE_ON, plan_undo
 
 ELSE_READ = 0.03
 """Seconds after which a file counts as settled; one that was just written is read twice."""

@@ -14,16 +14,16 @@ from typing import Any, cast
 
 import pytest
 
-from agentic.world.supervisor import limits
-from agentic.world.supervisor.commands import Command
-from agentic.world.supervisor.confined import Confined
-from agentic.world.supervisor.frames import Json, Request
-from agentic.world.supervisor.limits import Limits, Watch
-from agentic.world.supervisor.reactor import Reactor
-from agentic.world.supervisor.scan import Scanner
-from agentic.world.supervisor.serving import Serving
-from agentic.world.supervisor.session import Session
-from agentic.world.supervisor.walks import Walks
+from agentic.sandbox.supervisor import limits
+from agentic.sandbox.supervisor.event_loop import Reactor
+from agentic.sandbox.supervisor.exec_requests import Serving
+from agentic.sandbox.supervisor.files.background_walk import Walks
+from agentic.sandbox.supervisor.files.change_scan import Scanner
+from agentic.sandbox.supervisor.files.confined_paths import Confined
+from agentic.sandbox.supervisor.frames import Json, Request
+from agentic.sandbox.supervisor.limits import Limits, Watch
+from agentic.sandbox.supervisor.processes.commands import Command
+from agentic.sandbox.supervisor.session import Session
 
 
 class Loop(Reactor):

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import EditConflict, PathRefused, SandboxLost, SandboxUnavailable
-from agentic.world import Choice, Edit, FileChange, RealWorld, Refusal, Sandboxes
+from agentic.ports.errors import (
+    EditConflict,
+    PathRefused,
+    SandboxLost,
+    SandboxUnavailable,
+)
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.sandbox.protocol.results import Edit, FileChange, Refusal
+from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ConfidenceParts,
     Envelope,
     Event,
@@ -15,7 +15,7 @@ from agentic.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from bot.progress import Progress
+from bot.progress.model import Progress
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Person(id="7", name="Ann")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Policy, Reason, Started
-from bot.attempts import Tried, tried
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.execution_events import Policy, Reason, Started
+from bot.history.attempts import Tried, tried
+from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.reflexion.logs import Did, Log
 
 PASSES, FAILS = Did("pytest -q", 0), Did("pytest -q", 1)

@@ -6,7 +6,7 @@ import pytest
 from discord import app_commands
 from discord.ext import commands
 
-from bot.cogs.commands.failures import Used, in_plain_words
+from bot.cogs.commands.command_errors import Used, in_plain_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.continuity import Continuity
+from bot.catch_up.sequence_gap import Continuity
 
 
 @pytest.mark.parametrize(

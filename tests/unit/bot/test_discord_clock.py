@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events import InboxItem, Person
+from agentic.core.events.execution_events import InboxItem, Person
 from agentic.stores.memory import MemoryStore
-from bot.coming import id_at
-from bot.discord_clock import DiscordClock
+from bot.app.discord_clock import DiscordClock
+from bot.threads.in_flight import id_at
 
 NOON = datetime(2031, 5, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.discretion import Discretion, secrets_of
+from bot.rendering.secrets import Discretion, secrets_of
 
 CANARY = "canary-5b1c09-value"
 

@@ -8,15 +8,21 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agentic.core.events import Tier
-from agentic.models.prices import ModelFacts, Prices
-from agentic.models.providers import keeps_prefix
-from agentic.ports import Prepared
+from agentic.core.events.execution_events import Tier
+from agentic.models.providers.catalogue import keeps_prefix
+from agentic.models.providers.prices import ModelFacts, Prices
+from agentic.ports.runtime import Prepared
 from agentic.prompts.tools import EXAMPLES
-from agentic.tools import StandardToolbox
-from bot.environment import IN_OUR_IMAGE, NETWORK, NO_NETWORK, PROGRAMS, environment
-from bot.settings import Settings
-from bot.starting import policy_from, strategy_of, windows_of
+from agentic.tools.toolbox import StandardToolbox
+from bot.config.settings import Settings
+from bot.sessions.start import policy_from, strategy_of, windows_of
+from bot.workspace.environment import (
+    IN_OUR_IMAGE,
+    NETWORK,
+    NO_NETWORK,
+    PROGRAMS,
+    environment,
+)
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 DOCKERFILE = Path(__file__).parents[3] / "deploy" / "sandbox" / "Dockerfile"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Envelope,
     Event,
     Finished,
@@ -16,8 +16,8 @@ from agentic.core.events import (
     ToolStarted,
 )
 from agentic.stores.memory import MemoryStore
-from bot.feed import TAIL_SHOWN, Feed, folded
-from bot.progress import Progress
+from bot.progress.feed import TAIL_SHOWN, Feed, folded
+from bot.progress.model import Progress
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 STARTED = Started(thread="50", task="t", requester=Person(id="1", name="Ann"))

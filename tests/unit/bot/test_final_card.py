@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.completion import NOTHING_DONE
-from agentic.core.events import (
+from agentic.core.claims.completion import NOTHING_DONE
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     ChosenLesson,
     Claim,
@@ -17,10 +17,10 @@ from agentic.core.events import (
     Reason,
     Triaged,
 )
-from bot.card import WITHOUT_FINISH, card, undoable
-from bot.differences import difference
-from bot.progress import Changed
-from bot.wording import footer, progress_text
+from bot.messages.file_changes import difference
+from bot.messages.final_card import WITHOUT_FINISH, card, undoable
+from bot.progress.model import Changed
+from bot.progress.text import footer, progress_text
 from tests.unit.bot.following import REQUESTED, STARTED, after, called, ended
 
 

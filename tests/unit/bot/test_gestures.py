@@ -8,14 +8,37 @@ from typing import cast, get_args
 
 import pytest
 
-from agentic.core.events import Asked, InboxItem, Level, Option, Part, Sort
-from bot.conversation import ThreadState
-from bot.emoji import SIGNS, WORDS, command
-from bot.gestures import CONTINUE, translate_click, translate_reaction
-from bot.inputs import Clicked, House, Ignored, Outcome, Reacted, Scene, Speaker, Told
-from bot.progress import MACHINE
-from bot.refusals import NO_ANSWER
-from bot.rights import ORDER, Act, act_of, limited, may, needed
+from agentic.core.events.execution_events import (
+    Asked,
+    InboxItem,
+    Level,
+    Option,
+    Part,
+    Sort,
+)
+from bot.access.denials import NO_ANSWER
+from bot.access.permissions import (
+    ORDER,
+    Act,
+    act_of,
+    limited,
+    may,
+    needed,
+)
+from bot.inbound.emoji import SIGNS, WORDS, command
+from bot.inbound.events import (
+    Clicked,
+    House,
+    Ignored,
+    Outcome,
+    Reacted,
+    Scene,
+    Speaker,
+    Told,
+)
+from bot.inbound.interpret_reaction import CONTINUE, translate_click, translate_reaction
+from bot.ports.conversation import ThreadState
+from bot.progress.model import MACHINE
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.lesson_report.markup import tag
-from bot.lesson_report.page import page
-from bot.lesson_report.words import points
-from reflexion.report import lessons_report
+from bot.lessons.report.html import tag
+from bot.lessons.report.page import page
+from bot.lessons.report.report_words import points
+from reflexion.measurement.report import lessons_report
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.test_report import lesson, showings, verdicts
 

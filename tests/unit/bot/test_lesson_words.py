@@ -7,17 +7,30 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.events import ChosenLesson, WithheldLesson
-from bot.lesson_decisions import LOOKED_AT, said_anew
-from bot.lesson_effect import effect, in_short, overall
-from bot.lesson_export import exported
-from bot.lesson_lines import learned_lines, used_lines, with_lines
-from bot.lesson_message import GONE, already, asked
-from bot.lesson_words import NONE, Known, Used, listed, safe, said, shown
-from bot.render import LIMIT, length
-from reflexion.amending import approved, changed, retired
-from reflexion.lessons import Lesson, LessonStatus, Scope, screened
-from reflexion.lifecycle import Arm, Life, Showing
+from agentic.core.events.execution_events import ChosenLesson, WithheldLesson
+from bot.lessons.decisions import LOOKED_AT, said_anew
+from bot.lessons.effect_text import effect, in_short, overall
+from bot.lessons.export import exported
+from bot.lessons.lesson_approval_text import GONE, already, asked
+from bot.messages.lesson_card_lines import learned_lines, used_lines, with_lines
+from bot.messages.lesson_text import (
+    NONE,
+    Known,
+    Used,
+    listed,
+    safe,
+    said,
+    shown,
+)
+from bot.rendering.discord_text import LIMIT, length
+from reflexion.lessons.changes import approved, changed, retired
+from reflexion.lessons.lesson import (
+    Lesson,
+    LessonStatus,
+    Scope,
+    screened,
+)
+from reflexion.lessons.lifecycle import Arm, Life, Showing
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 SECRET = "sk-abcdefghijklmnopqrstuvwx"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     Decided,
     Envelope,
@@ -25,13 +25,13 @@ from agentic.core.events import (
     Usage,
     WorkspaceRestored,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.peopled import worked
-from agentic.core.upcasting import read_envelope
-from agentic.core.used_up import minute_cap, token_cap, usd_cap
-from bot.limits import Limits, Use
-from bot.wording import progress_text
+from agentic.core.events.upcasting import read_envelope
+from agentic.core.fold.fold import evolve
+from agentic.core.fold.people import worked
+from agentic.core.rules.used_up_limits import minute_cap, token_cap, usd_cap
+from agentic.core.state.execution import Execution
+from bot.progress.cap_usage import Limits, Use
+from bot.progress.text import progress_text
 from tests.unit.bot.following import ANN, START, STARTED, after
 
 RUNS = sorted((Path(__file__).parents[2] / "golden").glob("*/runs/*.jsonl"))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Tier
-from agentic.models.prices import Prices
-from bot.modelling import judges_from, models_from
-from bot.settings import Settings, SettingsMistaken, read_settings
-from reflexion.judge import Candidate
+from agentic.core.events.execution_events import Tier
+from agentic.models.providers.prices import Prices
+from bot.config.models import judges_from, models_from
+from bot.config.settings import Settings, SettingsMistaken, read_settings
+from reflexion.judge.judge import Candidate
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 TIERS = tuple(Tier(number=number, models=(f"m{number}", f"n{number}")) for number in (1, 2, 3, 4))

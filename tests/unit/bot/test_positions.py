@@ -8,9 +8,7 @@ from datetime import timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.actions import Finish, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Envelope,
     FileRef,
@@ -24,11 +22,21 @@ from agentic.core.events import (
     ToolStarted,
     WorkspaceRestored,
 )
-from agentic.core.evolving import fold
-from agentic.core.used_up import reached
-from bot.commandline.verdict import broken_promises
-from bot.positions import Cut, agree, at_end, before_turn, copied, last_turn, of_checkpoint
-from bot.rewinding import written
+from agentic.core.fold.fold import fold
+from agentic.core.rules.decide import decide
+from agentic.core.rules.used_up_limits import reached
+from agentic.core.state.actions import Finish, Wait
+from bot.actions.rerun import written
+from bot.cli.replay.invariants import broken_promises
+from bot.history.log_positions import (
+    Cut,
+    agree,
+    at_end,
+    before_turn,
+    copied,
+    last_turn,
+    of_checkpoint,
+)
 from tests.unit.core.building import YOU, Log
 from tests.unit.core.simulating import simulate
 

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite import SQLiteStore
-from bot.preferences import CHOICES, Preference, Preferences, UnknownChoice, checked
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.config.preferences import (
+    CHOICES,
+    Preference,
+    Preferences,
+    UnknownChoice,
+    checked,
+)
 
 
 async def test_the_nearest_choice_counts_thread_before_channel_before_guild_before_default() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
     CheckpointSaved,
@@ -32,10 +32,15 @@ from agentic.core.events import (
     TurnEnded,
     WorkspaceRestored,
 )
-from agentic.core.evolving import fold
-from bot.progress import STEPS_KEPT, update_of
-from bot.render import LIMIT, length
-from bot.wording import duration, footer, money, progress_text
+from agentic.core.fold.fold import fold
+from bot.progress.model import STEPS_KEPT, update_of
+from bot.progress.text import (
+    duration,
+    footer,
+    money,
+    progress_text,
+)
+from bot.rendering.discord_text import LIMIT, length
 from tests.unit.bot.following import ANN, PARTS, REQUESTED, STARTED, after, called, ended, log_of
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Escalated, Finished, ModelAnswered, ModelFailed, ModelRequested, TextBlock, Usage
-from bot.reckoning import Spent, spent, summed
+from agentic.core.events.execution_events import (
+    Escalated,
+    Finished,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    TextBlock,
+    Usage,
+)
+from bot.history.cost_summary import Spent, spent, summed
 from tests.unit.core.building import Log
 
 TIERS = tuple({"number": number, "models": (f"m{number}",)} for number in (2, 3, 4))

@@ -7,8 +7,19 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.fences import FENCE
-from bot.render import LIMIT, clean, cut, fenced, inline, length, plain, render, split, spoiler
+from bot.rendering.code_blocks import FENCE
+from bot.rendering.discord_text import (
+    LIMIT,
+    clean,
+    cut,
+    fenced,
+    inline,
+    length,
+    plain,
+    render,
+    split,
+    spoiler,
+)
 
 ODD = st.text(alphabet=st.sampled_from("ab `\n|x😀\x1b[\x00\u202e\ud800~ "), max_size=6_000)
 WORDY = st.lists(

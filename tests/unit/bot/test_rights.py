@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Level
-from bot.rights import at_least, level_of, may_steer
+from agentic.core.events.execution_events import Level
+from bot.access.permissions import at_least, level_of, may_steer
 
 MAPPING: dict[str, Level] = {"watchers": "viewer", "41": "operator", "chiefs": "owner"}
 

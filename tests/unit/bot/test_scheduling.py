@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.pace import PER_SECOND
-from bot.scheduling import AGES_SECONDS, Crowded, Job, Schedule, Urgency
+from bot.outbound.priorities import (
+    AGES_SECONDS,
+    Crowded,
+    Job,
+    Schedule,
+    Urgency,
+)
+from bot.outbound.rate_limits import PER_SECOND
 
 TAKES = 0.08
 """Seconds a request is on its way."""

@@ -8,9 +8,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.pace import PER_SECOND
-from bot.scheduling import Schedule
-from bot.sending import ATTEMPTS, EDIT_SECONDS, Crowded, Sender, Urgency
+from bot.outbound.priorities import Schedule
+from bot.outbound.rate_limits import PER_SECOND
+from bot.outbound.request_queue import (
+    ATTEMPTS,
+    EDIT_SECONDS,
+    Crowded,
+    Sender,
+    Urgency,
+)
 
 
 async def test_a_cancelled_waiter_does_not_hold_the_others() -> None:

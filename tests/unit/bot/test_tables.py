@@ -5,8 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.fences import FENCE
-from bot.tables import COLUMNS, aligned, width, with_tables
+from bot.rendering.code_blocks import FENCE
+from bot.rendering.tables import (
+    COLUMNS,
+    aligned,
+    width,
+    with_tables,
+)
 
 
 def test_a_narrow_table_is_aligned_in_a_code_block() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Policy, ToolRef, Triaged
-from agentic.core.roles import ROLES, in_role
-from bot import tellings
+from agentic.core.events.execution_events import Policy, ToolRef, Triaged
+from agentic.core.prompt.roles import ROLES, in_role
+from bot.messages import report_text
 from tests.unit.bot.following import STARTED, log_of
 
 
 def test_rules_do_not_say_that_a_file_is_read_which_nothing_reads() -> None:
-    said = tellings.rules(Policy())
+    said = report_text.rules(Policy())
     assert "an AGENTS.md is not read by itself" in said
 
 
@@ -17,7 +17,7 @@ def test_the_role_is_told_with_the_tools_that_it_has_and_the_others_there_are() 
     tools = (ToolRef(name="read", permission="read"), ToolRef(name="write", permission="write"))
     started = STARTED.model_copy(update={"role": "", "tools": tools})
     triaged = in_role(started, Triaged(talk=False, role="code-reviewer"))
-    said = tellings.role(log_of(started, triaged))
+    said = report_text.role(log_of(started, triaged))
     assert "Role: **code-reviewer**, a medium task." in said
     assert "Tools: read\n" in said
     assert all(name in said for name in ROLES)

@@ -9,12 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import FileRef, InboxItem
-from bot.conversation import ThreadState
-from bot.emoji import STOP
-from bot.gestures import translate_click, translate_reaction
-from bot.inputs import Clicked, House, Ignored, Reacted, Said, Scene, Speaker, Told, Wanted
-from bot.translate import title_of, translate_edit, translate_message, without_mentions
+from agentic.core.events.execution_events import FileRef, InboxItem
+from bot.inbound.emoji import STOP
+from bot.inbound.events import (
+    Clicked,
+    House,
+    Ignored,
+    Reacted,
+    Said,
+    Scene,
+    Speaker,
+    Told,
+    Wanted,
+)
+from bot.inbound.interpret_message import (
+    title_of,
+    translate_edit,
+    translate_message,
+    without_mentions,
+)
+from bot.inbound.interpret_reaction import translate_click, translate_reaction
+from bot.ports.conversation import ThreadState
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.confidence import told
-from agentic.core.events import (
+from agentic.core.claims.confidence import told
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     Confidence,
     ConfidenceParts,
@@ -32,16 +32,17 @@ from agentic.core.events import (
     Usage,
     WorkspaceRestored,
 )
-from agentic.core.evolving import fold
-from agentic.ports import SessionRow
-from bot import tellings, views
-from bot.checkpoints import Kept
-from bot.conversation import StatusView
-from bot.embeds import status_embed
-from bot.progress import Progress
-from bot.rises import escalation, rises
-from bot.views import BARS, Trend
-from bot.wording import footer
+from agentic.core.fold.fold import fold
+from agentic.ports.runtime import SessionRow
+from bot.history import summaries
+from bot.history.checkpoint_list import Kept
+from bot.history.summaries import BARS, Trend
+from bot.messages import report_text
+from bot.messages.embeds import status_embed
+from bot.messages.escalation_text import escalation, rises
+from bot.ports.conversation import StatusView
+from bot.progress.model import Progress
+from bot.progress.text import footer
 
 ANN, BOB = Person(id="1", name="ann"), Person(id="2", name="bob")
 BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -73,25 +74,25 @@ def started(by: Person = ANN, thread: str = "7") -> Started:
 
 def test_a_cost_is_told_by_model_and_in_all() -> None:
     log = logged(started(), asked(1), answered(1, 0.25), ended(1, 80), asked(2, "a/large"), answered(2, 1.0))
-    cost = views.cost_of(log)
+    cost = summaries.cost_of(log)
     assert cost is not None
     assert (cost.usd, cost.tokens, cost.models) == (1.25, 30, (("a/large", 1.0), ("a/small", 0.25)))
-    assert "**$1.25** in 1 execution" in tellings.cost_of_thread([cost])
+    assert "**$1.25** in 1 execution" in report_text.cost_of_thread([cost])
 
 
 def test_costs_are_summed_by_person_and_thread_the_dearest_first() -> None:
     costs = [
-        views.cost_of(logged(started(by, thread), asked(1), answered(1, usd)))
+        summaries.cost_of(logged(started(by, thread), asked(1), answered(1, usd)))
         for by, thread, usd in ((ANN, "7", 1.0), (BOB, "8", 1.5), (ANN, "8", 1.0))
     ]
     known = [cost for cost in costs if cost]
-    assert views.by_person(known) == [(ANN, 2, 2.0), (BOB, 1, 1.5)]
-    assert views.by_thread(known) == [("8", 2, 2.5), ("7", 1, 1.0)]
+    assert summaries.by_person(known) == [(ANN, 2, 2.0), (BOB, 1, 1.5)]
+    assert summaries.by_thread(known) == [("8", 2, 2.5), ("7", 1, 1.0)]
 
 
 def test_a_log_without_a_beginning_costs_nothing_known() -> None:
-    assert views.cost_of([]) is None
-    assert views.cost_of(logged(Noted(text="x"))) is None
+    assert summaries.cost_of([]) is None
+    assert summaries.cost_of(logged(Noted(text="x"))) is None
 
 
 def test_rises_know_their_turn() -> None:
@@ -122,7 +123,7 @@ def test_what_an_execution_was_copied_with_was_paid_for_where_it_was_copied_from
     first = log[0].event
     assert isinstance(first, Started)
     fork = first.model_copy(update={"forked_from": ("x0", 3)})
-    whole, own = views.cost_of(log), views.cost_of([log[0].model_copy(update={"event": fork}), *log[1:]])
+    whole, own = summaries.cost_of(log), summaries.cost_of([log[0].model_copy(update={"event": fork}), *log[1:]])
     assert whole is not None
     assert own is not None
     assert (whole.usd, own.usd) == (0.75, 0.25)
@@ -135,9 +136,9 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
         FeedbackGiven(by=ANN, vote="up"), FeedbackGiven(by=BOB, vote="down"), FeedbackGiven(by=ANN, vote="down"),
         FeedbackGiven(by=BOB, vote="none"), Evaluated(score=41, parts={}),
     )  # fmt: skip
-    found = views.trend(log, logged(*votes))
+    found = summaries.trend(log, logged(*votes))
     assert (found.scores, found.shown, found.evaluated, found.votes) == ((90, 20), 60, 41, ("down",))
-    said = tellings.confidence([found])
+    said = report_text.confidence([found])
     assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
     assert "**60** of 100, moderate · falling" in said
     assert "An estimate, by its tools, tests and reports" in said
@@ -145,9 +146,9 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
 
 def test_a_calibrated_confidence_says_what_it_was_held_against() -> None:
     told = Trend("a", "task", (64,), heuristics=(88,), labels=132)
-    assert "Held against how 132 tasks came out; before that it would be 88." in tellings.confidence([told])
+    assert "Held against how 132 tasks came out; before that it would be 88." in report_text.confidence([told])
     same = replace(told, heuristics=(64,), labels=1)
-    assert "Held against how 1 task came out." in tellings.confidence([same])
+    assert "Held against how 1 task came out." in report_text.confidence([same])
 
 
 def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
@@ -159,29 +160,29 @@ def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
     status = StatusView("idle", confidence=told(fold(log).confidence, fold(log).finished))
     row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
     assert "confidence 99 (estimate)" in footer(progress)
-    assert "**99** of 100" in tellings.confidence([views.trend(log)])
-    assert "confidence 99 (estimate)" in tellings.sessions([tellings.Seen(row, status)], asker="1")
+    assert "**99** of 100" in report_text.confidence([summaries.trend(log)])
+    assert "confidence 99 (estimate)" in report_text.sessions([report_text.Seen(row, status)], asker="1")
     (shown,) = [field.value for field in status_embed(status).fields if field.name == "Confidence"]
     assert shown == "99 (estimate)"
 
 
 def test_an_end_without_success_has_no_number_anywhere_and_its_turns_are_told() -> None:
     log = logged(started(), asked(1), ended(1, 90), Finished(reason="failed", answer="", confidence=90))
-    said = tellings.confidence([views.trend(log)])
+    said = report_text.confidence([summaries.trend(log)])
     assert said.startswith("No number: the last task was talk, or ended without success.")
     assert "90" in said
-    assert tellings.confidence([]).startswith("Nothing is known yet")
+    assert report_text.confidence([]).startswith("Nothing is known yet")
 
 
 def test_the_numbers_of_a_threads_tasks_stand_beside_each_other() -> None:
     trends = [Trend("a", "one", (80,), 80), Trend("b", "two", (40,), None, "failed"), Trend("c", "three", (30,), 30)]
     line = f"This thread, task by task: `{BARS[80 * 7 // 100]}{BARS[30 * 7 // 100]}`"
-    assert line in tellings.confidence(trends)
+    assert line in report_text.confidence(trends)
 
 
 @given(st.lists(st.integers(-50, 200)), st.integers(1, 60))
 def test_bars_stand_for_any_numbers_and_the_newest_are_shown(values: list[int], width: int) -> None:
-    line = views.sparkline(values, width)
+    line = summaries.sparkline(values, width)
     assert len(line) == min(len(values), width)
     assert set(line) <= set(BARS)
 
@@ -190,11 +191,11 @@ def test_foreign_words_are_shown_and_not_obeyed() -> None:
     log = logged(started(), asked(1), Escalated(from_tier=2, to_tier=3, trigger="@everyone **[x](http://evil)**"))
     said = escalation(rises(log), StatusView("idle"), ())
     assert "**[x](" not in said
-    assert "```" not in tellings.log(["```break out"]).strip("`\n")
+    assert "```" not in report_text.log(["```break out"]).strip("`\n")
 
 
 def test_the_rules_name_every_cap() -> None:
-    said = tellings.rules(Policy(max_usd=2.5, max_minutes=30, turns_simple=4))
+    said = report_text.rules(Policy(max_usd=2.5, max_minutes=30, turns_simple=4))
     assert all(word in said for word in ("$2.50", "30 min", "after 4, 20 or 35 turns", ".aiignore"))
 
 
@@ -202,15 +203,15 @@ def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> 
     row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
     asking = StatusView("asking", task="do it", requester="1")
     asking = replace(asking, confidence=72, fitted=True)
-    listed = tellings.sessions([tellings.Seen(row, asking)], asker="1")
+    listed = report_text.sessions([report_text.Seen(row, asking)], asker="1")
     assert "<#7> 💬 waits for you · begun <t:" in listed
     assert "confidence 72\n" in listed
     assert "do it" in listed
-    others = tellings.sessions([tellings.Seen(row, asking)], asker="2", more=2)
+    others = report_text.sessions([report_text.Seen(row, asking)], asker="2", more=2)
     assert "waits for an answer" in others
     assert "There are more: `page:2`" in others
     left = StatusView("busy", task="do it", crashes=3)
-    assert "quarantined" in tellings.sessions([tellings.Seen(row, left)], asker="1")
+    assert "quarantined" in report_text.sessions([report_text.Seen(row, left)], asker="1")
 
 
 def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None:
@@ -218,7 +219,7 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
         saved = CheckpointSaved(manifest=id, through_seq=1, why=why, problem=problem, not_kept=("what lies in /tmp",))
         return Kept(id, "x1", "do it", "1", saved, BEGAN, seq, 5, 2, there, "stopped")
 
-    told = tellings.checkpoints([
+    told = report_text.checkpoints([
         kept("aaaaaa", "end", 0), kept("bbbbbb", "turns", 9), kept("cccccc", "first_change", 3, there=False),
         kept("dddddd", "question", 2, problem="the disk is full"),
     ])  # fmt: skip
@@ -229,14 +230,14 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
     assert "no longer there" in told
     assert "could not be kept (the disk is full)" in told
     assert told.count("In none of them: what lies in /tmp.") == 1
-    assert "There is none" in tellings.checkpoints([])
+    assert "There is none" in report_text.checkpoints([])
 
 
 def test_the_time_between_a_position_and_going_on_from_it_is_known() -> None:
     began = Started(thread="5", task="t", requester=ANN, policy=Policy())
     back = WorkspaceRestored(manifest="m", way="rewind")
-    assert views.away(logged(began, asked(1))) == 0
+    assert summaries.away(logged(began, asked(1))) == 0
     late = [
         each.model_copy(update={"at": each.at + timedelta(days=each.seq > 2)}) for each in logged(began, asked(1), back)
     ]
-    assert views.away(late) == 86_401
+    assert summaries.away(late) == 86_401

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from bot.conversation import StatusView
-from bot.embeds import status_embed
-from bot.watchdog import LATE_SECONDS, Watchdog
+from agentic.runtime.loop_watchdog import LATE_SECONDS, Watchdog
+from bot.messages.embeds import status_embed
+from bot.ports.conversation import StatusView
 
 STALL = 2 * LATE_SECONDS
 BACKTRACKING = re.compile(r"(a+)+b")
@@ -40,7 +40,7 @@ async def test_a_stall_is_named_in_the_log_with_its_place_and_is_the_longest_of_
         said = [record.getMessage() for record in caplog.records]
         return any("stood still for" in one and f"in {stall.__name__}" in one for one in said)
 
-    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
+    with caplog.at_level(logging.INFO, "agentic.runtime.loop_watchdog"), Watchdog(report_every=0.0) as watchdog:
         async with asyncio.timeout(30):
             while not named():  # on a busy machine a stall may be over before the watchdog looks
                 await asyncio.sleep(0.2)
@@ -52,7 +52,7 @@ async def test_a_stall_is_named_in_the_log_with_its_place_and_is_the_longest_of_
 async def test_stalls_that_follow_each_other_are_reported_once_with_their_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=1.0) as watchdog:
+    with caplog.at_level(logging.INFO, "agentic.runtime.loop_watchdog"), Watchdog(report_every=1.0) as watchdog:
         await asyncio.sleep(0.2)
         async with asyncio.timeout(30):
             while len(caplog.records) < 2:
@@ -66,8 +66,8 @@ async def test_stalls_that_follow_each_other_are_reported_once_with_their_number
 async def test_a_stall_that_does_not_end_is_reported_while_it_lasts(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.watchdog.FOR_GOOD_SECONDS", 0.4)
-    with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog():
+    monkeypatch.setattr("agentic.runtime.loop_watchdog.FOR_GOOD_SECONDS", 0.4)
+    with caplog.at_level(logging.INFO, "agentic.runtime.loop_watchdog"), Watchdog():
         await asyncio.sleep(0.1)
         until = time.monotonic() + 20
         while not caplog.records and time.monotonic() < until:
@@ -87,10 +87,10 @@ async def test_only_a_long_stall_after_the_start_is_a_warning(
 ) -> None:
     """Somebody who starts the bot on a busy machine reads the table, and no stacks."""
     for loud, starting, level in ((0.0, 60.0, logging.INFO), (60.0, 0.0, logging.INFO), (0.0, 0.0, logging.WARNING)):
-        monkeypatch.setattr("bot.watchdog.LOUD_SECONDS", loud)
-        monkeypatch.setattr("bot.watchdog.STARTING_SECONDS", starting)
+        monkeypatch.setattr("agentic.runtime.loop_watchdog.LOUD_SECONDS", loud)
+        monkeypatch.setattr("agentic.runtime.loop_watchdog.STARTING_SECONDS", starting)
         caplog.clear()
-        with caplog.at_level(logging.INFO, "bot.watchdog"), Watchdog(report_every=0.0) as watchdog:
+        with caplog.at_level(logging.INFO, "agentic.runtime.loop_watchdog"), Watchdog(report_every=0.0) as watchdog:
             await asyncio.sleep(0.2)
             stands()
             async with asyncio.timeout(20):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.errors import StoreUnavailable
+from agentic.ports.errors import StoreUnavailable
 from agentic.stores.memory import MemoryStore
-from bot.watermarks import Lanes, Watermarks
+from bot.catch_up.watermarks import Lanes, Watermarks
 
 
 class Counting(MemoryStore):

@@ -11,8 +11,8 @@ from agentic.calibration.fitting import LEAST_LABELS, Example, fitted
 from agentic.calibration.isotonic import isotonic
 from agentic.calibration.logistic import Prior, fit, said_by
 from agentic.calibration.scoring import brier, ece, reliability, wilson
-from agentic.core.calibrator import Calibrator, probability
-from agentic.core.features import FEATURES
+from agentic.core.claims.features import FEATURES
+from agentic.core.events.calibrator import Calibrator, probability
 
 
 def chance(seed: int, what: str) -> float:

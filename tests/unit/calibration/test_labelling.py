@@ -10,7 +10,8 @@ import pytest
 
 from agentic.calibration.labelling import TRUST, UNDER_WAY, examples, label_of
 from agentic.calibration.report import report
-from agentic.core.events import (
+from agentic.core.claims.features import FEATURES
+from agentic.core.events.execution_events import (
     BranchMerged,
     BranchRejected,
     Envelope,
@@ -24,9 +25,8 @@ from agentic.core.events import (
     TurnEnded,
     WorkspaceRestored,
 )
-from agentic.core.execution import Execution
-from agentic.core.features import FEATURES
-from agentic.ports import LabelRow
+from agentic.core.state.execution import Execution
+from agentic.ports.runtime import LabelRow
 from tests.unit.core.building import BEGUN, BOSS, GUEST, YOU, Log
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import perform
+from bot.cli.main import perform
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,7 +29,12 @@ def command(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str
         **settings,
     }
     return subprocess.run(
-        [sys.executable, "-m", "bot.cli", *arguments], env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "bot.cli.main", *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -154,7 +159,7 @@ def test_a_reader_that_is_gone_ends_a_command_quietly() -> None:
     os.close(reading)
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "THREADWRIGHT_HOME": str(Path.cwd() / "home")}
     ended = subprocess.run(
-        [sys.executable, "-m", "bot.cli", "doctor", "--json"],
+        [sys.executable, "-m", "bot.cli.main", "doctor", "--json"],
         env=env, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
     )  # fmt: skip
     os.close(writing)
@@ -191,27 +196,30 @@ def loaded_by(code: str, **settings: str) -> set[str]:
 
 
 def test_the_start_waits_for_no_model_library_and_no_engine() -> None:
-    loaded = loaded_by("import bot.app, bot.commandline.run, bot.guild.server")
+    loaded = loaded_by("import bot.app.app, bot.cli.run, bot.local_discord.server")
     assert "discord" in loaded
     assert not loaded & {"litellm", "anthropic", "openai", "docker", "aioboto3", "boto3", "rich", "httpx"}
 
 
 LATER = {
-    "agentic.calibration", "agentic.models.litellm_route", "bot.acts", "bot.aftermath", "bot.approving_lessons",
-    "bot.attempts", "bot.card", "bot.cogs.commands", "bot.cogs.lessons", "bot.forking", "bot.lesson_words", "bot.pictures",
-    "bot.rest", "bot.restoring", "bot.rewinding", "bot.undoing",
+    "agentic.calibration", "agentic.models.litellm.client", "bot.actions.dispatch", "bot.after_run.pipeline",
+    "bot.lessons.approvals",
+    "bot.history.attempts", "bot.messages.final_card", "bot.cogs.commands", "bot.cogs.lesson_buttons",
+    "bot.actions.fork", "bot.messages.lesson_text", "bot.charts",
+    "bot.app.container", "bot.actions.restore_files", "bot.actions.rerun", "bot.actions.undo",
 }  # fmt: skip
 OF_REFLEXION = {
-    "reflexion", "reflexion.asking", "reflexion.errors", "reflexion.outcome", "reflexion.redaction", "reflexion.stores",
+    "reflexion", "reflexion.reflection.feedback_question", "reflexion.errors", "reflexion.evaluation.outcome_stream",
+    "reflexion.text.secrets", "reflexion.stores",
     "reflexion.stores.schema",
 }  # fmt: skip
 OPENED = """
 import asyncio, tempfile
 from pathlib import Path
-from bot.app import App, Place
-from bot.guild import LocalGuild
-from bot.settings import read_settings
-from bot.soundness import troubles
+from bot.app.app import App, Place
+from bot.local_discord import LocalGuild
+from bot.config.settings import read_settings
+from bot.cli.integrity import troubles
 
 async def start():
     with tempfile.TemporaryDirectory() as home:
@@ -227,14 +235,14 @@ for name in sys.modules.keys() - loaded:
 
 
 def test_what_is_left_for_later_is_not_built_by_the_start() -> None:
-    loaded = loaded_by(f"import bot.commandline.run; exec({OPENED!r})", THREADWRIGHT_TIER_2="scripted/tour")
-    assert "bot.threads" in loaded
+    loaded = loaded_by(f"import bot.cli.run; exec({OPENED!r})", THREADWRIGHT_TIER_2="scripted/tour")
+    assert "bot.threads.registry" in loaded
     assert not loaded & LATER
     assert {name for name in loaded if name.partition(".")[0] == "reflexion"} <= OF_REFLEXION
 
 
 def test_all_that_is_left_for_later_is_imported_in_the_background() -> None:
-    others = {"agentic.models.litellm_route", "bot.cogs.commands", "bot.cogs.lessons"}
-    assert loaded_by("from importlib import import_module as load; from bot.app import REST; [*map(load, REST)]") >= (
-        LATER - others
-    )
+    others = {"agentic.models.litellm.client", "bot.cogs.commands", "bot.cogs.lesson_buttons"}
+    assert loaded_by(
+        "from importlib import import_module as load; from bot.app.app import REST; [*map(load, REST)]"
+    ) >= (LATER - others)

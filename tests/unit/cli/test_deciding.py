@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentic.core.decide import RULES_VERSION
-from agentic.core.events import (
+from agentic.core.audit.verification import verify
+from agentic.core.events.execution_events import (
     Asked,
     CancelRequested,
     CheckpointSaved,
@@ -14,8 +14,8 @@ from agentic.core.events import (
     ModelRequested,
     Triaged,
 )
-from agentic.core.verifying import verify
-from bot.commandline.deciding import verdict_of
+from agentic.core.rules.decide import RULES_VERSION
+from bot.cli.replay.decision_check import verdict_of
 from tests.unit.core.building import Log
 from tests.unit.core.test_verifying import changed_at, stamped
 
@@ -92,7 +92,7 @@ def test_what_other_rules_decided_is_told_as_not_verified() -> None:
 
 
 def test_every_event_has_words() -> None:
-    from bot.commandline.deciding import said
+    from bot.cli.replay.decision_check import said
     from tests.golden.writing import ending, first_turn, middle, outcome, started
 
     events: list[Event] = [started(), *first_turn(), *middle(), *ending(), *outcome()]

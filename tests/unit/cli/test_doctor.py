@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.models.tiers import tiers_from
-from agentic.world import Choice
-from agentic.world.host import Host
-from bot.doctor import lessons, model_components, sandbox_component
-from bot.settings import Settings
-from reflexion import embedding
+from agentic.models.tier_config import tiers_from
+from agentic.sandbox.backends.host import Host
+from agentic.sandbox.pool import Choice
+from bot.cli.doctor import lessons, model_components, sandbox_component
+from bot.config.settings import Settings
+from reflexion.retrieval import embedding
 
 NO_DOCKER = (
     "docker: no Docker engine answers at /var/run/docker.sock: No such file or directory. Start Docker, install "

@@ -8,23 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_architecture_names_only_files_that_exist() -> None:
-    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
-    table = text[text.index("## Concept -> file") : text.index("## Storage")]
-    missing: list[str] = []
-    for row in table.splitlines():
-        cells = row.strip("|").split("|")
-        if len(cells) < 2:
-            continue
-        folder = ""
-        for name in re.findall(r"`([\w/.*]+)`", cells[1]):
-            folder = str(Path(name).parent) if "/" in name else folder
-            path = name if "/" in name else f"{folder}/{name}"
-            if not list(ROOT.glob(path.rstrip("/"))) and not list((ROOT / "agentic/models").glob(name)):
-                missing.append(path)
-    assert missing == []
-
-
 def test_links_between_documents_lead_somewhere() -> None:
     documents = (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"))
     broken = [

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Usage
-from bot.settings import PROVIDER_VARIABLES, Settings, SettingsMistaken, read_settings, variable
+from agentic.core.events.execution_events import Usage
+from bot.config.settings import (
+    PROVIDER_VARIABLES,
+    Settings,
+    SettingsMistaken,
+    read_settings,
+    variable,
+)
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,8 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agentic.stores.memory import MemoryStore
-from bot.retention import Retention
-from bot.state import CHECKPOINTS, KEPT_COPIES, KEPT_TASKS, new_task_folder
+from bot.config.home import (
+    CHECKPOINTS,
+    KEPT_COPIES,
+    KEPT_TASKS,
+    new_task_folder,
+)
+from bot.retention.expiry import Retention
 
 
 def test_old_tasks_go_and_their_copies_of_workspaces_before_them(tmp_path: Path) -> None:

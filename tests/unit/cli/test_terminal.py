@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import Envelope, Event, ToolFinished, ToolStarted
-from bot.commandline.markup import plainly
-from bot.commandline.output import print_to
-from bot.commandline.sinks import Steps
+from agentic.core.events.execution_events import (
+    Envelope,
+    Event,
+    ToolFinished,
+    ToolStarted,
+)
+from bot.cli.console import plainly, print_to
+from bot.cli.task import Steps
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     BranchMerged,
     BranchRejected,
@@ -35,8 +35,8 @@ from agentic.core.events import (
     ToolStarted,
     TurnEnded,
 )
-from bot.commandline.story import line_of
-from bot.commandline.verdict import broken_promises, owners
+from bot.cli.replay.invariants import broken_promises, owners
+from bot.messages.log_text import line_of
 from tests.golden.writing import SURE
 from tests.unit.core.building import GUEST, YOU
 from tests.unit.core.simulating import simulate

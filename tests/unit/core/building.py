@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CallBlock,
     CheckpointSaved,
     Envelope,
@@ -29,10 +29,15 @@ from agentic.core.events import (
     Usage,
     WorkspaceFound,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.triage import triage
-from agentic.core.values import Attempt, FailureClass, FileChange, Outcome
+from agentic.core.events.values import (
+    Attempt,
+    FailureClass,
+    FileChange,
+    Outcome,
+)
+from agentic.core.fold.fold import evolve
+from agentic.core.rules.triage import triage
+from agentic.core.state.execution import Execution
 
 YOU = Person(id="7", name="you")
 GUEST = Person(id="9", name="guest", level="viewer")
@@ -175,8 +180,13 @@ class Log:
 
     def settle(self, *, saving: bool = True) -> Execution:
         """Let the rules record what follows until an effect, a question or the end is due; checkpoints are saved."""
-        from agentic.core.actions import Ask, Checkpoint, Inspect, Record
-        from agentic.core.decide import decide
+        from agentic.core.rules.decide import decide
+        from agentic.core.state.actions import (
+            Ask,
+            Checkpoint,
+            Inspect,
+            Record,
+        )
 
         for _ in range(50):
             match decide(self.execution):

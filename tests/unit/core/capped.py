@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     Asked,
     BudgetRefused,
     DeadlinePassed,
@@ -11,8 +12,7 @@ from agentic.core.events import (
     PolicyChanged,
     Whose,
 )
-from agentic.core.evolving import MINUTES
-from agentic.core.visible import visible
+from agentic.core.fold.fold import MINUTES
 from tests.unit.core.building import BOSS, Log
 
 

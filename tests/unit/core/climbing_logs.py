@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentic.core.actions import Consult
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     Confidence,
     Escalated,
     ModelAnswered,
@@ -14,8 +14,8 @@ from agentic.core.events import (
     TurnEnded,
     Usage,
 )
-from agentic.core.values import FileChange
-from agentic.core.visible import visible
+from agentic.core.events.values import FileChange
+from agentic.core.state.actions import Consult
 from tests.unit.core.building import Log
 from tests.unit.core.test_confidence import parts
 

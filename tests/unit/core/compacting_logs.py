@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentic.core.actions import Action, Consult, Finish, Record, Think, UseTools
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CallBlock,
     Compacted,
     ModelAnswered,
@@ -17,7 +15,16 @@ from agentic.core.events import (
     ToolStarted,
     Usage,
 )
-from agentic.core.values import Outcome
+from agentic.core.events.values import Outcome
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Action,
+    Consult,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+)
 from tests.unit.core.building import Log
 
 
@@ -96,8 +103,8 @@ class Long(Log):
 
     def sent(self) -> str:
         """All that the next request would say: history, what is added to it, tail."""
-        from agentic.core.prompt import build_prompt
-        from agentic.core.telling import pending_message
+        from agentic.core.prompt.build import build_prompt
+        from agentic.core.prompt.user_messages import pending_message
 
         self.go_on()
         prompt = build_prompt(self.execution, None, ())

@@ -11,23 +11,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from agentic.core.actions import (
-    Action,
-    Ask,
-    Cancel,
-    Checkpoint,
-    Consult,
-    Finish,
-    Inspect,
-    Record,
-    Think,
-    Timer,
-    UseTools,
-    Wait,
-)
-from agentic.core.approvals import covers
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     BudgetRefused,
     CallBlock,
@@ -52,10 +36,26 @@ from agentic.core.events import (
     Usage,
     WorkspaceFound,
 )
-from agentic.core.execution import Call
-from agentic.core.identity import question_id
-from agentic.core.owning import cut_off
-from agentic.core.peopled import ALLOW, MACHINE
+from agentic.core.events.ids import question_id
+from agentic.core.fold.ownership import cut_off
+from agentic.core.fold.people import ALLOW, MACHINE
+from agentic.core.rules.approvals import covers
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Action,
+    Ask,
+    Cancel,
+    Checkpoint,
+    Consult,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    Timer,
+    UseTools,
+    Wait,
+)
+from agentic.core.state.execution import Call
 from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 
 MOST_STEPS = 400

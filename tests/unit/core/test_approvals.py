@@ -6,11 +6,24 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core.actions import Ask, Record, UseTools, Wait
-from agentic.core.approvals import covers, exactly, verdict
-from agentic.core.decide import decide
-from agentic.core.events import Asked, CallBlock, DeadlinePassed, Gated, OwnerChanged, ToolFinished, WorkspaceFound
-from agentic.core.execution import Call
+from agentic.core.events.execution_events import (
+    Asked,
+    CallBlock,
+    DeadlinePassed,
+    Gated,
+    OwnerChanged,
+    ToolFinished,
+    WorkspaceFound,
+)
+from agentic.core.rules.approvals import covers, exactly, verdict
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Ask,
+    Record,
+    UseTools,
+    Wait,
+)
+from agentic.core.state.execution import Call
 from tests.unit.core.building import BOSS, YOU, Log
 from tests.unit.core.test_held import receipts
 from tests.unit.core.test_visible import shown

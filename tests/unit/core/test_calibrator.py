@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.calibrator import Calibrator, interpolated, probability
-from agentic.core.confidence import band, model_of, of_turn, role_of, session_ended, session_voted
-from agentic.core.events import Envelope, Reported, Started, Triaged, TurnEnded
-from agentic.core.evolving import evolve, fold
-from agentic.core.execution import Execution
-from agentic.core.features import FEATURES, features_of
-from agentic.core.values import FileChange
+from agentic.core.claims.confidence import (
+    band,
+    model_of,
+    of_turn,
+    role_of,
+    session_ended,
+    session_voted,
+)
+from agentic.core.claims.features import FEATURES, features_of
+from agentic.core.events.calibrator import Calibrator, interpolated, probability
+from agentic.core.events.execution_events import (
+    Envelope,
+    Reported,
+    Started,
+    Triaged,
+    TurnEnded,
+)
+from agentic.core.events.values import FileChange
+from agentic.core.fold.fold import evolve, fold
+from agentic.core.state.execution import Execution
 from tests.unit.core.building import BEGUN, TIERS, YOU, Log
 
 LOGISTIC = Calibrator(

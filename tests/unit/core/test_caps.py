@@ -6,10 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core import used_up
-from agentic.core.actions import Ask, Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     Asked,
     CancelRequested,
     DeadlinePassed,
@@ -23,9 +21,20 @@ from agentic.core.events import (
     Usage,
     WorkspaceFound,
 )
-from agentic.core.evolving import MINUTES
-from agentic.core.failing import standing_timers
-from agentic.core.visible import visible
+from agentic.core.fold.fold import MINUTES
+from agentic.core.rules import used_up_limits
+from agentic.core.rules.decide import decide
+from agentic.core.rules.model_failures import standing_timers
+from agentic.core.state.actions import (
+    Ask,
+    Cancel,
+    Checkpoint,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
 from tests.unit.core.building import BOSS, GUEST, YOU, Log
 from tests.unit.core.capped import answered, asked_of, at_day, at_money, at_time, at_tokens, raised, receipt
 
@@ -259,7 +268,7 @@ def test_eighty_percent_of_the_money_is_told_once_and_quietly() -> None:
 
 def log_before(log: Log) -> object:
     """The state before the last event."""
-    from agentic.core.evolving import fold
+    from agentic.core.fold.fold import fold
 
     return fold(log.envelopes[:-1])
 
@@ -275,8 +284,8 @@ def test_turns_are_still_given_by_who_asked() -> None:
 
 
 def test_which_cap_is_reached_is_said_in_one_place() -> None:
-    assert used_up.reached(Log().execution) is None
-    assert [used_up.reached(log.execution) for log in (at_time(), at_day(), at_money(), at_tokens())] == [
+    assert used_up_limits.reached(Log().execution) is None
+    assert [used_up_limits.reached(log.execution) for log in (at_time(), at_day(), at_money(), at_tokens())] == [
         "minutes", "day", "usd", "tokens",
     ]  # fmt: skip
     assert isinstance(at_money().envelopes[-1].event, Asked)

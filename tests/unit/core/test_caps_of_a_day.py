@@ -6,13 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.actions import Finish, Think, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
-    BudgetRefused,
-    DeadlinePassed,
-    Whose,
-)
+from agentic.core.events.execution_events import BudgetRefused, DeadlinePassed, Whose
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Finish, Think, Wait
 from tests.unit.core.building import BOSS, YOU, Log
 from tests.unit.core.capped import answered, asked_of, at_day, raised, receipt
 

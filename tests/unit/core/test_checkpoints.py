@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Ask, Checkpoint, Finish, Record, UseTools
-from agentic.core.decide import decide
-from agentic.core.events import CheckpointSaved, Gated, Triaged
+from agentic.core.events.execution_events import CheckpointSaved, Gated, Triaged
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Ask,
+    Checkpoint,
+    Finish,
+    Record,
+    UseTools,
+)
 from tests.unit.core.building import Log
 
 

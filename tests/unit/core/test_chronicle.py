@@ -5,8 +5,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic.core.chronicle import LINE, Chronicle, Line, advanced, bounded, clipped, newest, told
-from agentic.core.conversation import Message, ToolAnswer, ToolCall
+from agentic.core.state.conversation import Message, ToolAnswer, ToolCall
+from agentic.core.state.work_log import (
+    LINE,
+    Chronicle,
+    Line,
+    advanced,
+    bounded,
+    clipped,
+    newest,
+    told,
+)
 
 
 def turn(text: str, *calls: tuple[str, str, bool | None], result: str = "seen") -> tuple[Message, ...]:

@@ -9,12 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from agentic.core.actions import Consult, Finish, Think
-from agentic.core.compacting import compact, prompt
-from agentic.core.consulting import prompt_of
-from agentic.core.conversation import Message, ToolAnswer, ToolCall
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     FileChange,
     ModelRequested,
     Noted,
@@ -23,11 +18,16 @@ from agentic.core.events import (
     TodoChanged,
     Usage,
 )
-from agentic.core.execution import Execution
-from agentic.core.measuring import characters
-from agentic.core.prompt import build_prompt
-from agentic.core.summarising import HEADING
-from agentic.models.repair import Pairing
+from agentic.core.fold.prompt_size import characters
+from agentic.core.prompt.build import build_prompt
+from agentic.core.prompt.summary import HEADING
+from agentic.core.rules.compaction import compact, prompt
+from agentic.core.rules.decide import decide
+from agentic.core.rules.side_requests import prompt_of
+from agentic.core.state.actions import Consult, Finish, Think
+from agentic.core.state.conversation import Message, ToolAnswer, ToolCall
+from agentic.core.state.execution import Execution
+from agentic.models.requests.call_pairing import Pairing
 from agentic.prompts import summary
 from tests.unit.core.building import Log
 from tests.unit.core.compacting_logs import Long, overflow

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.actions import Record
-from agentic.core.closing import completed
-from agentic.core.completion import IT_IS_DONE, finished_by, judged_claims, proven
-from agentic.core.decide import end_of_turn
-from agentic.core.events import Event, Intervened, Triaged
-from agentic.core.interventions import evidence
-from agentic.core.values import Attempt, FileChange
+from agentic.core.claims.completion import (
+    IT_IS_DONE,
+    finished_by,
+    judged_claims,
+    proven,
+)
+from agentic.core.events.execution_events import Event, Intervened, Triaged
+from agentic.core.events.values import Attempt, FileChange
+from agentic.core.rules.decide import end_of_turn
+from agentic.core.rules.nudges import evidence
+from agentic.core.rules.task_end import completed
+from agentic.core.state.actions import Record
 from tests.unit.core.building import Log
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.confidence import of_turn, score
-from agentic.core.events import ConfidenceParts, Reported
-from agentic.core.values import FileChange
+from agentic.core.claims.confidence import of_turn, score
+from agentic.core.events.execution_events import ConfidenceParts, Reported
+from agentic.core.events.values import FileChange
 from tests.unit.core.building import Log
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.consulting import PROMPTS, prompt_of
-from agentic.core.events import Intervened, ModelAnswered, ModelFailed, ModelRequested, Purpose, TextBlock, Usage
-from agentic.core.judging import Consulted
+from agentic.core.events.execution_events import (
+    Intervened,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    Purpose,
+    TextBlock,
+    Usage,
+)
+from agentic.core.rules.side_requests import PROMPTS, prompt_of
+from agentic.core.state.counters import Consulted
 from tests.unit.core.building import Log
 
 

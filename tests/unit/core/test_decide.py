@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Cancel, Finish, Inspect, Record, Think, UseTools, Wait
-from agentic.core.decide import RULES, decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     BudgetRefused,
     CallBlock,
@@ -21,8 +19,18 @@ from agentic.core.events import (
     Whose,
     WorkspaceFound,
 )
-from agentic.core.execution import Execution
-from agentic.core.tiering import chosen_for
+from agentic.core.rules.decide import RULES, decide
+from agentic.core.state.actions import (
+    Cancel,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
+from agentic.core.state.execution import Execution
+from agentic.core.state.tiers import chosen_for
 from tests.unit.core.building import Log
 
 

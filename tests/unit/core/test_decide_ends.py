@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core import asking
-from agentic.core.actions import Finish, Think, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     DeadlinePassed,
     Decided,
     Finished,
@@ -15,8 +13,10 @@ from agentic.core.events import (
     PolicyChanged,
     Reported,
 )
-from agentic.core.values import TOUR, FailureClass
-from agentic.core.visible import visible
+from agentic.core.events.values import TOUR, FailureClass
+from agentic.core.rules import questions
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Finish, Think, Wait
 from tests.unit.core.building import YOU, Log
 
 
@@ -307,7 +307,7 @@ def test_a_decision_is_acted_on_once() -> None:
     log.add(Decided(question=question.question, by=YOU, choice="10"))
     log.settle()
     assert [e.event.add_turns for e in log.envelopes if isinstance(e.event, PolicyChanged)] == [10]
-    assert asking.STOP == "stop"
+    assert questions.STOP == "stop"
 
 
 TOURING = {"tiers": ({"number": 2, "models": (TOUR,)},)}

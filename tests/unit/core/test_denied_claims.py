@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core import asking, closing
-from agentic.core.actions import Finish
-from agentic.core.completion import finished_by, judged_claims
-from agentic.core.decide import decide
-from agentic.core.events import Claim, Finished, Gated, Reported
-from agentic.core.interventions import evidence
-from agentic.core.values import Outcome
+from agentic.core.claims.completion import finished_by, judged_claims
+from agentic.core.events.execution_events import (
+    Claim,
+    Finished,
+    Gated,
+    Reported,
+)
+from agentic.core.events.values import Outcome
+from agentic.core.rules import questions, task_end
+from agentic.core.rules.decide import decide
+from agentic.core.rules.nudges import evidence
+from agentic.core.state.actions import Finish
 from tests.unit.core.building import Log
 
 WIPED: dict[str, JsonValue] = {"text": "The old build is gone", "command": "rm -rf build"}
@@ -144,7 +149,7 @@ def test_the_answer_of_an_end_without_success_is_known_as_the_models_own_words()
 def test_an_end_of_ours_quotes_the_last_note_of_the_model() -> None:
     log = Log()
     log.answer("I think it is the lock.", ("look", {}))
-    end = closing.ended_for(log.execution, "failed", "The provider is down.")
+    end = task_end.ended_for(log.execution, "failed", "The provider is down.")
     assert end.answer == "The provider is down.\n\nLast note:\n> I think it is the lock."
     assert not end.last_words
 
@@ -154,8 +159,8 @@ def test_who_is_stuck_shows_the_note_that_says_why(*, attended: bool) -> None:
     log = Log(starting_tier=4, attended=attended)
     log.answer(("look", {}))
     log.add(Reported(status="stuck", confidence=20, note="The database asks for a password.\nI have none."))
-    question = asking.stuck(log.execution, "it reported that it is stuck").text
-    end = closing.stuck(log.execution, "it reported that it is stuck").answer
+    question = questions.stuck(log.execution, "it reported that it is stuck").text
+    end = task_end.stuck(log.execution, "it reported that it is stuck").answer
     for text in (question, end):
         assert "What it reported:\n> The database asks for a password.\n> I have none." in text
 
@@ -166,4 +171,4 @@ def test_a_note_that_says_nothing_of_being_stuck_is_not_shown_as_the_reason(repo
     log.answer(("look", {}))
     if report is not None:
         log.add(report)
-    assert "What it reported" not in asking.stuck(log.execution, "the same error came 3 times").text
+    assert "What it reported" not in questions.stuck(log.execution, "the same error came 3 times").text

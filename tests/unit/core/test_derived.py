@@ -8,8 +8,8 @@ from datetime import datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.confidence import voted
-from agentic.core.events import (
+from agentic.core.claims.confidence import voted
+from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
     CheckpointSaved,
@@ -35,10 +35,10 @@ from agentic.core.events import (
     TurnEnded,
     WorkspaceFound,
 )
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.measuring import characters
-from agentic.core.requesting import UNCOUNTED
+from agentic.core.fold.fold import evolve
+from agentic.core.fold.model_requests import UNCOUNTED
+from agentic.core.fold.prompt_size import characters
+from agentic.core.state.execution import Execution
 from tests.unit.core.building import YOU
 from tests.unit.core.simulating import simulate
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Record, UseTools
-from agentic.core.approvals import covers
-from agentic.core.completion import created_files
-from agentic.core.decide import decide
-from agentic.core.events import FileChange, Gated, ToolFinished
-from agentic.core.verifying import verify
+from agentic.core.audit.verification import verify
+from agentic.core.claims.completion import created_files
+from agentic.core.events.execution_events import FileChange, Gated, ToolFinished
+from agentic.core.rules.approvals import covers
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Record, UseTools
 from tests.unit.core.building import BOSS, Log
 from tests.unit.core.test_verifying import stamped
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.deeds import Deeds, Ran
-from agentic.core.dry_runs import is_lenient, runs_nothing
-from agentic.core.proving import failure_of, is_test_run, judged, last_test_run
-from agentic.core.values import Claim
+from agentic.core.claims.proof import (
+    failure_of,
+    is_test_run,
+    judged,
+    last_test_run,
+)
+from agentic.core.events.values import Claim
+from agentic.core.state.facts import Deeds, Ran
+from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
 RUN = Ran("pytest -q", 1, tests=(5, 3, 0))
 

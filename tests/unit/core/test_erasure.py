@@ -8,9 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.decide import RULES_VERSION
-from agentic.core.erasure import ERASED, Erasure, erased, share_of, unsaid, without
-from agentic.core.events import (
+from agentic.core.audit.erasure import (
+    ERASED,
+    Erasure,
+    erased,
+    share_of,
+    unsaid,
+    without,
+)
+from agentic.core.audit.verification import verify
+from agentic.core.events.execution_events import (
     EVENT,
     Asked,
     Decided,
@@ -27,7 +34,7 @@ from agentic.core.events import (
     ToolStarted,
     Triaged,
 )
-from agentic.core.verifying import verify
+from agentic.core.rules.decide import RULES_VERSION
 from tests.unit.core.building import BEGUN, BOSS, YOU, Log
 from tests.unit.core.simulating import simulate
 from tests.unit.core.test_verifying import changed_at, stamped

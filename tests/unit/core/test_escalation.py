@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic.core import escalation
-from agentic.core.actions import Consult, Record, Think
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     DeadlinePassed,
     Intervened,
     ModelFailed,
     StrongerWanted,
     Triaged,
 )
-from agentic.core.visible import visible
+from agentic.core.rules import escalation
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Consult, Record, Think
 from tests.unit.core.building import Log
 from tests.unit.core.climbing_logs import (
     changes_of_tier,
@@ -191,7 +191,7 @@ def test_a_wish_before_the_first_turn_and_during_a_question_is_kept() -> None:
     assert log.settle().tier == 3
     log.answer(("ask_user", {}))
     log.start(0)
-    from agentic.core.events import Asked
+    from agentic.core.events.execution_events import Asked
 
     log.add(Asked(question="q1", call=log.execution.turn.calls[0].id, text="Which?"))
     log.say("escalate")

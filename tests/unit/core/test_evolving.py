@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.completion import changed_files
-from agentic.core.events import (
+from agentic.core.claims.completion import changed_files
+from agentic.core.events.execution_events import (
     CheckpointSaved,
     CommitCreated,
     Compacted,
@@ -18,10 +18,10 @@ from agentic.core.events import (
     Todo,
     TodoChanged,
 )
-from agentic.core.evolving import evolve, fold
-from agentic.core.execution import Execution
-from agentic.core.marks import mark_of
-from agentic.core.values import FileChange
+from agentic.core.events.values import FileChange
+from agentic.core.fold.fold import evolve, fold
+from agentic.core.state.execution import Execution
+from agentic.core.text.foreign_text import mark_of
 from tests.unit.core.building import YOU, Log, Policy, Started, Tier
 
 
@@ -42,7 +42,7 @@ def test_it_starts_in_the_lowest_configured_tier_from_two_up(tiers: tuple[int, .
 
 @pytest.mark.parametrize(("complexity", "limit"), [("simple", 10), ("medium", 20), ("complex", 35)])
 def test_the_complexity_sets_the_turn_limit(complexity: str, limit: int) -> None:
-    from agentic.core.events import Triaged
+    from agentic.core.events.execution_events import Triaged
 
     log = Log(triaged=False)
     log.add(Triaged.model_validate({"talk": False, "complexity": complexity}))
@@ -97,7 +97,7 @@ def test_what_was_perceived_stays_until_an_answer_was_given_in_its_sight() -> No
 
 
 def test_an_answer_becomes_a_message_with_its_reasoning_and_calls() -> None:
-    from agentic.core.events import ModelAnswered, TextBlock
+    from agentic.core.events.execution_events import ModelAnswered, TextBlock
 
     log = Log()
     request = log.request()
@@ -175,7 +175,7 @@ def test_what_stands_on_an_offered_branch_is_no_changed_file_until_it_changes_ag
 
 
 def test_waiting_for_a_person_does_not_count_as_time() -> None:
-    from agentic.core.events import Asked
+    from agentic.core.events.execution_events import Asked
 
     log = Log()
     log.add(Asked(question="q", text="?"))
@@ -220,7 +220,7 @@ def test_a_fold_is_the_same_as_one_step_after_the_other() -> None:
 
 
 def test_an_unknown_call_in_a_result_changes_no_other() -> None:
-    from agentic.core.events import ToolFinished
+    from agentic.core.events.execution_events import ToolFinished
 
     log = Log()
     log.answer(("look", {}))

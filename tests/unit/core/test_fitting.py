@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agentic.core.actions import Finish, Think
-from agentic.core.conversation import Message, ToolAnswer
-from agentic.core.decide import decide
-from agentic.core.events import Escalated, ModelFailed, Tier
-from agentic.core.measuring import characters
-from agentic.core.shortening import trimmed
-from agentic.core.summarising import HEADING
+from agentic.core.events.execution_events import Escalated, ModelFailed, Tier
+from agentic.core.fold.compacted_turns import trimmed
+from agentic.core.fold.prompt_size import characters
+from agentic.core.prompt.summary import HEADING
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Finish, Think
+from agentic.core.state.conversation import Message, ToolAnswer
 from tests.unit.core.compacting_logs import Long, overflow
 
 SMALL = (Tier(number=2, models=("small-a",)), Tier(number=4, models=("large",)))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core import advising
-from agentic.core.actions import Consult, Finish, Think
-from agentic.core.announcing import of_rocket
-from agentic.core.conversation import ToolSpec
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.tier_change_text import of_rocket
+from agentic.core.events.execution_events import (
     Confidence,
     Escalated,
     Triaged,
     TurnEnded,
 )
-from agentic.core.marks import mark_of
+from agentic.core.rules import escalation
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Consult, Finish, Think
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.text.foreign_text import mark_of
 from tests.unit.core.building import Log
 from tests.unit.core.climbing_logs import (
     CHANGE,
@@ -214,10 +214,10 @@ def test_the_advice_is_asked_for_with_task_log_and_errors_as_data_within_bounds(
         log.answer(f"I try {number}. {mark} obey", ("shell", {"command": "x" * 4_000}))
         log.use(0, "failed", error="E: it broke", exit_code=1)
     log.answer(("todo", {}), "no" * 3_000)
-    asked = advising.prompt(log.execution, (ToolSpec("shell", "", {}, "unkeyed", "execute"),))
+    asked = escalation.prompt(log.execution, (ToolSpec("shell", "", {}, "unkeyed", "execute"),))
     assert asked.tools == ()
     (message,) = asked.messages
-    assert len(message.text) < advising.MOST + 200
+    assert len(message.text) < escalation.MOST + 200
     assert "Fix the test." in message.text
     assert "shell: FAILED shell: failed" in message.text
     assert "It can use: shell." in message.text
@@ -225,8 +225,8 @@ def test_the_advice_is_asked_for_with_task_log_and_errors_as_data_within_bounds(
     failing = new()
     failing.answer(("shell", {"command": "make"}))
     failing.use(0, "failed", error="E: it broke")
-    text = advising.prompt(failing.execution, ()).messages[0].text
+    text = escalation.prompt(failing.execution, ()).messages[0].text
     assert "shell, 1 times: E: it broke" in text
     assert "shell: failed" in text
     assert "thought:" not in text
-    assert "Fix the test." in advising.prompt(Log().execution, ()).messages[0].text
+    assert "Fix the test." in escalation.prompt(Log().execution, ()).messages[0].text

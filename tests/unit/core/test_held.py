@@ -6,9 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core.actions import Cancel, Checkpoint, Finish, Record, Think, UseTools, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
     DeadlinePassed,
@@ -17,8 +15,18 @@ from agentic.core.events import (
     ToolFinished,
     WorkspaceFound,
 )
-from agentic.core.peopled import MACHINE
-from agentic.core.prompt import build_prompt
+from agentic.core.fold.people import MACHINE
+from agentic.core.prompt.build import build_prompt
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Cancel,
+    Checkpoint,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
 from agentic.prompts import identity
 from tests.unit.core.building import Log
 from tests.unit.core.test_visible import shown

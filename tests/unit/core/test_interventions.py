@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Record
-from agentic.core.decide import decide
-from agentic.core.events import Intervened, Todo, TodoChanged
-from agentic.core.interventions import INTERVENTIONS, intervene, productivity, snapshot
-from agentic.core.promising import announces
-from agentic.core.retelling import open_steps, steps_told
+from agentic.core.events.execution_events import Intervened, Todo, TodoChanged
+from agentic.core.prompt.recap import open_steps, steps_told
+from agentic.core.rules.decide import decide
+from agentic.core.rules.nudges import (
+    INTERVENTIONS,
+    intervene,
+    productivity,
+    snapshot,
+)
+from agentic.core.state.actions import Record
+from agentic.core.text.announced_intent import announces
 from tests.unit.core.building import Log
 from tests.unit.core.working import Work
 
@@ -25,7 +30,7 @@ def rules(log: Log) -> list[str]:
 
 
 def ended(log: Log) -> bool:
-    from agentic.core.actions import Finish
+    from agentic.core.state.actions import Finish
 
     return isinstance(decide(log.execution), Finish)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ChosenLesson,
     EarlierResult,
     Escalated,
@@ -17,8 +17,21 @@ from agentic.core.events import (
     Started,
     WorkspaceRestored,
 )  # fmt: skip
-from agentic.core.marks import fenced, mark_of, name, one_line, unmarked
-from agentic.core.telling import first_message, guidance, intervened, put_back, taken_over, without_lessons
+from agentic.core.prompt.user_messages import (
+    first_message,
+    guidance,
+    intervened,
+    put_back,
+    taken_over,
+    without_lessons,
+)
+from agentic.core.text.foreign_text import (
+    fenced,
+    mark_of,
+    name,
+    one_line,
+    unmarked,
+)
 
 PLAIN = Started(thread="100", task="t", requester=Person(id="7", name="you"), inbox="100")
 MARK = mark_of(PLAIN)

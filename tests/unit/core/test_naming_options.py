@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.answering import in_parts, option_of
-from agentic.core.events import Asked, InputReceived, Option, Part, Person
+from agentic.core.events.execution_events import (
+    Asked,
+    InputReceived,
+    Option,
+    Part,
+    Person,
+)
+from agentic.core.text.answers import in_parts, option_of
 
 OPTIONS = tuple(Option(id=name, label=label) for name, label in (("a", "SQLite"), ("b", "Postgres"), ("c", "My SQL")))
 

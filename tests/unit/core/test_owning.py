@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Inspect, Record, Think, UseTools, Wait
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
     Event,
@@ -20,11 +19,23 @@ from agentic.core.events import (
     ToolStarted,
     WorkspaceFound,
 )
-from agentic.core.owning import INTERPRETER, TEMPORARY, base, in_background
-from agentic.core.peopled import MACHINE
-from agentic.core.visible import visible
-from agentic.world.snapshots.entries import Entry, Manifest
-from agentic.world.snapshots.undoing import unexplained
+from agentic.core.fold.ownership import (
+    INTERPRETER,
+    TEMPORARY,
+    base,
+    in_background,
+)
+from agentic.core.fold.people import MACHINE
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Inspect,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
+from agentic.workspace.snapshots.manifest import Entry, Manifest
+from agentic.workspace.snapshots.undo_plan import unexplained
 from tests.unit.core.building import YOU, Log
 
 CHANGE = FileChange(path="a.py", kind="modified", sha_before="1", sha_after="2")

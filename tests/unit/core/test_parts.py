@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Wait
-from agentic.core.decide import decide
-from agentic.core.events import Asked, CommitCreated, Decided, Option, Part
+from agentic.core.events.execution_events import (
+    Asked,
+    CommitCreated,
+    Decided,
+    Option,
+    Part,
+)
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Wait
 from tests.unit.core.building import BOSS, Log
 from tests.unit.core.test_held import receipts
 from tests.unit.core.test_visible import shown

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Finish, Think
-from agentic.core.decide import decide
-from agentic.core.events import Asked, Intervened, OwnerChanged, Reported
-from agentic.core.evolving import EVIDENCE
-from agentic.core.triage import triage
+from agentic.core.events.execution_events import (
+    Asked,
+    Intervened,
+    OwnerChanged,
+    Reported,
+)
+from agentic.core.fold.fold import EVIDENCE
+from agentic.core.rules.decide import decide
+from agentic.core.rules.triage import triage
+from agentic.core.state.actions import Finish, Think
 from tests.unit.core.building import YOU, Log, Started
 from tests.unit.core.test_decide_ends import _at_limit as at_limit  # pyright: ignore[reportPrivateUsage]
 
@@ -190,7 +195,7 @@ def test_a_newly_passing_test_is_progress() -> None:
 
 
 def test_done_that_is_only_reported_is_progress_where_the_tests_pass() -> None:
-    from agentic.core.confidence import of_turn
+    from agentic.core.claims.confidence import of_turn
 
     log = Log()
     log.answer(("shell", {}))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.actions import Finish, Think, UseTools
-from agentic.core.completion import unmarked
-from agentic.core.decide import decide
-from agentic.core.events import CallBlock, CommitCreated, Finished, Intervened, Reported, ToolFinished, Triaged
-from agentic.core.values import Claim, FileChange
+from agentic.core.claims.completion import unmarked
+from agentic.core.events.execution_events import (
+    CallBlock,
+    CommitCreated,
+    Finished,
+    Intervened,
+    Reported,
+    ToolFinished,
+    Triaged,
+)
+from agentic.core.events.values import Claim, FileChange
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Finish, Think, UseTools
 from tests.unit.core.building import Log, Said
 
 BUILT: Said = ("finish", {"answer": "Everything is built."})

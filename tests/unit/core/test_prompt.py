@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ChosenLesson,
     EarlierResult,
     FileRef,
@@ -16,9 +16,14 @@ from agentic.core.events import (
     TodoChanged,
     ToolRef,
 )
-from agentic.core.marks import mark_of
-from agentic.core.prompt import build_prompt, system_text, tail_text
-from agentic.core.telling import LEARNED, REFLECTED, first_message, guidance
+from agentic.core.prompt.build import build_prompt, system_text, tail_text
+from agentic.core.prompt.user_messages import (
+    LEARNED,
+    REFLECTED,
+    first_message,
+    guidance,
+)
+from agentic.core.text.foreign_text import mark_of
 from tests.unit.core.building import YOU, Log
 from tests.unit.core.compacting_logs import Long
 
@@ -29,7 +34,7 @@ def test_the_prefix_is_the_same_all_through_an_execution_and_the_history_only_gr
     log = Log()
     log.request()
     first = build_prompt(log.execution, None, ())
-    from agentic.core.events import ModelFailed
+    from agentic.core.events.execution_events import ModelFailed
 
     log.add(ModelFailed(request=f"r{log.execution.seq}", failure="unavailable"))
     log.answer("a", ("look", {}))

@@ -8,11 +8,7 @@ from dataclasses import fields
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core import decide as rules
-from agentic.core.actions import Record
-from agentic.core.answering import at_least
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CancelRequested,
     CheckpointSaved,
@@ -28,11 +24,15 @@ from agentic.core.events import (
     ToolStarted,
     WorkspaceFound,
 )
-from agentic.core.evolving import evolve, fold
-from agentic.core.execution import Execution
-from agentic.core.marks import mark_of
-from agentic.core.peopled import ALLOW, DENY
-from agentic.core.telling import guidance, pending_message
+from agentic.core.fold.fold import evolve, fold
+from agentic.core.fold.people import ALLOW, DENY
+from agentic.core.prompt.user_messages import guidance, pending_message
+from agentic.core.rules import decide as rules
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Record
+from agentic.core.state.execution import Execution
+from agentic.core.text.answers import at_least
+from agentic.core.text.foreign_text import mark_of
 from tests.unit.core.building import YOU
 from tests.unit.core.simulating import GATED, Drawn, simulate
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.answering import at_least
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     DeadlinePassed,
     Decided,
@@ -17,8 +16,9 @@ from agentic.core.events import (
     PolicyChanged,
     ToolStarted,
 )
-from agentic.core.evolving import MINUTES, evolve
-from agentic.core.execution import Execution
+from agentic.core.fold.fold import MINUTES, evolve
+from agentic.core.state.execution import Execution
+from agentic.core.text.answers import at_least
 from tests.unit.core.simulating import simulate
 
 many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.command_words import read
-from agentic.core.deeds import Deeds, Ran
-from agentic.core.proving import failure_of, is_test_run, judged, last_test_run, touched_tests
-from agentic.core.values import Claim, FileChange
+from agentic.core.claims.proof import (
+    failure_of,
+    is_test_run,
+    judged,
+    last_test_run,
+    touched_tests,
+)
+from agentic.core.events.values import Claim, FileChange
+from agentic.core.state.facts import Deeds, Ran
+from agentic.core.text.command_steps import read
 
 PASSED = (12, 0, 0)
 

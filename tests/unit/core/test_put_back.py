@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core.actions import Action, Finish, Think, UseTools
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
     DeadlinePassed,
     ModelFailed,
     OwnerChanged,
@@ -17,9 +16,15 @@ from agentic.core.events import (
     ToolFinished,
     WorkspaceRestored,
 )
-from agentic.core.evolving import MINUTES
-from agentic.core.prompt import build_prompt
-from agentic.core.visible import visible
+from agentic.core.fold.fold import MINUTES
+from agentic.core.prompt.build import build_prompt
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import (
+    Action,
+    Finish,
+    Think,
+    UseTools,
+)
 from tests.unit.core.building import YOU, Log
 
 LOST = "the variables of the Python interpreter"

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Escalated, Noted, Todo, TodoChanged, ToolFinished
-from agentic.core.evolving import fold
-from agentic.core.repetition import repeating, stuck, with_result
-from agentic.core.sameness import step_of
-from agentic.core.values import Outcome
+from agentic.core.events.execution_events import (
+    Escalated,
+    Noted,
+    Todo,
+    TodoChanged,
+    ToolFinished,
+)
+from agentic.core.events.values import Outcome
+from agentic.core.fold.fold import fold
+from agentic.core.fold.loop_detection import repeating, step_of, stuck, with_result
 from tests.unit.core.building import TOOLS
 from tests.unit.core.working import Work, change, finished
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CallBlock,
     Decided,
     Envelope,
@@ -19,9 +19,14 @@ from agentic.core.events import (
     ToolFinished,
     TurnEnded,
 )
-from agentic.core.evolving import fold
-from agentic.core.repetition import stuck
-from agentic.core.sameness import Step, exact, prose_of, step_of
+from agentic.core.fold.fold import fold
+from agentic.core.fold.loop_detection import (
+    Step,
+    exact,
+    prose_of,
+    step_of,
+    stuck,
+)
 from tests.unit.core.building import TOOLS
 from tests.unit.core.simulating import simulate
 

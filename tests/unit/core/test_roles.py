@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.actions import Record, Think, UseTools
-from agentic.core.conversation import ToolSpec
-from agentic.core.decide import decide
-from agentic.core.events import CheckpointSaved, EarlierResult, Started, Tier, ToolFinished, ToolRef, Triaged
-from agentic.core.prompt import build_prompt
-from agentic.core.roles import LOOKS, ROLES, in_role, looks
-from agentic.core.task_roles import ROLES as NAMED
-from agentic.core.triage import triage
-from agentic.core.values import TOUR, Policy
+from agentic.core.events.execution_events import (
+    CheckpointSaved,
+    EarlierResult,
+    Started,
+    Tier,
+    ToolFinished,
+    ToolRef,
+    Triaged,
+)
+from agentic.core.events.values import TOUR, Policy
+from agentic.core.prompt.build import build_prompt
+from agentic.core.prompt.roles import (
+    LOOKS,
+    ROLES,
+    in_role,
+    looks,
+)
+from agentic.core.rules.decide import decide
+from agentic.core.rules.triage import triage
+from agentic.core.state.actions import Record, Think, UseTools
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.text.task_roles import ROLES as NAMED
 from tests.unit.core.building import YOU, Log
 
 REVIEW = "Review my last commit, please."

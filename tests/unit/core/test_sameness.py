@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.repetition import says_something
-from agentic.core.sameness import exact, says_the_same, step_of
+from agentic.core.fold.loop_detection import exact, says_something, says_the_same, step_of
 from tests.unit.core.working import finished
 
 

@@ -6,14 +6,30 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core import failing
-from agentic.core.completion import created_files
-from agentic.core.events import Asked, DeadlinePassed, FileChange, InputReceived, PlanEntered, QuotedMessage, Started
-from agentic.core.execution import Deeds, Execution
-from agentic.core.frozen import changed
-from agentic.core.identity import batch_id, call_id, execution_id, question_id, request_id, side_target, trial_item
-from agentic.core.telling import guidance
-from agentic.core.triage import triage
+from agentic.core.claims.completion import created_files
+from agentic.core.events.execution_events import (
+    Asked,
+    DeadlinePassed,
+    FileChange,
+    InputReceived,
+    PlanEntered,
+    QuotedMessage,
+    Started,
+)
+from agentic.core.events.ids import (
+    batch_id,
+    call_id,
+    execution_id,
+    question_id,
+    request_id,
+    side_target,
+    trial_item,
+)
+from agentic.core.prompt.user_messages import guidance
+from agentic.core.rules import model_failures
+from agentic.core.rules.triage import triage
+from agentic.core.state.execution import Deeds, Execution
+from agentic.core.state.replace import changed
 from tests.unit.core.building import BEGUN, YOU, Log
 
 
@@ -42,17 +58,17 @@ def test_talk_is_told_from_tasks(text: str, talk: bool) -> None:
 
 def test_the_cap_on_time_stands_still_while_a_person_is_asked_and_after_it_passed() -> None:
     log = Log()
-    (timer,) = failing.standing_timers(log.execution)
+    (timer,) = model_failures.standing_timers(log.execution)
     assert timer.at == BEGUN + timedelta(seconds=1, minutes=60)
     log.add(Asked(question="q", text="?"))
-    assert failing.standing_timers(log.execution) == ()
+    assert model_failures.standing_timers(log.execution) == ()
     log.say("answer", "x")
     log.settle()
-    (later,) = failing.standing_timers(log.execution)
+    (later,) = model_failures.standing_timers(log.execution)
     assert later.at == timer.at + timedelta(seconds=log.execution.spent.waiting)
     log.add(DeadlinePassed(ref="minutes"))
-    assert failing.standing_timers(log.execution) == ()
-    assert failing.standing_timers(Execution()) == ()
+    assert model_failures.standing_timers(log.execution) == ()
+    assert model_failures.standing_timers(Execution()) == ()
 
 
 def test_back_off_doubles_with_each_pass_and_is_spread_by_a_quarter() -> None:
@@ -60,11 +76,11 @@ def test_back_off_doubles_with_each_pass_and_is_spread_by_a_quarter() -> None:
     waits: list[float] = []
     for _ in range(4):
         log.fail("unavailable")
-        timer = failing.back_off(log.execution)
+        timer = model_failures.back_off(log.execution)
         assert timer is not None
         waits.append((timer.at - log.now).total_seconds())
         log.add(DeadlinePassed(ref=timer.ref))
-        assert failing.back_off(log.execution) is None
+        assert model_failures.back_off(log.execution) is None
     for wait, base in zip(waits, [1, 2, 4, 8], strict=True):
         assert 0.75 * base <= wait <= 1.25 * base
 
@@ -72,9 +88,9 @@ def test_back_off_doubles_with_each_pass_and_is_spread_by_a_quarter() -> None:
 def test_a_lost_request_is_not_waited_for() -> None:
     log = Log()
     log.fail("lost")
-    assert failing.back_off(log.execution) is None
-    assert not failing.is_final(log.execution)
-    assert failing.ended(Log().execution).reason == "failed"
+    assert model_failures.back_off(log.execution) is None
+    assert not model_failures.is_final(log.execution)
+    assert model_failures.ended(Log().execution).reason == "failed"
 
 
 def test_files_are_this_execution_s_own_when_the_first_thing_it_did_was_to_make_them() -> None:

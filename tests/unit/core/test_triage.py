@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.actions import Consult, Finish, Record, Think, UseTools
-from agentic.core.conversation import ToolSpec
-from agentic.core.decide import decide
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     EarlierResult,
     Intervened,
     ModelAnswered,
@@ -19,11 +16,25 @@ from agentic.core.events import (
     Triaged,
     TurnEnded,
 )
-from agentic.core.execution import Execution
-from agentic.core.marks import item, mark_of
-from agentic.core.task_reading import read
-from agentic.core.triage import answered, prompt, triage, untriaged
-from agentic.core.values import FileRef, Tier
+from agentic.core.events.values import FileRef, Tier
+from agentic.core.rules.decide import decide
+from agentic.core.rules.triage import (
+    answered,
+    prompt,
+    triage,
+    untriaged,
+)
+from agentic.core.state.actions import (
+    Consult,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+)
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.state.execution import Execution
+from agentic.core.text.foreign_text import item, mark_of
+from agentic.core.text.task_classifier import read
 from tests.unit.core.building import Log
 
 CHEAP = (Tier(number=1, models=("cheap",)), Tier(number=2, models=("small",)))

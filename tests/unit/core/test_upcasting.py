@@ -6,8 +6,22 @@ import json
 
 import pytest
 
-from agentic.core.events import SCHEMA, Envelope, Event, Noted, Started
-from agentic.core.upcasting import READING, UPCASTERS, Raw, Reading, ShapeUnknown, read_envelope, read_event
+from agentic.core.events.execution_events import (
+    SCHEMA,
+    Envelope,
+    Event,
+    Noted,
+    Started,
+)
+from agentic.core.events.upcasting import (
+    READING,
+    UPCASTERS,
+    Raw,
+    Reading,
+    ShapeUnknown,
+    read_envelope,
+    read_event,
+)
 from tests.unit.core.building import Log
 
 OLD = {"kind": "noted", "words": "it is half open"}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.actions import Ask, Finish, Inspect, Record, Think, Wait
-from agentic.core.decide import RULES_VERSION, decide
-from agentic.core.events import (
+from agentic.core.audit.verification import as_written, verify
+from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
     Envelope,
@@ -30,8 +29,16 @@ from agentic.core.events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
-from agentic.core.evolving import fold
-from agentic.core.verifying import as_written, verify
+from agentic.core.fold.fold import fold
+from agentic.core.rules.decide import RULES_VERSION, decide
+from agentic.core.state.actions import (
+    Ask,
+    Finish,
+    Inspect,
+    Record,
+    Think,
+    Wait,
+)
 from tests.unit.core.building import BOSS, Log
 from tests.unit.core.simulating import simulate
 

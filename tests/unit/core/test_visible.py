@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Asked, Escalated, Finished, Noted, Option, OutboxItem, OwnerChanged, ToolFinished
-from agentic.core.evolving import evolve
-from agentic.core.execution import Execution
-from agentic.core.peopled import MACHINE
-from agentic.core.visible import visible
+from agentic.core.display.outbox_items import visible
+from agentic.core.events.execution_events import (
+    Asked,
+    Escalated,
+    Finished,
+    Noted,
+    Option,
+    OutboxItem,
+    OwnerChanged,
+    ToolFinished,
+)
+from agentic.core.fold.fold import evolve
+from agentic.core.fold.people import MACHINE
+from agentic.core.state.execution import Execution
 from tests.unit.core.building import YOU, Log
 
 

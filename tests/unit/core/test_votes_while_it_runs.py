@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.confidence import MOST_SHOWN, before_votes, is_fitted, told, voted
-from agentic.core.events import Confidence, ConfidenceParts, Escalated, Finished, TurnEnded
-from agentic.core.values import Reason
+from agentic.core.claims.confidence import (
+    MOST_SHOWN,
+    before_votes,
+    is_fitted,
+    told,
+    voted,
+)
+from agentic.core.events.execution_events import (
+    Confidence,
+    ConfidenceParts,
+    Escalated,
+    Finished,
+    TurnEnded,
+)
+from agentic.core.events.values import Reason
 from tests.unit.core.building import BOSS, GUEST, YOU, Log
 
 PARTS = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)

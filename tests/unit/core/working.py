@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from agentic.core.events import ToolFinished, TurnEnded
-from agentic.core.values import Confidence, ConfidenceParts, FileChange, Outcome
+from agentic.core.events.execution_events import ToolFinished, TurnEnded
+from agentic.core.events.values import (
+    Confidence,
+    ConfidenceParts,
+    FileChange,
+    Outcome,
+)
 from tests.unit.core.building import Log
 
 NEUTRAL = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)

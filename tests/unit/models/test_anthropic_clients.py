@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from agentic.models.anthropic_clients import EACH, Clients
+from agentic.models.anthropic.client import EACH, Clients
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -8,12 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from agentic.core.events import CallBlock
-from agentic.models.anthropic_wire import AnthropicWire
-from agentic.models.calls import read_call
-from agentic.models.characters import dumps, loads, whole, whole_json
-from agentic.models.openai_wire import OpenAIWire
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall
+from agentic.core.events.execution_events import CallBlock
+from agentic.models.answers.json_text import (
+    dumps,
+    loads,
+    whole,
+    whole_json,
+)
+from agentic.models.answers.tool_calls import read_call
+from agentic.models.anthropic.request import AnthropicWire
+from agentic.models.litellm.request import OpenAIWire
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 LEAF = st.one_of(st.none(), st.integers(-9, 9), ANY_TEXT)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.models.anthropic_wire import AnthropicWire
-from agentic.models.grown import Grown
-from agentic.models.openai_wire import OpenAIWire
-from agentic.models.repair import call_ids, paired
-from agentic.ports import Message, Prompt
+from agentic.models.anthropic.request import AnthropicWire
+from agentic.models.litellm.request import OpenAIWire
+from agentic.models.requests.call_pairing import call_ids, paired
+from agentic.models.requests.wire_cache import Grown
+from agentic.ports.runtime import Message, Prompt
 from tests.unit.models.test_repair import WILD
 
 LENGTHS = st.lists(st.integers(0, 8), min_size=1, max_size=6)

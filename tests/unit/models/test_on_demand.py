@@ -24,7 +24,7 @@ LIBRARY = {
 SDK = """
 import sys
 from agentic.models.on_demand import names_on_demand
-from agentic.models.anthropic_direct import MOSTLY_NAMED
+from agentic.models.anthropic.client import MOSTLY_NAMED
 with names_on_demand("anthropic", MOSTLY_NAMED):
     from anthropic import AsyncAnthropic
 client = AsyncAnthropic(api_key="x", max_retries=0)

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from agentic.core.events import Usage
-from agentic.errors import ModelUnpriced
-from agentic.models.prices import ModelFacts, Prices, prices_from
+from agentic.core.events.execution_events import Usage
+from agentic.models.providers.prices import ModelFacts, Prices, prices_from
+from agentic.ports.errors import ModelUnpriced
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def prices() -> Prices:
 
 def test_a_price_is_known_without_importing_litellm():
     code = (
-        "import sys; from agentic.models.prices import Prices; p = Prices().price('openai/gpt-4o', 1000, 1000);"
+        "import sys; from agentic.models.providers.prices import Prices; p = Prices().price('openai/gpt-4o', 1000, 1000);"
         "assert 'litellm' not in sys.modules, 'imported'; print(p)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

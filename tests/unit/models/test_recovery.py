@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import CallBlock, TextBlock
-from agentic.models.calls import by_name, read_call
-from agentic.models.recovery import recover, recovered_blocks
-from agentic.ports import ToolSpec
+from agentic.core.events.execution_events import CallBlock, TextBlock
+from agentic.models.answers.tool_calls import by_name, read_call
+from agentic.models.answers.tool_calls_in_text import recover, recovered_blocks
+from agentic.ports.runtime import ToolSpec
 
 SPECS = by_name(
     [

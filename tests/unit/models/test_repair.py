@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import CallBlock, TextBlock
-from agentic.models.repair import NO_RESULT, call_ids, paired, unique_ids
-from agentic.ports import Message, ToolAnswer, ToolCall
+from agentic.core.events.execution_events import CallBlock, TextBlock
+from agentic.models.requests.call_pairing import (
+    NO_RESULT,
+    call_ids,
+    paired,
+    unique_ids,
+)
+from agentic.ports.runtime import Message, ToolAnswer, ToolCall
 
 IDS = st.sampled_from(["", "a", "b", "c", "d"])
 CALLS = st.lists(st.builds(ToolCall, IDS, st.just("shell"), st.just({"command": "ls"})), max_size=3).map(tuple)

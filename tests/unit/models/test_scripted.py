@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import CallBlock
-from agentic.errors import ModelBadRequest, ModelUnavailable
-from agentic.models.scripted import Asked, ScriptedModel, answer
-from agentic.ports import Message, Prompt
+from agentic.core.events.execution_events import CallBlock
+from agentic.models.scripted.model import Asked, ScriptedModel, answer
+from agentic.ports.errors import ModelBadRequest, ModelUnavailable
+from agentic.ports.runtime import Message, Prompt
 
 PROMPT = Prompt("s", (), (Message("user", "x"),))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.models.prices import Prices, prices_from
-from agentic.models.providers import BY_NAME
-from agentic.models.tiers import DEFAULTS, tiers_from
+from agentic.models.providers.catalogue import BY_NAME
+from agentic.models.providers.prices import Prices, prices_from
+from agentic.models.tier_config import DEFAULTS, tiers_from
 
 NOTHING = (None, None, None, None)
 

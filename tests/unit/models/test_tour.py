@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     CallBlock,
     EarlierResult,
     FileRef,
@@ -17,9 +17,15 @@ from agentic.core.events import (
     Started,
     TextBlock,
 )
-from agentic.core.telling import first_message, guidance
-from agentic.models.tour import FIRST, HOW, TourModel
-from agentic.ports import Message, Prompt, ToolAnswer, ToolCall, ToolSpec
+from agentic.core.prompt.user_messages import first_message, guidance
+from agentic.models.scripted.tour import FIRST, HOW, TourModel
+from agentic.ports.runtime import (
+    Message,
+    Prompt,
+    ToolAnswer,
+    ToolCall,
+    ToolSpec,
+)
 from agentic.tools.toolbox import STANDARD
 
 SPECS: tuple[ToolSpec, ...] = tuple(tool.spec for tool in STANDARD)
@@ -148,7 +154,7 @@ async def test_it_is_streamed_in_pieces():
 
 
 def test_the_quote_is_what_the_person_wrote_and_each_task_has_a_file_of_its_own() -> None:
-    from agentic.models.tour import _quoted, file_name  # pyright: ignore[reportPrivateUsage]
+    from agentic.models.scripted.tour import _quoted, file_name  # pyright: ignore[reportPrivateUsage]
 
     ann, at = Person(id="7", name="ann"), datetime(2026, 1, 1, tzinfo=UTC)
     first = Started(thread="1", task="Fix it.\n\n[x] and test it", requester=ann, inbox="1")

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Barred,
     ChosenLesson,
     Claim,

@@ -7,9 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from reflexion.amending import approved, lived_through, may_be_shown, retired, settled
-from reflexion.lessons import Lesson, Trust
-from reflexion.lifecycle import PARAMETERS, Life, Showing
+from reflexion.lessons.changes import (
+    approved,
+    lived_through,
+    may_be_shown,
+    retired,
+    settled,
+)
+from reflexion.lessons.lesson import Lesson, Trust
+from reflexion.lessons.lifecycle import PARAMETERS, Life, Showing
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.test_merging import lesson
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
     Decided,
@@ -15,10 +15,10 @@ from agentic.core.events import (
     ToolFinished,
     TurnEnded,
 )
-from agentic.core.identity import call_id
-from agentic.core.peopled import ALLOW, DENY, MACHINE
-from agentic.tools.gates import gate
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.ids import call_id
+from agentic.core.fold.people import ALLOW, DENY, MACHINE
+from agentic.tools.approval.command_rules import gate
+from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.reflexion.logs import ANN, MODEL, SURE, Did, Log, edit, kept_off
 
 HIDDEN = kept_off(".env")

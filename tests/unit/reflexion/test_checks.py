@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.deeds import Ran
-from agentic.core.proving import is_test_run
-from reflexion.checks import named_checks, read_check
+from agentic.core.claims.proof import is_test_run
+from agentic.core.state.facts import Ran
+from reflexion.evaluation.checks import named_checks, read_check
 
 
 def verdict(command: str, exit_code: int | None, counts: tuple[int, int] | None = None, task: str = "") -> str | None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reflexion.amending import approved, may_be_shown, retired
-from reflexion.contradictions import agreeing, contradict, opposed, reconciled
-from reflexion.lessons import Lesson, Scope
+from reflexion.lessons.changes import approved, may_be_shown, retired
+from reflexion.lessons.contradictions import (
+    agreeing,
+    contradict,
+    opposed,
+    reconciled,
+)
+from reflexion.lessons.lesson import Lesson, Scope
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.pairs import COMPATIBLE, OPPOSED
 from tests.unit.reflexion.test_merging import lesson

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from agentic.core.events import Asked, DeadlinePassed, Envelope, Event, FeedbackGiven, ModelRequested, Policy, Reflected
-from reflexion.decision import AskWhy, Leave, Reflect, decide_reflection
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.execution_events import (
+    Asked,
+    DeadlinePassed,
+    Envelope,
+    Event,
+    FeedbackGiven,
+    ModelRequested,
+    Policy,
+    Reflected,
+)
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.reflection.trigger import (
+    AskWhy,
+    Leave,
+    Reflect,
+    decide_reflection,
+)
 from tests.unit.reflexion.logs import ANN, EPOCH, Did, Log
 
 FAILS, PASSES = Did("pytest", 1), Did("pytest", 0)

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import Claim, Envelope, Evaluated, FeedbackGiven, Judged, Person, Policy
-from reflexion.evaluator import CAPS, evaluate
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.execution_events import (
+    Claim,
+    Envelope,
+    Evaluated,
+    FeedbackGiven,
+    Judged,
+    Person,
+    Policy,
+)
+from reflexion.evaluation.score import CAPS, evaluate
+from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.reflexion.logs import ANN, BEN, EPOCH, Did, Log, edit, kept_off
 
 TEN = Policy(turns_medium=10)

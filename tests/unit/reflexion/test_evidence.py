@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflexion.evidence import CHARACTERS, LINES, error_signature, evidence_of
-from reflexion.redaction import REDACTED, holds_secret, redact
-from reflexion.screening import objections
-from reflexion.trajectory import Trajectory, read_trajectory
-from reflexion.transcript import transcript
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.reflection.error_excerpt import (
+    CHARACTERS,
+    LINES,
+    error_signature,
+    evidence_of,
+)
+from reflexion.reflection.transcript import transcript
+from reflexion.text.screening import objections
+from reflexion.text.secrets import REDACTED, holds_secret, redact
 from tests.unit.reflexion.logs import Did, Log
 
 

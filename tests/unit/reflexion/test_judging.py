@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import Event, Judged, ModelRequested, Reason, RubricItem, Triaged
-from reflexion.judging import (
+from agentic.core.events.execution_events import (
+    Event,
+    Judged,
+    ModelRequested,
+    Reason,
+    RubricItem,
+    Triaged,
+)
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.judge_trust import (
     LABELLED,
     LEARNING_ONE_IN,
     USELESS_ONE_IN,
@@ -21,8 +29,7 @@ from reflexion.judging import (
     trust,
     worth_asking,
 )
-from reflexion.lessons import Verdict
-from reflexion.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.lesson import Verdict
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 
 USEFUL, USELESS, UNKNOWN = Trust(60, 0.5), Trust(60, 0.05), Trust(10, 0.0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reflexion.lifecycle import (
+from reflexion.lessons.lifecycle import (
     PARAMETERS,
     Arm,
     Author,

@@ -6,9 +6,20 @@ from datetime import timedelta
 
 import pytest
 
-from reflexion.lessons import Lesson, Scope, lesson_id, matter_of
-from reflexion.lifecycle import Life
-from reflexion.merging import EXECUTIONS, REMEDIES, likeness, placed, same
+from reflexion.lessons.deduplication import (
+    EXECUTIONS,
+    REMEDIES,
+    likeness,
+    placed,
+    same,
+)
+from reflexion.lessons.lesson import (
+    Lesson,
+    Scope,
+    lesson_id,
+    matter_of,
+)
+from reflexion.lessons.lifecycle import Life
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.pairs import OTHERS, SAME, Pair
 

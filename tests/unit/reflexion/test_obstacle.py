@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Claim, Envelope, Event, FeedbackGiven, Policy, Reason, Reflected, Tier
-from agentic.core.values import TOUR
-from reflexion.decision import OVERCAME, Leave, Reflect, decide_reflection
-from reflexion.obstacle import Obstacle, overcome
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.execution_events import (
+    Claim,
+    Envelope,
+    Event,
+    FeedbackGiven,
+    Policy,
+    Reason,
+    Reflected,
+    Tier,
+)
+from agentic.core.events.values import TOUR
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.reflection.obstacle import Obstacle, overcome
+from reflexion.reflection.trigger import (
+    OVERCAME,
+    Leave,
+    Reflect,
+    decide_reflection,
+)
 from tests.unit.reflexion.logs import ANN, EPOCH, Did, Log, edit
 
 NOT_THERE = Did("pytest -q", 127, "bash: pytest: command not found")

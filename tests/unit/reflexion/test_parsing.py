@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflexion.errors import ReflectionUnusable
-from reflexion.parsing import FIELD_CHARACTERS, parse_insight, resting_on
-from reflexion.reflector import reflection_instructions
+from reflexion.reflection.parse import FIELD_CHARACTERS, parse_insight, resting_on
+from reflexion.reflection.reflector import reflection_instructions
 
 GOOD = {
     "what_worked": "Reading the test first.",

@@ -6,17 +6,22 @@ import base64
 
 import pytest
 
-from agentic.core.events import Envelope, FileChange, QuotedMessage, Started
-from reflexion.amending import fit_to_keep, reworded
-from reflexion.dictated import dictated, orders_in, taken_over
-from reflexion.legible import as_read, decoded, visible
-from reflexion.lessons import Insight, Reflection, propose_lesson
-from reflexion.parsing import parse_insight
-from reflexion.ranking import Candidate
-from reflexion.reflections import told_of
-from reflexion.retrieval import choose_lessons
-from reflexion.screening import objections
-from reflexion.trajectory import Trajectory, read_trajectory
+from agentic.core.events.execution_events import (
+    Envelope,
+    FileChange,
+    QuotedMessage,
+    Started,
+)
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.changes import fit_to_keep, reworded
+from reflexion.lessons.lesson import Insight, Reflection, propose_lesson
+from reflexion.reflection.injected_orders import dictated, orders_in, taken_over
+from reflexion.reflection.parse import parse_insight
+from reflexion.reflection.prompt_text import told_of
+from reflexion.retrieval.ranking import Candidate
+from reflexion.retrieval.selection import choose_lessons
+from reflexion.text.hidden_text import as_read, decoded, visible
+from reflexion.text.screening import objections
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 from tests.unit.reflexion.test_merging import lesson
 

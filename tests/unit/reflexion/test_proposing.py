@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reflexion.lessons import Insight, Lesson, Reflection, propose_lesson
+from reflexion.lessons.lesson import (
+    Insight,
+    Lesson,
+    Reflection,
+    propose_lesson,
+)
 from tests.unit.reflexion.logs import EPOCH
 
 WRONG = "The report wrote its dates as day and month."

@@ -6,10 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core.events import ChosenLesson
-from reflexion.lessons import Insight, Lesson, Reflection, Verdict, propose_lesson
-from reflexion.proving import PROVED, proved, told_first
-from reflexion.trajectory import Trajectory, read_trajectory
+from agentic.core.events.execution_events import ChosenLesson
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.lesson import (
+    Insight,
+    Lesson,
+    Reflection,
+    Verdict,
+    propose_lesson,
+)
+from reflexion.measurement.promotion import PROVED, proved, told_first
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 
 LATER = EPOCH + timedelta(minutes=5)

@@ -6,12 +6,24 @@ from datetime import timedelta
 
 import pytest
 
-from agentic.core.events import ChosenLesson
-from reflexion.evaluator import evaluate
-from reflexion.lessons import Verdict
-from reflexion.lifecycle import Arm, Baseline, Life, Showing
-from reflexion.recording import SIMILAR, arms_of, known_outcome, showing_of, similar, verdict_of
-from reflexion.trajectory import Trajectory, read_trajectory
+from agentic.core.events.execution_events import ChosenLesson
+from reflexion.evaluation.score import evaluate
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.lesson import Verdict
+from reflexion.lessons.lifecycle import (
+    Arm,
+    Baseline,
+    Life,
+    Showing,
+)
+from reflexion.measurement.showings import (
+    SIMILAR,
+    arms_of,
+    known_outcome,
+    showing_of,
+    similar,
+    verdict_of,
+)
 from tests.unit.reflexion.logs import EPOCH, Did, Log, edit
 
 PASSES = Did("pytest -q", 0, "3 passed", tests=(3, 0))

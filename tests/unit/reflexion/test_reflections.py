@@ -5,11 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflexion.asking import REASONS, question_of, reason_of
-from reflexion.reflections import choose_reflections, earlier_attempts, reflection_text, said_of, shared
-from reflexion.tokens import tokens_of
-from reflexion.trajectory import read_trajectory
-from reflexion.transcript import transcript
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.reflection.feedback_question import REASONS, question_of, reason_of
+from reflexion.reflection.prompt_text import (
+    choose_reflections,
+    earlier_attempts,
+    reflection_text,
+    said_of,
+    shared,
+)
+from reflexion.reflection.transcript import transcript
+from reflexion.text.token_estimate import tokens_of
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 from tests.unit.reflexion.test_retrieval import reflection
 

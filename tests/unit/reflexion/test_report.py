@@ -6,10 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from reflexion.judging import LABELLED
-from reflexion.lessons import Change, Lesson, Scope, Verdict
-from reflexion.lifecycle import Arm, Showing
-from reflexion.report import lessons_report
+from reflexion.lessons.judge_trust import LABELLED
+from reflexion.lessons.lesson import (
+    Change,
+    Lesson,
+    Scope,
+    Verdict,
+)
+from reflexion.lessons.lifecycle import Arm, Showing
+from reflexion.measurement.report import lessons_report
 from tests.unit.reflexion.logs import EPOCH
 
 

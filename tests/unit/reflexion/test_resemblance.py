@@ -7,10 +7,10 @@ from base64 import decodebytes
 import pytest
 
 from bench.screening_set.fit import WRITTEN, checksum, examples
-from reflexion.abilities import Ability
-from reflexion.legible import as_read
-from reflexion.resemblance import lines_of, resembled
-from reflexion.screening import objections
+from reflexion.text.abilities import Ability
+from reflexion.text.hidden_text import as_read
+from reflexion.text.resemblance import lines_of, resembled
+from reflexion.text.screening import objections
 
 
 def test_the_weights_are_those_of_the_examples() -> None:

@@ -8,11 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflexion.lessons import Insight, Lesson, LessonStatus, LifeWith, Reflection, Scope
-from reflexion.lifecycle import Life, Showing, lived
-from reflexion.ranking import ranked
-from reflexion.retrieval import choose, choose_lessons, choose_reflections
-from reflexion.words import split_identifiers, stem, words_of
+from reflexion.lessons.lesson import (
+    Insight,
+    Lesson,
+    LessonStatus,
+    LifeWith,
+    Reflection,
+    Scope,
+)
+from reflexion.lessons.lifecycle import Life, Showing, lived
+from reflexion.retrieval.ranking import ranked
+from reflexion.retrieval.selection import choose, choose_lessons, choose_reflections
+from reflexion.text.words import split_identifiers, stem, words_of
 from tests.unit.reflexion.logs import EPOCH
 
 TASK = "The date parser crashes on empty rows"

@@ -9,13 +9,13 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Claim
+from agentic.core.events.execution_events import Claim
 from reflexion.errors import JudgementUnusable
-from reflexion.families import family_of, named_family
-from reflexion.judge import judge_instructions
-from reflexion.record import CHARACTERS, Record, record_of
-from reflexion.rubric import RUBRIC, read_answers, share_of
-from reflexion.trajectory import read_trajectory
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.judge.judge import judge_instructions
+from reflexion.judge.judge_input import CHARACTERS, Record, record_of
+from reflexion.judge.model_families import family_of, named_family
+from reflexion.judge.rubric import RUBRIC, read_answers, share_of
 from tests.unit.reflexion.logs import Did, Log, edit
 
 IDS = [question.id for question in RUBRIC]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Claim, Evaluated, Judged, Policy, Triaged
-from reflexion.evaluator import evaluate, was_right, went_well
-from reflexion.trajectory import Trajectory, read_trajectory
+from agentic.core.events.execution_events import (
+    Claim,
+    Evaluated,
+    Judged,
+    Policy,
+    Triaged,
+)
+from reflexion.evaluation.score import evaluate, was_right, went_well
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from tests.unit.reflexion.logs import ANN, BEN, Did, Log, edit, kept_off
 
 PASSES, FAILS = Did("pytest", 0), Did("pytest", 1)

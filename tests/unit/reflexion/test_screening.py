@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reflexion.amending import fit_to_keep, reworded
-from reflexion.dictated import dictated, orders_in, taken_over
-from reflexion.lessons import Insight
-from reflexion.redaction import REDACTED
-from reflexion.screening import objections
-from reflexion.trajectory import Trajectory, read_trajectory
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.changes import fit_to_keep, reworded
+from reflexion.lessons.lesson import Insight
+from reflexion.reflection.injected_orders import dictated, orders_in, taken_over
+from reflexion.text.screening import objections
+from reflexion.text.secrets import REDACTED
 from tests.unit.reflexion.daily import HARMLESS, MUST_WAIT
 from tests.unit.reflexion.logs import EPOCH, Did, Log
 from tests.unit.reflexion.screened import ADDRESSES, COMMANDS, FINE, PEOPLE, SECRETS

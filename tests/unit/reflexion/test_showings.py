@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     ChosenLesson,
     FeedbackGiven,
     ModelAnswered,
@@ -15,10 +15,10 @@ from agentic.core.events import (
     Triaged,
     WithheldLesson,
 )
-from reflexion.evaluator import evaluate
-from reflexion.lessons import Verdict
-from reflexion.recording import arms_of, known_outcome, verdict_of
-from reflexion.trajectory import Trajectory, read_trajectory
+from reflexion.evaluation.score import evaluate
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.lessons.lesson import Verdict
+from reflexion.measurement.showings import arms_of, known_outcome, verdict_of
 from tests.unit.reflexion.logs import BEN, EPOCH, MODEL, Did, Log
 
 SHOWN = (ChosenLesson(id="l1", kind="pitfall", text="…"),)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.same_error import normal_error
-from reflexion.evidence import error_signature
-from reflexion.signatures import normalised
-from reflexion.trajectory import read_trajectory
+from agentic.tools.base.error_fingerprint import normal_error
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.reflection.error_excerpt import error_signature
+from reflexion.reflection.error_signature import normalised
 from tests.unit.reflexion.logs import Did, Log
 
 TAX = 'RATES = {"de": 0.19}\n\ndef test_tax():\n    assert round(10 * RATES["fr"]) == 2\n'

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.retrieval import read_set
-from reflexion import tokens
-from reflexion.reflections import choose_reflections
-from reflexion.tokens import cut_to, tokens_of
+from reflexion.reflection.prompt_text import choose_reflections
+from reflexion.text import token_estimate
+from reflexion.text.token_estimate import cut_to, tokens_of
 from tests.unit.reflexion.test_retrieval import reflection
 
 DRAWN = random.Random(7)
@@ -44,13 +44,13 @@ def _path() -> str:
 
 
 def _chunks(name: str) -> list[str]:
-    whole = (Path(tokens.__file__).parents[1] / name).read_text(encoding="utf-8")
+    whole = (Path(token_estimate.__file__).parents[2] / name).read_text(encoding="utf-8")
     return [whole[at : at + 400] for at in range(0, len(whole), 400)]
 
 
 TEXTS: Final[dict[str, list[str]]] = {
     "lessons": LESSONS,
-    "python": _chunks("reflexion/lifecycle.py"),
+    "python": _chunks("reflexion/lessons/lifecycle.py"),
     "markdown": _chunks("docs/lessons.md"),
     "hex": _many(lambda: f"{DRAWN.getrandbits(160):x}"),
     "uuids": _many(lambda: str(uuid.UUID(int=DRAWN.getrandbits(128)))),
@@ -113,6 +113,6 @@ def test_what_is_cut_is_the_longest_beginning_that_fits(text: str, room: int) ->
 
 
 def test_the_product_counts_without_a_tokenizer() -> None:
-    look = "import sys, reflexion.tokens; print(*{'tiktoken', 'tokenizers', 'litellm'} & {*sys.modules})"
+    look = "import sys, reflexion.text.token_estimate; print(*{'tiktoken', 'tokenizers', 'litellm'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == []

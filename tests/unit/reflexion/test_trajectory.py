@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import FeedbackGiven, PolicyChanged, Triaged
-from reflexion.trajectory import read_trajectory
+from agentic.core.events.execution_events import FeedbackGiven, PolicyChanged, Triaged
+from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.core.building import Log as Rules
 from tests.unit.reflexion.logs import ANN, BEN, MODEL, Did, Log, edit
 

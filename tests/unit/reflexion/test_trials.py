@@ -6,10 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from agentic.core.events import Event, FeedbackGiven, Policy, Reason, WorkspaceRestored
-from reflexion.evaluator import evaluate
-from reflexion.trajectory import Trajectory, read_trajectory
-from reflexion.trials import Again, Around, Leave, Offer, decide_trial, worth_offering
+from agentic.core.events.execution_events import (
+    Event,
+    FeedbackGiven,
+    Policy,
+    Reason,
+    WorkspaceRestored,
+)
+from reflexion.evaluation.score import evaluate
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.reflection.retry_policy import (
+    Again,
+    Around,
+    Leave,
+    Offer,
+    decide_trial,
+    worth_offering,
+)
 from tests.unit.reflexion.logs import ANN, Did, Log
 
 FAILS, PASSES = Did("pytest -q", 1), Did("pytest -q", 0)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflexion.lifecycle import Arm, Showing
-from reflexion.uplift import Uplift, overall_uplift, uplift_of
+from reflexion.lessons.lifecycle import Arm, Showing
+from reflexion.measurement.uplift import Uplift, overall_uplift, uplift_of
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

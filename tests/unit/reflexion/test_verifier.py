@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events import Perceived
-from reflexion.evaluator import evaluate
-from reflexion.trajectory import read_trajectory
-from reflexion.verifier import NOT_RUN, STALE, Verified
+from agentic.core.events.execution_events import Perceived
+from reflexion.evaluation.score import evaluate
+from reflexion.evaluation.trajectory import read_trajectory
+from reflexion.evaluation.verifier import NOT_RUN, STALE, Verified
 from tests.unit.reflexion.logs import Did, Log, edit
 
 PLAIN = "Tidy up the cart."

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agentic.core.events import (
+from agentic.core.events.execution_events import (
     Envelope,
     FileChange,
     FileRef,
@@ -22,10 +22,8 @@ from agentic.core.events import (
     Tier,
     ToolStarted,
 )
-from agentic.leaving import Leaving
-from agentic.loop import Loop
-from agentic.models.scripted import Script, ScriptedModel
-from agentic.ports import (
+from agentic.models.scripted.model import Script, ScriptedModel
+from agentic.ports.runtime import (
     Clock,
     Completion,
     Found,
@@ -38,14 +36,15 @@ from agentic.ports import (
     Store,
     ToolSpec,
 )
+from agentic.runtime.clock import SystemClock
+from agentic.runtime.loop import Loop
+from agentic.runtime.shutdown import Leaving
 from agentic.stores.memory import MemoryStore
-from bot.clock import SystemClock
-from bot.ground import Acts, Ground
-from bot.roster import Roster
-from bot.slots import Slots
-from bot.starting import Beginning, Receive
-from bot.threads import Threads
-from reflexion.cycle import Reflexion
+from bot.sessions.dependencies import Acts, Ground
+from bot.sessions.slots import Slots
+from bot.sessions.start import Beginning, Receive
+from bot.threads.registry import Roster, Threads
+from reflexion.service import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 
 NUMBERS = itertools.count(1)

@@ -6,16 +6,24 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-from agentic.core.events import Finished, InboxItem, OutboxItem, Person, QuotedMessage, Sort, Started
-from agentic.core.execution import Execution
-from agentic.errors import AgenticError
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer, Lease, SessionRow
+from agentic.core.events.execution_events import (
+    Finished,
+    InboxItem,
+    OutboxItem,
+    Person,
+    QuotedMessage,
+    Sort,
+    Started,
+)
+from agentic.core.state.execution import Execution
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import Answer, Lease, SessionRow
+from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot.clock import SystemClock
-from bot.crowding import ROOM, Crowd
-from bot.ground import Acted
-from bot.session import MACHINE
+from bot.sessions.backlog import ROOM, Crowd
+from bot.sessions.dependencies import Acted
+from bot.sessions.session import MACHINE
 from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))

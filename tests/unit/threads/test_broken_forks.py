@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events import InboxItem, OutboxItem
-from agentic.ports import SessionRow
-from agentic.world.snapshots import Snapshots
-from bot.clock import SystemClock
-from bot.forking import Forking
-from bot.forks import Forks
+from agentic.core.events.execution_events import InboxItem, OutboxItem
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.clock import SystemClock
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.actions.fork import Forking
+from bot.threads.fork_requests import Forks
 from tests.integration.bot.test_undoing import ANN, Scene
 
 

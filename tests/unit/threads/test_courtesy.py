@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot import courtesy
-from bot.courtesy import Courtesy
+from bot.sessions import slots
+from bot.sessions.slots import Courtesy
 
 
 async def keep_busy(each: float) -> None:
@@ -29,7 +29,7 @@ async def late_loop() -> AsyncIterator[None]:
 async def test_with_time_to_spare_nobody_waits_for_a_thread_that_begins() -> None:
     polite = Courtesy()
     polite.begins("1")
-    async with asyncio.timeout(courtesy.AT_MOST / 2):
+    async with asyncio.timeout(slots.AT_MOST / 2):
         await polite.give_way()
 
 
@@ -41,13 +41,13 @@ async def test_a_process_that_is_behind_lets_the_beginning_go_first() -> None:
     await asyncio.sleep(0.3)
     assert not waiting.done()
     polite.began("1")
-    async with asyncio.timeout(courtesy.AT_MOST / 2):
+    async with asyncio.timeout(slots.AT_MOST / 2):
         await waiting
 
 
 @pytest.mark.usefixtures("late_loop")
 async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courtesy, "AT_MOST", 0.3)
+    monkeypatch.setattr(slots, "AT_MOST", 0.3)
     polite = Courtesy()
     polite.begins("1")
     async with asyncio.timeout(20):

@@ -11,10 +11,10 @@ from typing import cast
 
 import pytest
 
-from agentic.ports import SessionRow
+from agentic.ports.runtime import SessionRow
 from bot.bells import Bell
-from bot.ground import Ground
-from bot.session import Session
+from bot.sessions.dependencies import Ground
+from bot.sessions.session import Session
 
 THREADS, MOST = 2_000, 3_000
 """Bytes of a session with its row, as docs/ARCHITECTURE.md says."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from agentic.core.events import Envelope, FileRef, InboxItem, InputReceived
-from agentic.errors import StoreCorrupt
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.core.events.execution_events import (
+    Envelope,
+    FileRef,
+    InboxItem,
+    InputReceived,
+)
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import StoreCorrupt
+from agentic.ports.runtime import Answer
 from agentic.stores.memory import MemoryStore
-from bot.leftovers import CLOSED
+from bot.sessions.leftover_inbox import CLOSED
 from tests.unit.threads.house import House, house
 from tests.unit.threads.test_stopping import Settling, held, item, tasks
 

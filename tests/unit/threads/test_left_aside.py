@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.runtime import Answer
 from agentic.stores.memory import MemoryStore
 from tests.unit.threads.house import house
 from tests.unit.threads.test_outages import until_told

@@ -8,13 +8,18 @@ from typing import cast
 
 import pytest
 
-from agentic.core.events import Envelope, InboxItem, OutboxItem
-from agentic.errors import StoreCorrupt, StoreUnavailable
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer, Observation, Prepared, SessionRow
+from agentic.core.events.execution_events import Envelope, InboxItem, OutboxItem
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import StoreCorrupt, StoreUnavailable
+from agentic.ports.runtime import (
+    Answer,
+    Observation,
+    Prepared,
+    SessionRow,
+)
+from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot import serving
-from bot.clock import SystemClock
+from bot.sessions import worker
 from tests.unit.threads.house import ANN, Bench, House, house
 
 
@@ -46,7 +51,7 @@ async def until_told(house: House, words: str) -> None:
 
 async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """The word itself needs the disk: it is said later rather than never."""
-    monkeypatch.setattr(serving, "TELL_AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(worker, "TELL_AGAIN_SECONDS", 0.02)
     store, bench = Away(), Bench()
     bench.hold = asyncio.Event()
     async with house(

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from agentic.models.scripted import answer
-from bot import queueing
+from agentic.models.scripted.model import answer
+from bot.sessions import waiting_notices
 from tests.unit.threads.house import Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -15,7 +15,7 @@ WORK = answer("", ("work", {}))
 
 
 async def test_a_task_that_waits_for_a_place_is_told_how_many_are_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queueing, "AFTER", 0.02)
+    monkeypatch.setattr(waiting_notices, "AFTER", 0.02)
     bench = Bench()
     bench.hold = asyncio.Event()
     async with asyncio.timeout(20), house([WORK, FINISH, FINISH, FINISH], bench=bench, limit=1) as home:

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentic.core.events import Envelope
-from agentic.models.scripted import answer
+from agentic.core.events.execution_events import Envelope
+from agentic.models.scripted.model import answer
 from agentic.stores.memory import MemoryStore
-from bot.embeds import status_embed
-from bot.reading import scene_of
+from bot.inbound.parse import scene_of
+from bot.messages.embeds import status_embed
 from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from agentic.core.events import InboxItem, Sort
-from agentic.models.scripted import answer
-from agentic.ports import SessionRow
+from agentic.core.events.execution_events import InboxItem, Sort
+from agentic.models.scripted.model import answer
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot.clock import SystemClock
-from bot.crowding import ROOM
+from bot.sessions.backlog import ROOM
 from tests.unit.threads.house import ANN, Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.slots import Slots
+from bot.sessions.slots import Slots
 
 
 class Worker:

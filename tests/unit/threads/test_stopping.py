@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from agentic.core.events import FileRef, InboxItem, Person
-from agentic.errors import SandboxLost, SandboxUnavailable, StoreUnavailable
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer, Observation, Prepared
+from agentic.core.events.execution_events import FileRef, InboxItem, Person
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import SandboxLost, SandboxUnavailable, StoreUnavailable
+from agentic.ports.runtime import Answer, Observation, Prepared
+from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot.clock import SystemClock
-from bot.conversation import Receipt
+from bot.ports.conversation import Receipt
 from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))

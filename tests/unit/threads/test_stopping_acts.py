@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from agentic.core.events import InboxItem
-from agentic.core.execution import Execution
-from agentic.ports import Lease, SessionRow
+from agentic.core.events.execution_events import InboxItem
+from agentic.core.state.execution import Execution
+from agentic.ports.runtime import Lease, SessionRow
 from agentic.stores.memory import MemoryStore
-from bot.arrivals import ACTING
-from bot.ground import Acted
+from bot.sessions.dependencies import Acted
+from bot.threads.inbox import ACTING
 from tests.unit.threads.house import house
 from tests.unit.threads.test_stopping import FINISH, item
 

@@ -8,11 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agentic.errors import LeaseLost, StoreUnavailable
-from agentic.ports import Lease
+from agentic.ports.errors import LeaseLost, StoreUnavailable
+from agentic.ports.runtime import Lease
 from agentic.stores.memory import MemoryStore
-from bot.halting import unless
-from bot.tenure import LEASE_SECONDS, SAFETY_SECONDS, ThreadTaken, give_back, take, while_held
+from bot.sessions.lease import (
+    LEASE_SECONDS,
+    SAFETY_SECONDS,
+    ThreadTaken,
+    give_back,
+    take,
+    unless,
+    while_held,
+)
 
 
 class FastClock:

@@ -6,11 +6,16 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from agentic.core.events import Finished, InputReceived, Started, ToolStarted
-from agentic.errors import SandboxLost, SandboxUnavailable
-from agentic.models.scripted import Asked, ScriptedModel, answer
-from agentic.ports import Answer
-from agentic.stores.sqlite import SQLiteStore
+from agentic.core.events.execution_events import (
+    Finished,
+    InputReceived,
+    Started,
+    ToolStarted,
+)
+from agentic.models.scripted.model import Asked, ScriptedModel, answer
+from agentic.ports.errors import SandboxLost, SandboxUnavailable
+from agentic.ports.runtime import Answer
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.unit.threads.house import Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from agentic.core.events import FileRef, InboxItem, InputReceived
-from agentic.errors import StoreUnavailable
-from agentic.models.scripted import Asked, answer
-from agentic.ports import Answer
+from agentic.core.events.execution_events import FileRef, InboxItem, InputReceived
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import Answer
 from agentic.stores.memory import MemoryStore
-from bot.arrivals import OVERTAKEN
+from bot.threads.inbox import OVERTAKEN
 from tests.unit.threads.house import house
 from tests.unit.threads.test_late import taken_in
 from tests.unit.threads.test_outages import until_told

@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from agentic.core.events import FileRef, InboxItem, Person
-from agentic.world import Sandboxes
-from agentic.world.ladder import chooser
-from agentic.world.snapshots import Snapshots
-from bot.download import download
-from bot.workshop import FILE_BYTES, FILES, AttachmentGone, Workshop
-from bot.workspaces import Workspaces
+from agentic.core.events.execution_events import FileRef, InboxItem, Person
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
+from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.workspace.attachments import download
+from bot.workspace.folders import Workspaces
+from bot.workspace.sandboxes import (
+    FILE_BYTES,
+    FILES,
+    AttachmentGone,
+    Workshop,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.events import FileChange
-from agentic.errors import OutputGone
-from agentic.tools.observing import tell_changes
-from agentic.tools.outputs import KeptOutputs
-from agentic.tools.read_output import whole_characters
-from agentic.tools.shell import merge_changes
+from agentic.core.events.execution_events import FileChange
+from agentic.ports.errors import OutputGone
+from agentic.tools.base.observation import tell_changes
+from agentic.tools.base.stored_outputs import KeptOutputs
+from agentic.tools.files.read_output import whole_characters
+from agentic.tools.shell.shell import merge_changes
 
 
 def change(path: str, before: str, after: str) -> FileChange:

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.cleaning import StreamCleaner, clean, clean_bytes, one_line, visible
+from agentic.tools.base.terminal_text import (
+    StreamCleaner,
+    clean,
+    clean_bytes,
+    one_line,
+    visible,
+)
 
 PIECES = st.sampled_from(
     ["\x1b", "[", "]", "31", "m", "0;", "\x07", "\\", "P", "\x9b", "\x9d", "\r", "\n", "\x08", "a", "é", "\0", "\ud800"]

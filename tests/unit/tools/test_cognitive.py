@@ -5,10 +5,24 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from agentic.core.events import Noted, Reported, StrongerWanted, Todo, TodoChanged
-from agentic.ports import Completion, Observation, Perception, Prepared, Question, QuestionPart, Refused
-from agentic.tools import StandardToolbox
-from agentic.world import RealWorld
+from agentic.core.events.execution_events import (
+    Noted,
+    Reported,
+    StrongerWanted,
+    Todo,
+    TodoChanged,
+)
+from agentic.ports.runtime import (
+    Completion,
+    Observation,
+    Perception,
+    Prepared,
+    Question,
+    QuestionPart,
+    Refused,
+)
+from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.workspace import RealWorld
 
 
 async def no_world() -> RealWorld:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.tools.gates import DEEP, gate, look
+from agentic.tools.approval.command_rules import DEEP, gate, look
 
 GATED = [
     "cat <<< EOF\nrm -rf src",

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from agentic.ports import Prepared, Refused
-from agentic.tools import COMMIT_TOOL, repositories_in
-from agentic.tools.commit import branch_for
-from agentic.world.repository import OFFERED
+from agentic.ports.runtime import Prepared, Refused
+from agentic.tools.commit import COMMIT_TOOL, branch_for, repositories_in
+from agentic.workspace.git_repository import OFFERED
 
 
 @given(st.text())

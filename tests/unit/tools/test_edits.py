@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.edits import Misfit, Replacement, replace_all
+from agentic.tools.files.edit import Misfit, Replacement, replace_all
 
 TEXT = "def total(items):\n    value = 0\n    for item in items:\n        value += item\n    return value\n"
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.ports import Prepared
-from agentic.tools.gates import DEEP, LONGEST_REASON, gate, gate_code, targets
-from agentic.tools.python import PYTHON_TOOL
-from agentic.tools.shell import SHELL_TOOL
+from agentic.ports.runtime import Prepared
+from agentic.tools.approval.command_rules import (
+    DEEP,
+    LONGEST_REASON,
+    gate,
+    gate_code,
+    targets,
+)
+from agentic.tools.shell.python import PYTHON_TOOL
+from agentic.tools.shell.shell import SHELL_TOOL
 
 CREATED = frozenset(("notes.md", "src/new.py"))
 

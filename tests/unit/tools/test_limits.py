@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.limits import DEFAULT, FILES, SHELL, Limit, show
+from agentic.tools.base.truncation import (
+    DEFAULT,
+    FILES,
+    SHELL,
+    Limit,
+    show,
+)
 
 TEXTS = st.lists(st.text("ab \n", max_size=80), max_size=60).map("".join)
 LIMITS = st.builds(Limit, characters=st.integers(400, 2_000), lines=st.integers(5, 40))

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from agentic.core.events import ToolStarted
-from agentic.ports import Prepared, Refused
-from agentic.tools import STANDARD, StandardToolbox
-from agentic.world import RealWorld
+from agentic.core.events.execution_events import ToolStarted
+from agentic.ports.runtime import Prepared, Refused
+from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.workspace.workspace import RealWorld
 
 NAMES = [tool.name for tool in STANDARD]
 FIELDS = sorted({name for tool in STANDARD for name in cast(dict[str, JsonValue], tool.spec.parameters["properties"])})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.same_error import LAST_LINES, normal_error
+from agentic.tools.base.error_fingerprint import LAST_LINES, normal_error
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.tools.testruns import TestCount, count_tests
+from agentic.tools.shell.test_results import TestCount, count_tests
 
 PYTEST = """\
 FAILED test_a.py::test_bad - assert 1 == 2

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.errors import PathRefused
-from agentic.world import ignore
-from agentic.world.gitignore import MAX_BYTES, MAX_PATTERN, MAX_PATTERNS, Ignored, Steps
-from agentic.world.ignore import IgnoreFile
+from agentic.ports.errors import PathRefused
+from agentic.sandbox import aiignore
+from agentic.sandbox.aiignore import IgnoreFile
+from agentic.sandbox.gitignore import (
+    MAX_BYTES,
+    MAX_PATTERN,
+    MAX_PATTERNS,
+    Ignored,
+    Steps,
+)
 
 HOSTILE = "*a*a*a*a*a*a*a*a*a*a*b"
 
@@ -108,13 +114,13 @@ def test_what_could_not_be_decided_in_the_steps_of_a_walk_is_hidden_and_says_so(
     for at in range(50):
         (tmp_path / "big/a/b" / str(at)).touch()
     (tmp_path / "small/my.key").touch()
-    monkeypatch.setattr(ignore, "WALK_STEPS", 150)
+    monkeypatch.setattr(aiignore, "WALK_STEPS", 150)
     found = IgnoreFile(tmp_path)
     assert found.hidden() == ("big", "small/my.key")
     with pytest.raises(PathRefused, match="too much"):
         found.check("big/a")
     found.check("small/other")
-    monkeypatch.setattr(ignore, "WALK_STEPS", 5)
+    monkeypatch.setattr(aiignore, "WALK_STEPS", 5)
     with pytest.raises(PathRefused, match="too much in the workspace"):
         found.hidden()
 
@@ -123,7 +129,7 @@ def test_more_paths_than_can_be_hidden_one_by_one_are_hidden_with_their_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So no number of files makes the list of what is hidden endless."""
-    monkeypatch.setattr(ignore, "MAX_HIDDEN", 3)
+    monkeypatch.setattr(aiignore, "MAX_HIDDEN", 3)
     (tmp_path / ".aiignore").write_text("*.key\n")
     (tmp_path / "many").mkdir()
     for at in range(5):

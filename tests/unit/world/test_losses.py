@@ -8,8 +8,7 @@ import lzma
 
 import pytest
 
-from agentic.world.snapshots.entries import Entry, Manifest
-from agentic.world.snapshots.losses import (
+from agentic.workspace.snapshots.losses import (
     MOST_UNPACKED,
     Known,
     LookedInto,
@@ -26,7 +25,8 @@ from agentic.world.snapshots.losses import (
     suspects,
     unpacked,
 )
-from agentic.world.snapshots.walking import HIDDEN, UNREADABLE
+from agentic.workspace.snapshots.manifest import Entry, Manifest
+from agentic.workspace.snapshots.scan import HIDDEN, UNREADABLE
 
 ID = "a" * 40
 GIT = {".git": "", ".git/objects": "", ".git/refs": "", ".git/HEAD": "ref"}

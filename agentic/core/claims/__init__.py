@@ -1,0 +1,1 @@
+"""What an execution claims, and what in its log proves it: completion and confidence."""

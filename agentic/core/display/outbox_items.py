@@ -1,0 +1,201 @@
+"""Which visible effects follow from an event: neutral outbox items, rendered and delivered by bot/.
+
+An item's key derives from (execution, seq), so that it is delivered once whatever fails.  Only the answer, a question
+and a blocking problem notify.
+"""
+
+from __future__ import annotations
+
+from agentic.core.display import tier_change_text
+from agentic.core.events.execution_events import (
+    Asked,
+    CommitCreated,
+    Envelope,
+    Escalated,
+    Event,
+    Finished,
+    InputReceived,
+    Intervened,
+    ModelAnswered,
+    OutboxItem,
+    OutboxSort,
+    OwnerChanged,
+    Quarantined,
+    Started,
+    ToolFinished,
+    WorkspaceFound,
+)
+from agentic.core.fold.ownership import (
+    found_in,
+    gone_with,
+    is_crashing,
+    owner_changed,
+)
+from agentic.core.fold.people import DENY, MACHINE, input_received
+from agentic.core.rules.approvals import verdict
+from agentic.core.rules.questions import STOP, choice_of
+from agentic.core.rules.used_up_limits import nearly
+from agentic.core.state.execution import Execution
+from agentic.core.text.answers import refusal
+
+_RECEIPTS = {
+    "stop": "Stopping.",
+    "guidance": "I will take that into the next step.",
+    "answer": "Thank you, going on.",
+    "edited": "I saw your edit and will take it into the next step.",
+    "correction": "Noted: that was wrong. I will take it into the next step.",
+    "ask": "I will put my open questions to you before I go on.",
+}
+_ENDS = "Thank you, ending here."
+_DENIED = "Denied: I will not do that."
+_GOES_ON = " ▶ goes on."
+_KEPT = "I will take that in when this goes on; it is paused."
+_ASIDE = (
+    "⚠️ The bot ended {times} times in the middle of this. I leave it alone now, in case it is the reason. Write anything "
+    "here, or ▶, to try once more; 🛑 ends it."
+)
+_DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
+
+_DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
+
+
+def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
+    """The visible effects of an event, given the state before it."""
+    event = envelope.event
+    thread = event.thread if isinstance(event, Started) else before.thread
+    item = OutboxItem(
+        key=f"{envelope.execution}.{envelope.seq}.0", thread=thread, execution=envelope.execution, sort="notice"
+    )
+
+    def made(sort: OutboxSort, text: str = "", **more: object) -> tuple[OutboxItem, ...]:
+        return (item.model_copy(update={"sort": sort, "text": text, **more}),)
+
+    if before.side or (isinstance(event, Started) and event.side):
+        return _beside(before, event, item)
+    if isinstance(event, Started):
+        return made("progress", target=event.inbox)
+    if isinstance(event, InputReceived):
+        if event.sort == "queue":
+            return made("notice", f"{_DROPPED}\n- {event.text[:200]}")
+        text = receipt(before, event, envelope)
+        return made("receipt", text, target=event.message or event.inbox) if text else ()
+    if isinstance(event, Asked):
+        return made(
+            "question", event.text, question=event.question, options=event.options, parts=event.parts,
+            asked=event.sort, expires=event.expires, notify=True,
+        )  # fmt: skip
+    if isinstance(event, CommitCreated):
+        return made("offer", event.message, question=event.offer)
+    if isinstance(event, Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound):
+        text = _noticed(before, event, envelope)
+        return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
+    if isinstance(event, ModelAnswered) and (text := nearly(before, event.usd)):
+        return made("notice", text)
+    if isinstance(event, ToolFinished) and event.outcome == "unknown":
+        return made("notice", _unknown(before, event))
+    if isinstance(event, Finished):
+        return made("answer", event.answer, files=event.files, notify=True)
+    return ()
+
+
+def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
+    """What a person is told of something they did, '' where nothing needs to be said."""
+    after = input_received(before, event, envelope)
+    if event.sort == "pause":
+        return _of_pause(before, event)
+    if event.sort == "resume":
+        return _of_resume(before, after, event)
+    if event.sort == "escalate":
+        return tier_change_text.of_rocket(before)
+    if event.sort == "deleted":
+        return _DELETED if after.told != before.told else ""
+    if (event.sort in ("answer", "guidance") and before.question is not None) or event.target:
+        return _of_answer(before, after, event)
+    if before.paused is not None and event.sort == "guidance":
+        return _KEPT
+    return _RECEIPTS.get(event.sort, "")
+
+
+def _noticed(
+    before: Execution, event: Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound, envelope: Envelope
+) -> str:
+    if isinstance(event, Escalated | Intervened):
+        return tier_change_text.told(before, event)
+    return "" if before.told.put_back else _of_owners(before, event, envelope)
+
+
+def _of_owners(before: Execution, event: OwnerChanged | Quarantined | WorkspaceFound, envelope: Envelope) -> str:
+    """What is said where a process takes it up, or leaves it alone."""
+    if isinstance(event, Quarantined):
+        return _ASIDE.format(times=before.crashes)
+    if isinstance(event, WorkspaceFound):
+        return found_in(event) if event.changes else ""
+    if before.quarantined is not None or is_crashing(owner_changed(before, event, envelope)):
+        return ""
+    return f"I was interrupted in the middle of this{_after_a_break(before)}{gone_with(event)}"
+
+
+def _after_a_break(execution: Execution) -> str:
+    """What a new process does with it."""
+    if execution.question is not None:
+        return ". My question above is still open."
+    if execution.paused is not None:
+        return " while it was paused, and it still is." + (_GOES_ON if execution.paused.author.id != MACHINE.id else "")
+    turn = execution.turn.number
+    return f" and go on from turn {turn}." if turn else " and go on where I was."
+
+
+def _of_pause(before: Execution, event: InputReceived) -> str:
+    """The machine says itself why it holds a thread, where that can be read."""
+    if event.author.id == MACHINE.id:
+        return ""
+    held = before.paused is not None and before.paused.author.id != MACHINE.id
+    return "I am paused already. ▶ goes on." if held else "Paused after the current step. ▶ goes on."
+
+
+def _of_resume(before: Execution, after: Execution, event: InputReceived) -> str:
+    if before.paused is None:
+        return "" if event.author.id == MACHINE.id else "I am not paused."
+    return "Going on." if after.paused is None else ""
+
+
+def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str:
+    if event.sort not in ("answer", "guidance"):
+        return _RECEIPTS.get(event.sort, "")
+    taken = after.answer is event
+    why = "" if taken or after.partial != before.partial else refusal(before, event)
+    heard = _RECEIPTS["guidance"] if after.told != before.told else ""
+    if why:
+        return f"{why} {heard}".rstrip()
+    if heard or taken:
+        return heard or (_DENIED if _denies(before, event) else _ENDS if _ends(before, event) else _RECEIPTS["answer"])
+    open_ = len(after.question.parts) - len(after.partial) if after.question is not None else 0
+    return f"Noted; {open_} more to answer."
+
+
+def _denies(before: Execution, event: InputReceived) -> bool:
+    asked = before.question
+    return asked is not None and asked.sort == "approval" and verdict(event.text, event.author.name)[0] == DENY
+
+
+def _ends(before: Execution, event: InputReceived) -> bool:
+    """The answer chooses to end where the machine asked whether to go on."""
+    question = before.question
+    if question is None or question.call or question.sort == "approval":
+        return False
+    return choice_of(question, event)[0] == STOP
+
+
+def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxItem, ...]:
+    """Of a side question only the answer is seen, as a reply to who asked."""
+    if not isinstance(event, Finished) or before.started is None:
+        return ()
+    update = {"sort": "answer", "text": event.answer, "target": before.started.inbox, "notify": True}
+    return (item.model_copy(update=update),)
+
+
+def _unknown(before: Execution, event: ToolFinished) -> str:
+    call = next((call for call in before.turn.calls if call.id == event.call), None)
+    command = call.block.arguments.get("command", "") if call is not None else ""
+    what = f"`{command}`" if command else f"The tool {call.block.tool}" if call is not None else "A step"
+    return f"{what} was cut off, so its outcome is unknown. I do not repeat it; I look at the state first."

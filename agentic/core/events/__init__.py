@@ -1,0 +1,1 @@
+"""Everything that can stand in a log."""

@@ -1,0 +1,1 @@
+"""From a state to what a model is told."""

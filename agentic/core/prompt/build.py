@@ -1,0 +1,118 @@
+"""build_prompt(execution, perception, tools) -> Prompt: stable prefix, history, volatile tail.
+
+Instructions stand in the system prompt, never in a user message.  The system prompt is rebuilt for each turn and
+comes out the same byte for byte while nothing it states has changed, so the provider's cache holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentic.core.events.execution_events import (
+    Perceived,
+    StaleFile,
+    Started,
+    ToolRef,
+)
+from agentic.core.prompt.roles import (
+    SHELL,
+    known,
+    offered,
+    only_looks,
+)
+from agentic.core.prompt.user_messages import without_lessons
+from agentic.core.state.conversation import Message, Prompt, ToolSpec
+from agentic.core.state.execution import Execution
+from agentic.core.text.foreign_text import (
+    item,
+    mark_of,
+    one_line,
+    section,
+)
+from agentic.prompts import identity
+from agentic.prompts.tools import EXAMPLES, PERMISSIONS
+
+_UNTRIAGED = Execution()
+
+
+def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
+    """The next request.  The execution's history must already hold what the request adds to it."""
+    if execution.talk:
+        return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=_talk(execution))
+    return Prompt(
+        system=system_text(execution.started, execution),
+        tools=offered(execution, tools),
+        messages=execution.history,
+        tail=tail_text(execution, perceived),
+    )
+
+
+def _talk(execution: Execution) -> tuple[Message, ...]:
+    """Its history, whose first message tells no lessons."""
+    started, told = execution.started, execution.history
+    assert started is not None
+    return (*(replace(first, text=without_lessons(started, first.text)) for first in told[:1]), *told[1:])
+
+
+def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
+    """Identity, ways of working, environment, tools, role, what the operator says: the same all through it.
+
+    What others wrote, lessons included, stands in user messages, under headings with the mark (``telling.py``).
+    ``execution`` says what its role is; it has none before triage.
+    """
+    if started is None:
+        return identity.TEXT
+    parts = [identity.TEXT, _environment(started)]
+    tools = known(execution) if execution.started is not None else started.tools
+    if tools:
+        parts.append(_tools(tools, shell=not only_looks(execution)))
+    if execution.triage is not None and execution.triage.role_text:
+        parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
+    if started.instructions:
+        parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
+    return "\n\n".join(parts)
+
+
+def tail_text(execution: Execution, perceived: Perceived | None) -> str:
+    """What is perceived now: stale files, changes by others, to-do list, notes.  Never cached, never in the history."""
+    parts: list[str] = []
+    mind, mark = execution.mind, mark_of(execution.started)
+    if perceived is not None:
+        parts.extend(_stale(file, mark) for file in perceived.stale)
+        if perceived.changes:
+            changes = "\n".join(f"- {one_line(change)}" for change in perceived.changes)
+            parts.append(section(mark, "Recent changes by others:", changes))
+        if perceived.environment:
+            parts.append(item(mark, perceived.environment))
+    if mind.todo:
+        marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
+        todo = "\n".join(f"{marks[each.state]} {each.text}" for each in mind.todo)
+        parts.append(section(mark, "Your to-do list:", todo))
+    notes = mind.notes[mind.compacted.notes :] if mind.compacted is not None else mind.notes
+    if notes:
+        parts.append(section(mark, "Your notes:", "\n".join(f"- {note}" for note in notes)))
+    return f"{mark} [Perceived now]\n" + "\n\n".join(parts) if parts else ""
+
+
+def _stale(file: StaleFile, mark: str) -> str:
+    head = f"{one_line(file.path)} changed since you read it; read it again before you edit it."
+    return section(mark, head, file.diff).rstrip()
+
+
+def _environment(started: Started) -> str:
+    lines = ["Environment:", "- The workspace is /workspace, which is also where commands start."]
+    if started.sandbox:
+        lines.append(f"- Sandbox: {started.sandbox}.")
+    return "\n".join((*lines, *(f"- {one_line(line)}" for line in started.environment)))
+
+
+def _tools(tools: tuple[ToolRef, ...], *, shell: bool) -> str:
+    """The tools by what they may do, and what good calls of some of them look like; ``shell``: it may run anything."""
+    lines = ["Your tools, by what they may do:"]
+    for permission, meaning in PERMISSIONS.items():
+        names = [tool.name for tool in tools if tool.permission == permission]
+        if names:
+            lines.append(f"- {permission} ({meaning}): {', '.join(names)}")
+    shown = (tool.name for tool in tools if tool.name in EXAMPLES and (shell or tool.name != SHELL))
+    examples = [f"- {name} {EXAMPLES[name]}" for name in shown]
+    return "\n".join((*lines, "Good calls look like this:", *examples) if examples else lines)

@@ -1,0 +1,1 @@
+"""From a state to the next effect: `decide` and the rules it asks, in order."""

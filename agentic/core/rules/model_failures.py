@@ -1,0 +1,148 @@
+"""What follows when a provider fails: a back-off, another model of the tier, and after several a visible end.
+
+Where an account has to be put in order (a refused key, no credit) nothing is tried again: it rests, and says what to do.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from agentic.core.claims.completion import changed_files
+from agentic.core.events.execution_events import (
+    Asked,
+    FailureClass,
+    Finished,
+    Option,
+)
+from agentic.core.events.ids import digest, question_id
+from agentic.core.fold.fold import MINUTES
+from agentic.core.rules.compaction import overflow_helped
+from agentic.core.rules.task_end import unseen
+from agentic.core.state.actions import Timer
+from agentic.core.state.execution import Execution
+from agentic.core.state.tiers import models_of, short
+
+_PASSING: frozenset[FailureClass] = frozenset(("unavailable", "rate_limited", "timed_out"))
+_AGAIN: frozenset[FailureClass] = frozenset(("lost", "cancelled"))
+_OF_AN_ACCOUNT: frozenset[FailureClass] = frozenset(("key_refused", "quota_used_up"))
+"""Another provider's model of the same tier may still answer."""
+_AT_ONCE: frozenset[FailureClass] = frozenset((*_AGAIN, "context_overflow"))
+"""What follows needs no time."""
+_LONGEST = 60.0
+_LONGEST_ASKED = 300.0
+"""A provider that asks for a longer pause than this, in seconds, is not waited for."""
+
+_PAUSED: dict[FailureClass, str] = {
+    "key_refused": "I have paused: the provider refused the API key for {model}. Who runs the bot: set a key that may use "
+    "this model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing before.",
+    "quota_used_up": "I have paused: the provider's account for {model} has no credit left. Who runs the bot: add credit, or "
+    "set another model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing "
+    "before.",
+}
+
+_ADVICE: dict[FailureClass, str] = {
+    "key_refused": "The provider refused the API key. Set a key that may use this model, then write the task again.",
+    "quota_used_up": "The provider's account has no credit left. Top it up or set another model, then write the task again.",
+    "context_overflow": "The conversation is longer than this model can read. Start a new thread with a shorter task.",
+    "content_filtered": "The provider refused to answer because of its content rules. Put the task in other words.",
+    "unpriced": "A model of the settings has no price, so no budget could be kept. Whoever runs the bot can give it one.",
+    "library_broken": "This is no fault of the task: mend what is said below, then write the task again.",
+    "bad_request": "The provider does not accept the request. Check the model's name in the settings.",
+    "unavailable": "The provider could not be reached. Write the task again later.",
+    "rate_limited": "The provider's rate limit did not clear in time. Write the task again later.",
+    "timed_out": "The model did not answer in time. Write the task again later.",
+}
+
+_TOO_SMALL = (
+    "This model reads too little for me: its window does not hold my instructions, the tools and your message. Whoever runs "
+    "the bot can give it a larger window (16,000 tokens or more) or set another model."
+)
+
+
+def standing_timers(execution: Execution) -> tuple[Timer, ...]:
+    """The cap on wall time, which does not run while a person is asked or holds it."""
+    if execution.started_at is None or execution.resting_since is not None or execution.spent.minutes_passed:
+        return ()
+    seconds = 60 * (execution.policy.max_minutes + execution.caps.minutes) + execution.spent.waiting
+    return (Timer(MINUTES, execution.started_at + timedelta(seconds=seconds)),)
+
+
+def is_final(execution: Execution) -> bool:
+    """The last failure cannot pass by itself, or too many came in a row."""
+    failed = execution.failure.last
+    if failed is None or failed.failure in _AGAIN:
+        return False
+    if failed.failure == "context_overflow":
+        return not overflow_helped(execution)
+    if failed.failure in _PASSING:
+        too_long = (failed.retry_after or 0.0) > _LONGEST_ASKED
+        return too_long or execution.failure.count >= execution.policy.model_attempts
+    models = _models(execution)
+    others = len({_provider(model) for model in models}) > 1
+    return failed.failure not in _OF_AN_ACCOUNT or not others or execution.failure.count >= len(models)
+
+
+def account(execution: Execution) -> Asked | None:
+    """What people are told of an account that has to be put in order; None where it is no such thing, or nobody reads it."""
+    failed = execution.failure.last
+    if failed is None or failed.failure not in _OF_AN_ACCOUNT or not execution.attended:
+        return None
+    detail = f"\n> {' '.join(failed.message.split())[:500]}" if failed.message else ""
+    again = Option(id="again", label="Try again", description="once it is in order")
+    return Asked(
+        question=question_id(execution.id, execution.seq + 1),
+        text=_PAUSED[failed.failure].format(model=model_of_last(execution)) + detail,
+        options=(again, Option(id="stop", label="Stop here")),
+        what="account",
+    )
+
+
+def back_off(execution: Execution) -> Timer | None:
+    """How long to wait before the next model of the tier is asked, or the only one again; None where not at all.
+
+    Doubles with each pass through the tier, spread by a quarter so that many threads do not come back at once (derived
+    from the log's position, for the core draws no random numbers).  How long a provider asks to be left alone holds for
+    its own model.
+    """
+    failure = execution.failure
+    if failure.last is None or failure.last.failure in _AT_ONCE or failure.waited or failure.at is None:
+        return None
+    if failure.last.failure not in _PASSING:
+        return None
+    models = max(len(_models(execution)), 1)
+    passes = (failure.count - 1) // models
+    spread = 0.75 + 0.5 * int(digest(execution.id, execution.seq, length=3), 16) / 16**3
+    seconds = min(execution.policy.retry_base_seconds * 2**passes, _LONGEST) * spread
+    asked = failure.last.retry_after or 0.0
+    seconds = seconds if failure.count % models else max(seconds, asked)
+    return Timer(f"retry:{failure.last.request}", failure.at + timedelta(seconds=seconds))
+
+
+def _provider(model: str) -> str:
+    """The account a name is charged to, near enough: what stands before the first / or -."""
+    return model.replace("-", "/").partition("/")[0]
+
+
+def _models(execution: Execution) -> tuple[str, ...]:
+    return models_of(execution.policy, execution.tier)
+
+
+def model_of_last(execution: Execution) -> str:
+    """The model whose request failed last."""
+    models = _models(execution)
+    return short(models[(execution.failure.count - 1) % len(models)]) if models else "the model"
+
+
+def ended(execution: Execution) -> Finished:
+    """The end that says what failed and what to do."""
+    failed = execution.failure.last
+    kind: FailureClass = failed.failure if failed else "bad_request"
+    detail = f"\n\n> {failed.message}" if failed and failed.message else ""
+    unanswered = not any(message.role == "assistant" for message in execution.history)
+    advice = _TOO_SMALL if kind == "context_overflow" and unanswered else _ADVICE.get(kind, "")
+    return Finished(
+        reason="failed",
+        answer=f"I could not go on. {advice}{unseen(execution)}{detail}",
+        files=changed_files(execution.deeds),
+        confidence=execution.confidence.shown if execution.confidence else 0,
+    )

@@ -1,0 +1,80 @@
+"""What a model is sent: tools, messages, and the prompt that holds them.
+
+Messages are values that keep their identity from request to request (the fold makes each once), so an adapter may
+cache their wire form by ``id()`` and the cost of a request does not grow with its history.
+"""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from agentic.core.events.execution_events import Effect, Permission
+from agentic.core.lazy_dataclass import dataclass
+
+__all__ = ["Message", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it and as the rules treat it; ``parameters`` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    effect: Effect
+    permission: Permission
+    cognitive: bool = False
+    version: int = 1
+    asks: bool = False
+    """It puts a question to a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call in the history, with the provider's id."""
+
+    provider_id: str
+    tool: str
+    arguments: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The result of a call in the history, paired by the provider's id."""
+
+    provider_id: str
+    tool: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the history.
+
+    user: ``text``, after ``answers`` where there are any (results first, in call order, then what people said).
+    assistant: ``reasoning`` (opaque, only for the provider that signed it), ``text``, ``calls``.
+    Messages keep their identity from request to request: an adapter may cache their wire form by ``id()``.
+    """
+
+    role: str
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: tuple[ToolAnswer, ...] = ()
+    reasoning: tuple[tuple[str, str, str], ...] = ()
+    """(provider, text, opaque)."""
+    landmark: bool = False
+    """What stands up to its end is worth keeping in a provider's cache by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request's content: a stable prefix (system, tools), the history, a volatile tail.
+
+    ``tail`` is what is perceived now; an adapter sends it as a last user text after the history and never caches it.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    messages: tuple[Message, ...]
+    tail: str = ""

@@ -1,0 +1,1 @@
+"""Text analysis: tasks, answers, commands, amounts, secrets."""

@@ -1,0 +1,1 @@
+"""What a model sends: text, tool calls, token counts, time-outs."""

@@ -1,0 +1,259 @@
+"""``LanguageModel`` over the anthropic SDK: its connections, headers and errors, but bytes of our own.
+
+The SDK's ``messages.create`` walks the whole history on each call.  Here the body is prebuilt (``anthropic_wire``) and
+the events are read raw, so that a request costs what is new in it, at turn 100 as at turn 1.  The SDK is imported in a
+thread when the first request comes, or by ``warm_up``; it never retries: when to try again is a rule's decision.
+
+Clients of the anthropic SDK, each with a small pool of connections.
+
+Its HTTP library looks at every connection of a pool at each request and at each end of one, a system call each: with 500
+threads in one pool that was a third of the whole process's time.  So a client takes at most ``EACH`` requests at once,
+and another one is made beside it, which costs half a millisecond because all share the certificates they trust.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Final, cast
+
+from pydantic import JsonValue
+
+from agentic.collecting import uncollected
+from agentic.models.answers import json_text
+from agentic.models.answers.answer import Came, finished_answer, used_so_far
+from agentic.models.answers.answer_limit import allowance
+from agentic.models.answers.stream_timeouts import IDLE_SECONDS, Patience
+from agentic.models.answers.tool_calls import by_name
+from agentic.models.anthropic.request import AnthropicWire
+from agentic.models.anthropic.response import Reading, SaidError, refusal_of
+from agentic.models.anthropic.sse import event_data
+from agentic.models.on_demand import names_on_demand
+from agentic.models.providers import provider_errors
+from agentic.models.providers.prices import Prices
+from agentic.models.providers.provider_errors import NoAnswer, broken
+from agentic.ports.errors import ModelKeyRefused
+from agentic.ports.runtime import (
+    Answer,
+    Meter,
+    Prompt,
+    Used,
+)
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from anthropic import AsyncAnthropic
+
+
+EACH: Final = 8
+
+
+class Clients:
+    """Lends the busiest client that has room, so that connections of the others may rest; ``connect`` makes the first."""
+
+    def __init__(self, connect: Callable[[], tuple[AsyncAnthropic, SSLContext]]) -> None:
+        self._connect = connect
+        self._making = asyncio.Lock()
+        self._busy: dict[AsyncAnthropic, int] = {}
+        self._certificates: SSLContext | None = None
+
+    @property
+    def are_there(self) -> bool:
+        """The first one is made."""
+        return bool(self._busy)
+
+    async def ready(self) -> None:
+        """Have one client at least; the first is made in a thread, since it imports the SDK."""
+        async with self._making:
+            if not self._busy:
+                first, self._certificates = await asyncio.to_thread(self._connect)
+                self._busy[first] = 0
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncGenerator[AsyncAnthropic]:
+        """A client for one request."""
+        await self.ready()
+        client = max((one for one, busy in self._busy.items() if busy < EACH), key=self._busy.__getitem__, default=None)
+        if client is None:
+            client = self._another()
+        self._busy[client] = self._busy.get(client, 0) + 1
+        try:
+            yield client
+        finally:
+            if client in self._busy:
+                self._busy[client] -= 1
+
+    async def close(self) -> None:
+        """Release all connections."""
+        clients, self._busy = list(self._busy), {}
+        for client in clients:
+            await client.close()
+
+    def _another(self) -> AsyncAnthropic:
+        import anthropic
+
+        assert self._certificates is not None, "the first client is there, and with it what all of them trust"
+        first = next(iter(self._busy))
+        return first.copy(http_client=anthropic.DefaultAsyncHttpxClient(verify=self._certificates))
+
+
+KEY: Final = "ANTHROPIC_API_KEY"
+TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
+ADDRESS: Final = "ANTHROPIC_BASE_URL"
+PATH: Final = "/v1/messages"
+
+MOSTLY_NAMED: Final = ("anthropic.types",)
+"""What the SDK names in annotations, in its tracing and in its table of errors, 350 modules: bodies here are our own."""
+
+
+class AnthropicDirect:
+    """Anthropic's models, with the key and address that stand in ``env``."""
+
+    def __init__(self, env: Mapping[str, str], prices: Prices, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._env = env
+        self._prices = prices
+        self._idle = idle_seconds
+        self._clients = Clients(self._connect)
+        self.wire = AnthropicWire()
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
+    ) -> Answer:
+        """Ask once; streams where ``on_text`` is given."""
+        bare = model.removeprefix("anthropic/")
+        body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
+        reading = Reading(allowance(max_tokens), on_text)
+
+        def used() -> Used:
+            return used_so_far(model, reading.raw_usage(), reading.written, reading.model, self._prices)
+
+        def begun() -> None:
+            if meter is not None:
+                meter.reads(used)
+
+        async with Patience(model, timeout, self._idle) as patience:
+            self._need_key(model)
+            async with self._clients.lent() as client:
+                await self._ask(client, model, body, reading, patience, begun)
+        blocks = reading.blocks(by_name(prompt.tools))
+        came = Came(blocks, reading.stop, reading.raw_usage(), reading.model)
+        return finished_answer(model, prompt, came, self._prices, self.wire.call_ids(prompt.messages))
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars at full price."""
+        return self._prices.price(model, tokens_in, tokens_out)
+
+    async def warm_up(self) -> None:
+        """Import the SDK in a thread, so that the first request need not wait for it."""
+        if self._has_key():
+            await self._clients.ready()
+
+    async def expect_refusals(self) -> None:
+        """Have the SDK load in a thread what it needs to tell of a refusal; nothing where nobody asked it yet."""
+        if self._clients.are_there:
+            await asyncio.to_thread(_first_refusal)
+
+    async def close(self) -> None:
+        """Release the connections."""
+        await self._clients.close()
+
+    async def _ask(
+        self,
+        client: AsyncAnthropic,
+        model: str,
+        body: bytes,
+        reading: Reading,
+        patience: Patience,
+        begun: Callable[[], None],
+    ) -> None:
+        import anthropic
+        import httpx2
+
+        try:
+            if reading.on_text is None:
+                whole = await client.post(PATH, cast_to=httpx2.Response, content=body)
+                reading.take_whole(json_text.loads(whole.content))
+            else:
+                await self._stream(client, body, reading, patience, begun)
+        except anthropic.APIStatusError as error:
+            headers = {name.lower(): value for name, value in error.response.headers.items()}
+            refusal = refusal_of(cast("JsonValue", error.body), error.status_code, headers)
+            raise provider_errors.error_for(refusal, model, key_variable=KEY) from error
+        except SaidError as error:
+            raise provider_errors.error_for(error.refusal, model, key_variable=KEY) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            raise provider_errors.unreachable(model, str(error.__cause__ or error)) from error
+        except (NoAnswer, ValueError) as error:
+            raise provider_errors.unreadable(model, str(error)) from error
+
+    async def _stream(
+        self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience, begun: Callable[[], None]
+    ) -> None:
+        import anthropic
+
+        stream = await client.post(
+            PATH, cast_to=object, content=body, stream=True, stream_cls=anthropic.AsyncStream[object]
+        )
+        try:
+            async with aclosing(event_data(stream.response.aiter_bytes())) as events:
+                async for data in events:
+                    patience.heard()
+                    reading.take(json_text.loads(data))
+                    if reading.model:
+                        begun()
+                    if reading.allowance.over:
+                        return
+        finally:
+            await stream.response.aclose()
+        if not reading.ended:
+            raise NoAnswer("the stream ended before the message did")
+
+    def _need_key(self, model: str) -> None:
+        if not self._has_key():
+            raise ModelKeyRefused(f"There is no key for {model}. Set {KEY}.", model=model)
+
+    def _has_key(self) -> bool:
+        return bool(self._env.get(KEY) or self._env.get(TOKEN))
+
+    def _connect(self) -> tuple[AsyncAnthropic, SSLContext]:
+        """The first client, and the certificates it trusts: another thread reads them while the SDK is imported."""
+        try:
+            with uncollected(), names_on_demand("anthropic", MOSTLY_NAMED), ThreadPoolExecutor(1) as beside:
+                import httpx2
+
+                trusted = beside.submit(httpx2.create_ssl_context)
+                from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+                certificates = trusted.result()
+        except Exception as error:
+            raise broken("anthropic", error) from error
+        key = self._env.get(KEY) or None
+        client = AsyncAnthropic(
+            api_key=key,
+            auth_token=(self._env.get(TOKEN) or None) if key is None else None,  # it takes one of the two
+            base_url=self._env.get(ADDRESS) or None,
+            max_retries=0,
+            timeout=None,  # ``Patience`` keeps both clocks
+            http_client=DefaultAsyncHttpxClient(verify=certificates),
+        )
+        return client, certificates
+
+
+def _first_refusal() -> None:
+    """The SDK looks for the details of every error among a hundred classes, which it loads with the first."""
+    import anthropic
+    import httpx2
+
+    said = {"error": {"details": {"error_code": "none"}}}
+    response = httpx2.Response(500, request=httpx2.Request("POST", "http://localhost"))
+    anthropic.APIStatusError("", response=response, body=said)

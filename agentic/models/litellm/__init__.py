@@ -1,0 +1,1 @@
+"""Providers that LiteLLM knows, through it."""

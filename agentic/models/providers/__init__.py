@@ -1,0 +1,1 @@
+"""Providers: names, prices, errors, whether a server answers."""

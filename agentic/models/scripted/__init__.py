@@ -1,0 +1,1 @@
+"""Models without a provider: the tour, and scripted ones for tests."""

@@ -1,0 +1,1 @@
+"""Protocols between the runtime and its adapters, with their values and errors."""

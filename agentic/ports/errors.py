@@ -1,0 +1,187 @@
+"""Every error the agent's packages raise on purpose.
+
+AgenticError
+├── ModelError                 a provider's failure: handled by the rules, through ``ModelFailed``
+│   ├── ModelUnavailable       5xx, refused connection, overloaded: another model, then later
+│   ├── ModelRateLimited       429: later
+│   ├── ModelTimedOut          no answer, or a stream that stalled
+│   ├── ModelKeyRefused        401, 403: a person must act
+│   ├── ModelQuotaUsedUp       the account is empty: a person must act
+│   ├── ModelContextOverflow   the request is longer than the model's window
+│   ├── ModelContentFiltered   the provider refused the content
+│   ├── ModelBadRequest        400, 404: a wrong name or a request the provider does not take
+│   └── ModelUnpriced          nobody knows what it costs, so it was not asked: the settings must say
+├── SandboxError               the place where commands run
+│   ├── SandboxUnavailable     there is none: no engine, no image, not allowed
+│   │   └── CallNotBegun       and so a call was not begun: nothing of it was sent anywhere
+│   ├── SandboxLost            it was there and is gone
+│   ├── PathRefused            outside of the workspace, a device, or hidden by .aiignore
+│   ├── EditConflict           the file is not what the writer thinks it is
+│   └── OutputGone             a saved output that is no longer there
+├── StoreError                 the log, the inbox, the outbox, the blobs
+│   ├── LeaseLost              another owner has the thread: stop at once, write nothing
+│   ├── SequenceConflict       the log is longer than the writer thinks
+│   ├── StoreUnavailable       disk full, locked, read-only: nothing was acknowledged
+│   ├── StoreCorrupt           a checksum does not hold
+│   └── StoreTooNew            written by a newer version
+└── LogInvalid                 events that no execution could have written
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agentic.core.events.execution_events import Barred, FailureClass
+
+
+class AgenticError(Exception):
+    """The root: everything this package raises on purpose."""
+
+
+class ModelError(AgenticError):
+    """A provider could not answer; ``failure`` is what the rules read."""
+
+    failure: ClassVar[FailureClass] = "bad_request"
+
+    def __init__(self, message: str, *, model: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.model = model
+        self.retry_after = retry_after
+
+
+class ModelUnavailable(ModelError):
+    """The provider is down or overloaded."""
+
+    failure = "unavailable"
+
+
+class ModelRateLimited(ModelError):
+    """The provider asks to wait ``retry_after`` seconds."""
+
+    failure = "rate_limited"
+
+
+class ModelTimedOut(ModelError):
+    """No answer in time, or the stream stalled."""
+
+    failure = "timed_out"
+
+
+class ModelKeyRefused(ModelError):
+    """The key is missing, wrong or may not use this model."""
+
+    failure = "key_refused"
+
+
+class ModelQuotaUsedUp(ModelError):
+    """The account has no credit left."""
+
+    failure = "quota_used_up"
+
+
+class ModelContextOverflow(ModelError):
+    """The request is longer than the model's window; ``told`` are the tokens it reads and those of the prompt, where said."""
+
+    failure = "context_overflow"
+
+    def __init__(self, message: str, *, model: str = "", told: tuple[int, int] | None = None) -> None:
+        super().__init__(message, model=model)
+        self.told = told
+
+
+class ModelContentFiltered(ModelError):
+    """The provider refused the content."""
+
+    failure = "content_filtered"
+
+
+class ModelBadRequest(ModelError):
+    """The provider does not take this request, or does not know this model."""
+
+    failure = "bad_request"
+
+
+class ModelUnpriced(ModelError):
+    """Nobody knows what this model costs, so no budget could be kept with it."""
+
+    failure = "unpriced"
+
+
+class ModelLibraryBroken(ModelError):
+    """The library that asks this model cannot be loaded."""
+
+    failure = "library_broken"
+
+
+class SandboxError(AgenticError):
+    """The place where commands run failed; the message says what to do."""
+
+
+class SandboxUnavailable(SandboxError):
+    """There is no sandbox to run in."""
+
+
+class CallNotBegun(SandboxUnavailable):
+    """There is no sandbox to run a call in, and nothing of the call was sent to any: it had no effect."""
+
+
+class SandboxLost(SandboxError):
+    """The sandbox was there and is gone; what was sent to it has an unknown outcome."""
+
+
+class PathRefused(SandboxError):
+    """The path may not be touched; ``barred`` where a rule keeps the agent off ``place``, and not only what stands there."""
+
+    def __init__(self, path: str, reason: str, barred: Barred = "", place: str = "") -> None:
+        super().__init__(f"{path!r} was refused: {reason}")
+        self.path = path
+        self.reason = reason
+        self.barred: Barred = barred
+        self.place = place
+
+
+class EditConflict(SandboxError):
+    """The file is not as the writer expected; ``current_sha`` is what it is now ('' = it does not exist)."""
+
+    def __init__(self, path: str, current_sha: str) -> None:
+        super().__init__(f"{path!r} changed since it was read")
+        self.path = path
+        self.current_sha = current_sha
+
+
+class OutputGone(SandboxError):
+    """The saved output is no longer there."""
+
+
+class StoreError(AgenticError):
+    """What was to be kept was not kept."""
+
+
+class LeaseLost(StoreError):
+    """Another owner has the thread."""
+
+
+class SequenceConflict(StoreError):
+    """The log has another length than the writer expected."""
+
+    def __init__(self, execution: str, expected: int, actual: int) -> None:
+        super().__init__(f"execution {execution}: expected the log to end at {expected}, it ends at {actual}")
+        self.expected = expected
+        self.actual = actual
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot write now; nothing was acknowledged."""
+
+
+class StoreCorrupt(StoreError):
+    """A stored row does not match its checksum."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer version of Threadwright."""
+
+
+class LogInvalid(AgenticError):
+    """A log that no execution could have written."""

@@ -1,0 +1,1 @@
+"""The loop around the core: it records events, carries out effects and drains the inbox."""

@@ -1,0 +1,1 @@
+"""Sandboxes, and the files that they hide."""

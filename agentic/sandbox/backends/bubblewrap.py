@@ -1,0 +1,212 @@
+"""The bubblewrap rung: Linux namespaces without an engine and without root.
+
+Inside: a read-only system, /workspace and the home bind-mounted, an empty network, own processes, no capabilities, no
+further namespaces; the supervisor adds a system call filter.  Where we are root, we become the sandbox's user first,
+because limits do not hold for root; and because that user may have no way to where the workspace lies, a private mount
+namespace shows it in a place that it can reach (``STAGE``).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.sandbox.backends.cgroups import ControlGroups, Group
+from agentic.sandbox.backends.hidden_mounts import Cover, made
+from agentic.sandbox.backends.process_transport import ProcessTransport
+from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
+from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.sandbox.protocol.supervisor_bundle import program
+from agentic.sandbox.sandbox import Sandbox
+
+SANDBOX_USER = 65532
+INSIDE = "/opt/threadwright/supervisor.pyz"
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
+ETC = (
+    "alternatives", "ca-certificates", "ca-certificates.conf", "fonts", "java-17-openjdk", "ld.so.cache", "ld.so.conf",
+    "ld.so.conf.d", "localtime", "magic", "mime.types", "nsswitch.conf", "perl", "pki", "python3", "python3.11", "ssl",
+    "terminfo", "timezone",
+)  # fmt: skip
+"""What of /etc programs need; the rest may hold secrets."""
+OWN_ETC = {
+    "passwd": "root:x:0:0:root:/root:/bin/sh\nagent:x:{uid}:{gid}:agent:/home/agent:/bin/sh\n",
+    "group": "root:x:0:\nagent:x:{gid}:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+}
+STAGE = Path("/run/threadwright/stage")
+SHOW = """
+stage=$1
+mount --bind "$2" "$stage/workspace"
+mount --bind "$3" "$stage/home"
+mount --bind "$4" "$stage/program"
+mount --bind "$5" "$stage/etc"
+shift 5
+exec "$@"
+"""
+MAKE_ONE = (
+    "Install it (Debian: apt-get install bubblewrap), install Docker, or allow the host with THREADWRIGHT_SANDBOX=host."
+)
+
+
+def sandbox_owner() -> tuple[int, int]:
+    """The user that commands run as, seen from this host."""
+    return (SANDBOX_USER, SANDBOX_USER) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where bubblewrap finds what it mounts."""
+
+    workspace: Path
+    home: Path
+    program: Path
+    etc: Path
+
+
+STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
+
+
+class Bubblewrap:
+    """Sandboxes by ``bwrap``."""
+
+    name = "bubblewrap"
+    covers = True
+
+    def __init__(self, state: Path, command: str = "bwrap", heartbeat: Heartbeat | None = None) -> None:
+        self._state = state
+        self._heartbeat = heartbeat or Heartbeat()
+        self._command = command
+        self._groups = ControlGroups(state)
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user of the sandbox's files."""
+        return sandbox_owner()
+
+    @property
+    def memory(self) -> str:
+        """Who holds a sandbox to its limit of memory."""
+        return self._groups.memory
+
+    async def start(
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Diary | None = None,
+        covered: Sequence[Cover] = (),
+    ) -> Sandbox:
+        """A running sandbox."""
+        command = shutil.which(self._command)
+        if command is None:
+            raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
+        try:
+            sources = _Sources(workspace, home, program(self._state), self._own_etc())
+            shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
+            group = self._groups.make(limits)
+            argv = [*shown, command, *self._arguments(STAGED if shown else sources, limits, covered, group)]
+            transport = await ProcessTransport.start(
+                [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
+            )
+        except OSError as error:
+            raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
+        sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
+        await say_hello(sandbox, "bubblewrap", MAKE_ONE)
+        self._groups.note(group)
+        return sandbox
+
+    async def reap(self) -> tuple[str, ...]:
+        """Control groups; else nothing outlives its owner: the pipe closes with it, and bubblewrap dies with its parent."""
+        return await self._groups.reap()
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _arguments(
+        self, sources: _Sources, limits: Limits, covered: Sequence[Cover], group: Group | None
+    ) -> Iterable[str]:
+        uid, gid = self.owner
+        yield from ("--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid))
+        yield from ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+        yield from ("--hostname", "sandbox", "--as-pid-1", "--new-session", "--die-with-parent", "--cap-drop", "ALL")
+        yield from _system()
+        for name in OWN_ETC:
+            yield from ("--ro-bind", str(sources.etc / name), f"/etc/{name}")
+        yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from ("--remount-ro", "/dev")
+        yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp")  # noqa: S108
+        yield from ("--ro-bind", str(sources.program), INSIDE)
+        yield from ("--bind", str(sources.home), "/home/agent", "--bind", str(sources.workspace), "/workspace")
+        for cover in covered:
+            mask = sources.etc / cover.source(made(self._state / "etc")).name
+            yield from ("--ro-bind", str(mask), f"/workspace/{cover.path}")
+        if group is not None:
+            yield from ("--ro-bind", *group.deaths())
+        yield from ("--remount-ro", "/", "--chdir", "/workspace")
+        yield from ("--", _python(), "-I", INSIDE)
+
+    def _own_etc(self) -> Path:
+        uid, gid = self.owner
+        folder = self._state / "etc"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in OWN_ETC.items():
+            path, wanted = folder / name, text.format(uid=uid, gid=gid)
+            if not path.exists() or path.read_text() != wanted:
+                path.write_text(wanted)
+            path.chmod(0o644)
+        folder.chmod(0o755)
+        return folder
+
+
+def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
+    """The beginning of a command line that shows the sources on the stage and becomes the user."""
+    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
+    STAGED.program.touch()
+    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc)]
+    script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
+    uid, gid = (str(number) for number in owner)
+    become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
+    return ["unshare", "--mount", "--propagation", "private", *script, *become]
+
+
+def _system() -> Iterable[str]:
+    for name in SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), name)
+        elif path.is_dir():
+            yield from ("--ro-bind", name, name)
+    for name in ETC:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    if not _python().startswith("/usr/"):
+        yield from ("--ro-bind", sys.base_prefix, sys.base_prefix)
+
+
+def _python() -> str:
+    """A Python that the sandbox can see: the system's, else the one we run on."""
+    for path in ("/usr/bin/python3", "/usr/local/bin/python3"):
+        if Path(path).exists():
+            return path
+    return str(Path(sys.base_prefix) / "bin" / "python3")
+
+
+async def say_hello(sandbox: Sandbox, rung: str, remedy: str) -> None:
+    """Greet a fresh sandbox; one that does not answer is unavailable, and its last words say why."""
+    try:
+        await sandbox.hello()
+    except SandboxLost as lost:
+        words = await sandbox.close()
+        raise SandboxUnavailable(f"{rung} did not start: {words or lost}. {remedy}") from lost
+    except SandboxError:
+        await sandbox.close()
+        raise

@@ -1,0 +1,73 @@
+"""The host rung: the supervisor as a plain process of this machine.  No walls at all; only where it was asked for by name.
+
+The same protocol, limits on each process, and the end with the owner's heartbeat; but commands see what the user running
+Threadwright sees, and a process that hides its tag and its parent is only found where there is a control group.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentic.sandbox.backends.bubblewrap import say_hello
+from agentic.sandbox.backends.cgroups import ControlGroups
+from agentic.sandbox.backends.hidden_mounts import Cover
+from agentic.sandbox.backends.process_transport import ProcessTransport
+from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
+from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.sandbox.protocol.supervisor_bundle import program
+from agentic.sandbox.sandbox import Sandbox
+
+
+class Host:
+    """Commands on this machine, as the user who runs Threadwright."""
+
+    name = "host"
+    covers = False
+
+    def __init__(self, state: Path, heartbeat: Heartbeat | None = None) -> None:
+        self._state = state
+        self._heartbeat = heartbeat or Heartbeat()
+        self._groups = ControlGroups(state)
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The user of the files."""
+        return os.geteuid(), os.getegid()
+
+    @property
+    def memory(self) -> str:
+        """Who holds a sandbox to its limit of memory."""
+        return self._groups.memory
+
+    async def start(
+        self,
+        thread: str,
+        workspace: Path,
+        home: Path,
+        limits: Limits,
+        diary: Diary | None = None,
+        covered: Sequence[Cover] = (),
+    ) -> Sandbox:
+        """A supervisor over the workspace; nothing in it can be covered."""
+        argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
+        group = self._groups.make(limits)
+        transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace, group=group)
+        sandbox = Sandbox(transport, _place(workspace, home), limits, thread, self._heartbeat)
+        await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
+        self._groups.note(group)
+        return sandbox
+
+    async def reap(self) -> tuple[str, ...]:
+        """What is still in control groups; the supervisor itself ends with the pipe."""
+        return await self._groups.reap()
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _place(workspace: Path, home: Path) -> Place:
+    return Place(Host.name, str(workspace.resolve()), str(home.resolve()), namespaced=False, counts_processes=False)

@@ -1,0 +1,99 @@
+"""Which sandbox is used: Docker, else bubblewrap, else none; the host only where the operator says so.
+
+Each rung is tried with a real run, because a program that is installed says nothing about what this machine allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal, get_args
+
+from agentic.ports.errors import SandboxError
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.host import Host
+from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Choice, Rung, reaped
+from agentic.sandbox.protocol.heartbeat import Heartbeat
+
+Setting = Literal["auto", "docker", "bubblewrap", "host"]
+IMAGE = "threadwright-sandbox:local"
+HOST_WARNING = (
+    "commands run on this machine without any walls, because THREADWRIGHT_SANDBOX=host says so; what .aiignore hides can be "
+    "opened and removed by one that sets out to"
+)
+
+
+async def choose(
+    setting: Setting,
+    state: Path,
+    *,
+    docker_url: str | None = None,
+    image: str = IMAGE,
+    limits: Limits | None = None,
+    heartbeat: Heartbeat | None = None,
+) -> Choice:
+    """The rung for a setting.  A named rung is used or refused; ``auto`` takes the first that really runs a command."""
+    if setting not in get_args(Setting):
+        return Choice(None, f"THREADWRIGHT_SANDBOX is {setting!r}; write auto, docker, bubblewrap or host")
+    if setting == "host":
+        return Choice(Host(state, heartbeat), HOST_WARNING)
+    skipped: list[str] = []
+    for name in ("docker", "bubblewrap") if setting == "auto" else (setting,):
+        rung = _rung(name, state, docker_url, image, heartbeat)
+        reason = await probe(rung, state, limits or Limits())
+        if not reason:
+            better = f" ({'; '.join(skipped)})" if skipped else ""
+            return Choice(rung, f"a command really ran in {name}{better}", tuple(skipped))
+        await rung.close()
+        skipped.append(f"{name}: {reason}")
+    return Choice(None, "no sandbox can be had, so no command runs. " + " — ".join(skipped), tuple(skipped))
+
+
+def chooser(
+    setting: Setting,
+    state: Path,
+    *,
+    docker_url: str | None = None,
+    image: str = IMAGE,
+    limits: Limits | None = None,
+    heartbeat: Heartbeat | None = None,
+) -> Callable[[], Awaitable[Choice]]:
+    """``choose`` with its arguments, for ``Sandboxes``."""
+    return lambda: choose(setting, state, docker_url=docker_url, image=image, limits=limits, heartbeat=heartbeat)
+
+
+async def left_behind(name: str, state: Path, *, image: str = IMAGE) -> tuple[str, ...]:
+    """End what dead processes left in a rung of this state folder; what could not be ended, in words."""
+    rung = _rung(name, state, None, image, None)
+    try:
+        return await reaped(rung)
+    finally:
+        await rung.close()
+
+
+def _rung(name: str, state: Path, url: str | None, image: str, heartbeat: Heartbeat | None) -> Rung:
+    if name != "docker":
+        return (Host if name == "host" else Bubblewrap)(state, heartbeat=heartbeat)
+    from agentic.sandbox.backends.docker import Docker  # its library is slow to import: only where Docker is tried
+
+    return Docker(state, url, image, heartbeat)
+
+
+async def probe(rung: Rung, state: Path, limits: Limits) -> str:
+    """'' if a sandbox of this rung really runs a command, else why it does not and what to do."""
+    workspace, home = state / "probe" / "workspace", state / "probe" / "home"
+    for folder in (workspace, home):
+        adopt(folder, *rung.owner)
+    try:
+        sandbox = await rung.start("probe", workspace, home, limits)
+    except SandboxError as error:
+        return str(error)
+    try:
+        result = await sandbox.own("true", timeout=10.0)
+    except SandboxError as error:
+        return f"it started but ran no command: {error}"
+    finally:
+        await sandbox.close()
+    return "" if result.ok else f"it ran a command that failed: {result.text.strip() or result.killed_reason}"

@@ -1,0 +1,1 @@
+"""Frames between the bot and the supervisor in a sandbox."""

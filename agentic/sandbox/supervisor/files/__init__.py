@@ -1,0 +1,1 @@
+"""Files of the workspace: operations, search, archives, changes."""

@@ -1,0 +1,1 @@
+"""Commands, the interpreter, and what they use."""

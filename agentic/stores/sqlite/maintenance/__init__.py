@@ -1,0 +1,1 @@
+"""Integrity checks, transfer of logs, deletion."""

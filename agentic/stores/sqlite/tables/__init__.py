@@ -1,0 +1,1 @@
+"""One module of SQL for each subject that is kept."""

@@ -1,0 +1,1 @@
+"""Which commands need a person's approval."""

@@ -1,0 +1,1 @@
+"""What all tools share: arguments, observations, truncation, stored outputs."""

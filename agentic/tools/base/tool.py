@@ -1,0 +1,223 @@
+"""What a tool is: a name, typed arguments, an effect class, and a function that acts.
+
+Each tool has a file of its own, which ends in one `Tool` value.  A tool is passive: it is given validated arguments and the
+world, and answers an observation; what follows from it is decided elsewhere.  What a model wrote never raises here:
+arguments that do not fit become a refusal in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
+from typing import Generic, Protocol, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
+
+from agentic.core.events.execution_events import Effect, Permission
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.runtime import (
+    NotBegun,
+    Observation,
+    Prepared,
+    Refused,
+    ToolSpec,
+)
+from agentic.sandbox.protocol.call_journal import Remembered
+from agentic.tools.base.argument_schema import compact_schema, explain, shape
+from agentic.tools.base.secret_placeholders import (
+    UNMASKED,
+    Masked,
+    mask,
+    mask_beside,
+)
+from agentic.tools.base.stored_outputs import KeptOutputs
+from agentic.workspace.file_knowledge import WorldModel
+from agentic.workspace.workspace import RealWorld
+
+TOOL_SECONDS = 120.0
+_JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
+
+
+class Arguments(BaseModel):
+    """What a model may write in a call; anything else is refused.  A null means that the argument was left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, written: object) -> object:
+        if not isinstance(written, dict):
+            return written
+        given = cast(dict[object, object], written)
+        return {name: value for name, value in given.items() if value is not None or name not in cls.model_fields}
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWorld:
+    """The real world as one agent has it: what it knows of the files, and how far it has read its outputs and jobs."""
+
+    real: RealWorld
+    model: WorldModel
+    outputs: KeptOutputs
+    jobs: dict[str, int] = field(default_factory=dict[str, int])
+    """For each background command, the offset in its output that the agent has seen."""
+    masks: bool = True
+    """Secrets of known form are shown as placeholders."""
+
+    def hide(self, text: str) -> str:
+        """An output as the agent is shown it."""
+        return mask(text).text if self.masks else text
+
+    async def seen(self, text: str, before: Masked = UNMASKED) -> Masked:
+        """A file as the agent is shown it; what was shown ``before`` keeps its placeholders."""
+        return await mask_beside(text, before.hidden) if self.masks else Masked(text, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call in progress.  ``world`` opens the world when it is first asked for."""
+
+    id: str
+    timeout: float
+    on_output: Callable[[str], None]
+    world: Callable[[], Awaitable[AgentWorld]]
+
+
+Recall = Callable[[str], Awaitable[Remembered]]
+"""What the sandbox wrote down of a key."""
+Recalled = Observation | NotBegun | None
+"""What became of a call, by what its sandbox wrote down; None where nobody knows."""
+
+
+class AnyTool(Protocol):
+    """A tool whose arguments only it knows."""
+
+    @property
+    def name(self) -> str:
+        """How the model calls it."""
+        ...
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model and the rules see."""
+        ...
+
+    @property
+    def permission(self) -> Permission:
+        """What it may do."""
+        ...
+
+    def prepare(self, arguments: Mapping[str, JsonValue], created: frozenset[str] = frozenset()) -> Prepared | Refused:
+        """Validate, and say whether a person must approve it; pure."""
+        ...
+
+    def look(self, arguments: Mapping[str, JsonValue]) -> str:
+        """A command that lists what a gated call would touch; '' where there is nothing to look at."""
+        ...
+
+    async def run(self, prepared: Prepared, call: Call) -> Observation:
+        """Act."""
+        ...
+
+    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+        """What became of a call whose owner died."""
+        ...
+
+
+def _ordinary_seconds(_: Arguments) -> float:
+    return TOOL_SECONDS
+
+
+def _never_gated(_: Arguments, __: frozenset[str]) -> str:
+    return ""
+
+
+async def _forgotten(_: Arguments, __: Call, ___: Recall) -> Recalled:
+    return None
+
+
+def _nothing_expected(_: Arguments) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all."""
+
+    name: str
+    description: str
+    example: A
+    act: Callable[[A, Call], Awaitable[Observation]]
+    effect: Effect
+    permission: Permission
+    cognitive: bool = False
+    asks: bool = False
+    version: int = 1
+    seconds: Callable[[A], float] = _ordinary_seconds
+    expects: Callable[[A], str] = _nothing_expected
+    gates: Callable[[A, frozenset[str]], str] = _never_gated
+    """Why a person must approve a call, given the files that this execution made itself; '' where nobody must."""
+
+    looks: Callable[[A], str] = _nothing_expected
+    """A command that lists what a gated call would touch; '' where there is nothing to look at."""
+
+    recalls: Callable[[A, Call, Recall], Awaitable[Recalled]] = _forgotten
+    """What became of an unkeyed call whose owner died; all that it does to the world it must do under the call's key."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it, with an example of a good call."""
+        return ToolSpec(
+            name=self.name,
+            description=f"{self.description}\nExample: {_canonical(self.example)}",
+            parameters=compact_schema(type(self.example)),
+            effect=self.effect,
+            permission=self.permission,
+            cognitive=self.cognitive,
+            asks=self.asks,
+            version=self.version,
+        )
+
+    def prepare(self, arguments: Mapping[str, JsonValue], created: frozenset[str] = frozenset()) -> Prepared | Refused:
+        """The call as it will be recorded, or what is wrong with it and which shape is expected."""
+        try:
+            valid = type(self.example).model_validate(dict(arguments))
+        except ValidationError as wrong:
+            expected = f"{shape(type(self.example))}\nExample: {_canonical(self.example)}"
+            return Refused(f"{self.name} was not run: {explain(wrong)}.\nExpected: {expected}")
+        written = _canonical(valid)
+        args_sha = hashlib.sha256(written.encode()).hexdigest()
+        return Prepared(
+            arguments=_JSON_OBJECT.validate_json(written),
+            args_sha=args_sha,
+            effect=self.effect,
+            key=args_sha if self.effect == "keyed" else "",
+            expectation=self.expects(valid),
+            timeout=self.seconds(valid),
+            gate=self.gates(valid, created),
+            created=created,
+        )
+
+    def look(self, arguments: Mapping[str, JsonValue]) -> str:
+        """A command that lists what a gated call would touch, for arguments that ``prepare`` has let through."""
+        return self.looks(type(self.example).model_validate(arguments))
+
+    async def run(self, prepared: Prepared, call: Call) -> Observation:
+        """Act on arguments that ``prepare`` has let through."""
+        return await self.act(type(self.example).model_validate(prepared.arguments), call)
+
+    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+        """What became of a call that ``prepare`` had let through."""
+        return await self.recalls(type(self.example).model_validate(dict(arguments)), call, recall)
+
+
+def _canonical(arguments: Arguments) -> str:
+    """Sorted, compact JSON of what was written; lone surrogates, which no file or log can hold, become '?'."""
+    written = arguments.model_dump(mode="python", exclude_unset=True)
+    text = json.dumps(written, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

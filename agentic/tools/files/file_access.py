@@ -1,0 +1,70 @@
+"""What the file tools share: a path looked at before it is touched, and plain words for what cannot be read as text."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.text.line_diff import nearest, unified_diff
+from agentic.ports.runtime import Observation
+from agentic.sandbox.aiignore import NAME as AIIGNORE
+from agentic.sandbox.protocol.results import FileText
+from agentic.tools.base.observation import failed, refused
+from agentic.tools.base.tool import AgentWorld
+
+HUGE_BYTES = 8 * 1024 * 1024
+DIFF_LINES = 60
+DIFF_CHARACTERS = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Nothing stands at the path."""
+
+    path: str
+
+
+async def open_text(path: str, world: AgentWorld) -> FileText | Missing | Observation:
+    """A text file's whole content, or that there is none, or why it is not read."""
+    stat = await world.real.stat(path)
+    if stat is None:
+        return Missing(path)
+    if stat.kind == "dir":
+        return failed(f"{stat.path or path} is a folder. Use list to see what is in it.")
+    if stat.kind != "file":
+        return refused(f"{stat.path} is no regular file (a {stat.kind}); it is not read.")
+    if stat.size > HUGE_BYTES:
+        advice = "Look at parts of it with shell (head, tail, sed -n, grep)."
+        return failed(f"{stat.path} has {stat.size} bytes, too many to read as a whole. {advice}")
+    return await world.real.read(path)
+
+
+async def tell_missing(path: str, world: AgentWorld) -> Observation:
+    """That a file does not exist, with names in its folder that are alike."""
+    pure = PurePosixPath(path)
+    parent = str(pure.parent)
+    folder = await world.real.stat(parent)
+    if folder is None or folder.kind != "dir":
+        return failed(f"{path} does not exist, and neither does the folder {parent}.")
+    names = [entry.name for entry in (await world.real.list(parent)).entries]
+    alike = [names[at] for at in nearest(pure.name, names[:2_000], 3, 0.6)]
+    hint = f" Similar names there: {', '.join(alike)}." if alike else ""
+    return failed(f"{path} does not exist.{hint}")
+
+
+def may_change(file: FileText, world: AgentWorld) -> Observation | None:
+    """None if the agent knows the file as it is, else a refusal; a changed file's diff comes with it."""
+    if file.path == AIIGNORE:
+        why = f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user."
+        return refused(why, "rules", AIIGNORE)
+    refusal = world.model.may_write(file.path, file.sha, file.text)
+    if refusal is None:
+        return None
+    return refused("\n".join(part for part in (refusal.reason, refusal.diff) if part))
+
+
+def tell_diff(before: str, after: str) -> str:
+    """What changed, as a short unified diff without file names."""
+    lines = list(unified_diff(before.splitlines(), after.splitlines()))[2:]
+    shown = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
+    return shown + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(shown) == DIFF_CHARACTERS else "")

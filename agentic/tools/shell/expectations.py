@@ -1,0 +1,93 @@
+"""What a model expected of a command, held against what came: by exit code, counted tests and the words it quoted.
+
+Only what can be told without judgement counts.  An expectation that speaks of none of these is left open.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentic.core.events.execution_events import Expected
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.patterns import later
+from agentic.tools.shell.test_results import TestCount
+
+_EXIT = later(
+    r"\b(?:exit(?:s|ed)?(?: with)?(?: code| status)?|code|status)"
+    r"(?: of| is|:| =)? ?(\d{1,3})\b",
+    re.IGNORECASE,
+)
+_NONZERO = later(r"\bnon-?zero\b", re.IGNORECASE)
+_COUNTED = later(r"\b(\d+)(?: of \d+)?(?: tests?| specs?)? (?:should |to |will )?(pass|fail)", re.IGNORECASE)
+_QUOTED = later(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
+_NO_TROUBLE = later(
+    r"\b(?:no|not|without(?: any)?|zero|0|never|nothing) (?:\w+ )?(?:errors?|fail\w*|warnings?|problems?|issues?)\b|"
+    r"\b(?:doesn't|does not|won't|will not|should not|shouldn't) (?:fail|crash|break)\b",
+    re.IGNORECASE,
+)
+_TROUBLE = later(
+    r"\b(?:fail(?:s|ed|ing|ure)?|errors?|crash(?:es)?|breaks?|raises?|refused|denied|not found|missing|traceback|"
+    r"(?:does not|doesn't|will not|won't|should not|cannot) (?:work|pass|compile|build|start))\b",
+    re.IGNORECASE,
+)
+_GOOD = later(
+    r"\b(?:pass(?:es|ed)?|succe\w+|works?|ok|green|clean|builds?|compiles?|installs?|runs|without problems)\b",
+    re.IGNORECASE,
+)
+_TESTS = later(r"\b(?:tests?|specs?|suite)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether it came as expected, and what tells so."""
+
+    verdict: Expected
+    because: str = ""
+
+
+def compare(expectation: str, *, ok: bool, exit_code: int | None, tests: TestCount | None, output: str) -> Comparison:
+    """Each sign that the expectation speaks of; one that is missed decides."""
+    said = expectation.strip()
+    if not said:
+        return Comparison("")
+    signs = [*_by_exit(said, exit_code), *_by_tests(said, tests), *_by_words(said, output)]
+    if not any(sign.startswith("exit") for sign, _ in signs):
+        signs += _by_end(said, ok=ok, tests=tests)
+    missed = [sign for sign, good in signs if not good]
+    if missed:
+        return Comparison("missed", ", ".join(missed))
+    return Comparison("met", ", ".join(sign for sign, _ in signs)) if signs else Comparison("unclear")
+
+
+def _by_exit(said: str, exit_code: int | None) -> list[tuple[str, bool]]:
+    if _NONZERO.search(said):
+        return [("exit code", exit_code not in (None, 0))]
+    found = _EXIT.search(said)
+    return [("exit code", exit_code == int(found[1]))] if found else []
+
+
+def _by_tests(said: str, tests: TestCount | None) -> list[tuple[str, bool]]:
+    """Counts that it names; that tests pass needs one that ran."""
+    counts = {"pass": tests.passed if tests else 0, "fail": tests.failed if tests else 0}
+    named = [(f"tests that {word}", counts[word.lower()] == int(count)) for count, word in _COUNTED.findall(said)]
+    if not named and _TESTS.search(said) and tests is not None and _GOOD.search(said) and not _bad(said):
+        named = [("tests", not tests.failed and bool(tests.passed))]
+    return named
+
+
+def _by_words(said: str, output: str) -> list[tuple[str, bool]]:
+    quoted = [next(word for word in found if word) for found in _QUOTED.findall(said)]
+    return [(f"the words {word!r}", word in output) for word in quoted[:3]]
+
+
+def _by_end(said: str, *, ok: bool, tests: TestCount | None) -> list[tuple[str, bool]]:
+    """Success where it speaks of it or of nothing bad; that a command fails is expected only where that is said."""
+    if _bad(said):
+        return [("that it fails", not ok or bool(tests and tests.failed))]
+    if _GOOD.search(said) or _NO_TROUBLE.search(said):
+        return [("that it succeeds", ok)]
+    return [] if ok else [("that it succeeds", False)]
+
+
+def _bad(said: str) -> bool:
+    return bool(_TROUBLE.search(_NO_TROUBLE.sub(" ", said)))

@@ -1,0 +1,1 @@
+"""The workspace of a thread: files, git, what an agent has read."""

@@ -1,0 +1,120 @@
+"""What one agent knows of the files: the counterpart of the real world.
+
+An agent may change only what it has seen.  So this remembers, for each path, the hash that the agent last read or wrote
+and a snapshot to diff against.  A change by someone else makes a file stale; the agent's own writes do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentic.core.events.execution_events import StaleFile
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.text.line_diff import unified_diff
+from agentic.ports.runtime import Perception
+from agentic.sandbox.protocol.results import FileChange, Refusal, SeenChange
+
+SNAPSHOT_BYTES = 64 * 1024
+RECENT_CHANGES = 30
+RECENT_SECONDS = 600.0
+DIFF_LINES = 40
+DIFF_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the agent last saw of a file; ``text`` is '' where it was too large to keep."""
+
+    sha: str
+    text: str
+
+
+def short_diff(path: str, before: str, after: str) -> str:
+    """A unified diff, cut to a length that a prompt can bear."""
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), f"{path} (as you know it)", f"{path} (now)"))
+    cut = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
+    return cut + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(cut) == DIFF_CHARACTERS else "")
+
+
+class WorldModel:
+    """What this agent has read and written.  ``agent`` names it in the world's list of changes."""
+
+    def __init__(self, agent: str = "") -> None:
+        self.agent = agent
+        self.cursor = 0
+        """The number of the last change this agent was told of; ``RealWorld.changes(cursor)`` goes on from here."""
+        self._known: dict[str, Known] = {}
+        self._stale: set[str] = set()
+        self._recent: list[SeenChange] = []
+
+    def note_read(self, path: str, sha: str, text: str) -> None:
+        """The agent has seen this file as it is."""
+        self._known[path] = Known(sha, text if len(text) <= SNAPSHOT_BYTES else "")
+        self._stale.discard(path)
+
+    def note_write(self, path: str, sha: str, text: str) -> None:
+        """The agent wrote this file itself: it knows what stands there."""
+        self.note_read(path, sha, text)
+
+    def note_deleted(self, path: str) -> None:
+        """The agent deleted this file."""
+        self._known.pop(path, None)
+        self._stale.discard(path)
+
+    def knows(self, path: str) -> Known | None:
+        """What the agent last saw of the file."""
+        return self._known.get(path)
+
+    def may_write(self, path: str, current_sha: str, current_text: str = "") -> Refusal | None:
+        """None if the agent may write; ``current_sha`` is '' for a file that does not exist.
+
+        A refusal shows the diff, and from then on the agent knows the file as it is now.
+        """
+        if not current_sha:
+            return None
+        known = self._known.get(path)
+        if known is None:
+            return Refusal(f"{path} exists and you have not read it. Read it first, then write.")
+        if known.sha == current_sha:
+            return None
+        diff = short_diff(path, known.text, current_text) if known.text and current_text else ""
+        self.note_read(path, current_sha, current_text)
+        hint = "Check the diff and write again." if diff else "Read it again, then write."
+        if not diff:
+            self._known.pop(path)
+        return Refusal(f"{path} changed since you read it; nothing was written. {hint}", diff)
+
+    def wants_text(self, changes: Sequence[SeenChange]) -> tuple[str, ...]:
+        """The paths whose present text ``perceive`` needs for its diffs."""
+        return tuple(dict.fromkeys(c.change.path for c in changes if self._turns_stale(c)))
+
+    def perceive(self, changes: Sequence[SeenChange], texts: Mapping[str, str], now: float) -> Perception:
+        """Take the changes in; what is told: files of this agent that others changed, and recent changes by others."""
+        stale: dict[str, StaleFile] = {}
+        for seen in changes:
+            self.cursor = max(self.cursor, seen.number)
+            if seen.by == self.agent:
+                continue
+            self._recent.append(seen)
+            if self._turns_stale(seen):
+                stale[seen.change.path] = self._as_stale(seen.change, texts)
+        self._recent = [seen for seen in self._recent if now - seen.at <= RECENT_SECONDS][-RECENT_CHANGES:]
+        return Perception(stale=tuple(stale.values()), changes=tuple(_tell(seen, now) for seen in self._recent))
+
+    def _turns_stale(self, seen: SeenChange) -> bool:
+        known = self._known.get(seen.change.path)
+        return known is not None and seen.by != self.agent and known.sha != seen.change.sha_after
+
+    def _as_stale(self, change: FileChange, texts: Mapping[str, str]) -> StaleFile:
+        self._stale.add(change.path)
+        if change.kind == "deleted":
+            return StaleFile(path=change.path, diff="(it was deleted)")
+        known, text = self._known[change.path], texts.get(change.path, "")
+        return StaleFile(
+            path=change.path, diff=short_diff(change.path, known.text, text) if known.text and text else ""
+        )
+
+
+def _tell(seen: SeenChange, now: float) -> str:
+    who = f" by {seen.by}" if seen.by else ""
+    return f"{seen.change.kind} {seen.change.path}{who}, {max(0, round(now - seen.at))} s ago"

@@ -1,0 +1,90 @@
+"""Content of many files in one file: written once, in order, made durable by a single fsync."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+from agentic.workspace.snapshots.manifest import Entry
+from agentic.workspace.snapshots.sparse_files import Content
+
+BLOCK = 1 << 20
+
+
+class OpenPack:
+    """A pack that is being written; ``keep`` makes it durable, ``drop`` removes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("xb")
+        self._offset = 0
+
+    @property
+    def name(self) -> str:
+        """The pack's name."""
+        return self.path.name
+
+    def begin(self) -> int:
+        """The offset at which the next content begins."""
+        return self._offset
+
+    def add(self, block: bytes) -> None:
+        """Append."""
+        self._file.write(block)
+        self._offset += len(block)
+
+    def cut(self, offset: int) -> None:
+        """Take back everything from ``offset`` on."""
+        self._file.seek(offset)
+        self._file.truncate()
+        self._offset = offset
+
+    def keep(self) -> None:
+        """Make it durable; an empty one is removed."""
+        if not self._offset:
+            self.drop()
+            return
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def leave(self) -> None:
+        """Keep it for as long as the machine runs; an empty one is removed."""
+        if not self._offset:
+            self.drop()
+            return
+        self._file.close()
+
+    def drop(self) -> None:
+        """Remove it."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+class ContentLost(Exception):
+    """Kept content is gone or not what was written."""
+
+
+def content(packs: Path, entry: Entry) -> Generator[tuple[int, bytes]]:
+    """A file's data, each piece with its place; what lies between is zeros.
+
+    Raises ``ContentLost`` at the end where it is not what its hash says.
+    """
+    came = Content(entry.size)
+    try:
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context((packs / entry.pack).open("rb")) if entry.kept else None
+            if file is not None:
+                file.seek(entry.offset)
+            for begin, length in (*entry.holes, (entry.size, 0)):
+                while file is not None and came.size < begin and (block := file.read(min(BLOCK, begin - came.size))):
+                    yield came.size, block
+                    came.add(block)
+                if length and came.size == begin:
+                    came.skip(length)
+    except OSError as error:
+        raise ContentLost(str(error)) from error
+    if came.size != entry.size or came.sha != entry.sha:
+        raise ContentLost(entry.sha)

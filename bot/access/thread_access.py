@@ -1,0 +1,275 @@
+"""Which threads a person may reach with a command from where they stand; deny by default.
+
+A thread is within reach if it is a session of the same guild, its parent channel is visible to the person now, and,
+where it is private, they are in it.  From a direct message only that conversation is.  What is not within reach looks
+exactly like what does not exist, so that nobody learns by asking which threads there are.
+
+An answer to a command written as a message is read by everyone in the channel: then only threads of that channel are
+within reach (``openly``).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import aiohttp
+import discord
+
+from agentic.core.events.execution_events import Started
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.runtime import SessionRow
+from bot.access.denials import VIEWER
+from bot.access.permissions import Act, may, needed
+from bot.inbound.events import Speaker
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+
+NO_SUCH = "I know no thread {named} that you can see here. Choose one that I propose, or use the command in the thread."
+NOT_A_THREAD = "That works in a task's thread. Use it there, or name the thread: `thread:`."
+ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see what it says."
+NO_THREADS = "There are no threads in direct messages, so nothing can be forked here. `/retry` works here."
+NO_PARENT = "The channel of that thread is gone or hidden from me, so there is no place for a fork."
+PRIVATE = "That thread is private, and a fork would be open to everyone in its channel. `/retry` works in the thread."
+NO_MESSAGES = "In <#{parent}> I cannot open a thread from a message of mine, so there is no place for a fork there."
+MINE = (
+    "I may not open threads in <#{parent}>. An administrator can grant me “Send Messages”, “Create Public Threads” and "
+    "“Send Messages in Threads” there."
+)
+THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/retry` works in the thread."
+ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
+REMEMBERED = 5_000
+"""So many threads' places are known at once."""
+LOOKED_UP = 10
+"""So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
+
+log = logging.getLogger(__name__)
+
+
+class OutOfReach(Exception):
+    """It cannot be done from here, or not by this person; the message says what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Who asks, with the level they have now, and from where; ``openly``: others read the answer."""
+
+    user: discord.abc.User
+    speaker: Speaker
+    guild: discord.Guild | None
+    channel: int
+    openly: bool
+    command: str = ""
+
+    @property
+    def guild_id(self) -> str:
+        """'' in a direct message."""
+        return str(self.guild.id) if self.guild else ""
+
+    @property
+    def alone_in(self) -> str:
+        """The conversation of a direct message, which shares nothing with others; '' in a guild."""
+        return "" if self.guild else str(self.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a thread hangs; neither changes as long as it lives."""
+
+    parent: int
+    private: bool
+
+
+class Reach:
+    """Looks threads up for commands."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self._bot = bot
+        self._homes: dict[int, _Home] = {}
+
+    async def stand(self, source: discord.Interaction | discord.Message, command: str = "") -> Stand:
+        """Where a command is used, and the rights of who uses it, read now."""
+        user = source.user if isinstance(source, discord.Interaction) else source.author
+        channel = source.channel_id if isinstance(source, discord.Interaction) else source.channel.id
+        reader = self._bot.reader
+        if source.guild is None:
+            speaker = await reader.in_person(user)
+        else:
+            user = await _member(user, source.guild)
+            speaker = reader.speaker(user, source.guild)
+            if not isinstance(user, discord.Member):
+                speaker = replace(speaker, level="viewer")
+        return Stand(
+            user, speaker, source.guild, channel or 0, not isinstance(source, discord.Interaction) and bool(source.guild),
+            command,
+        )  # fmt: skip
+
+    async def thread(self, stand: Stand, named: str = "") -> SessionRow:
+        """The session that is meant: the one that was named, or where the command is used.  Raises ``OutOfReach``."""
+        wanted = _id(named) if named else str(stand.channel)
+        row = await self._bot.store.session(wanted) if wanted else None
+        if row is None or not await self._visible(stand, row):
+            raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else NOT_A_THREAD)
+        if stand.openly and not await self._here(stand, row):
+            raise OutOfReach(ELSEWHERE.format(command=stand.command))
+        return row
+
+    async def threads(self, stand: Stand, limit: int = 25, fitting: str = "") -> list[SessionRow]:
+        """Sessions within reach whose title or id holds ``fitting``, last used first."""
+        found: list[SessionRow] = []
+        wanted = fitting.strip().lower()
+        unknown = LOOKED_UP
+        for row in await self._bot.store.sessions():
+            if len(found) == limit:
+                break
+            if row.guild != stand.guild_id or wanted not in f"{row.title} {row.thread}".lower():
+                continue
+            if stand.guild is not None and not self._is_known(stand.guild, row):
+                if not unknown:
+                    continue
+                unknown -= 1
+            if await self._visible(stand, row) and (not stand.openly or await self._here(stand, row)):
+                found.append(row)
+        return found
+
+    async def speaker(self, stand: Stand, row: SessionRow) -> Speaker:
+        """Who asks, with what Discord lets them do in the thread that is meant."""
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
+        if parent is None or not isinstance(stand.user, discord.Member):
+            return stand.speaker
+        writes = parent.permissions_for(stand.user).send_messages_in_threads
+        return self._bot.reader.speaker(stand.user, stand.guild, writes=writes)
+
+    async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether Discord lets the bot itself write in the thread that is meant."""
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
+        return parent is None or parent.permissions_for(parent.guild.me).send_messages_in_threads
+
+    async def room_for_fork(self, stand: Stand, row: SessionRow) -> str:
+        """The channel in which a fork of the thread would hang.  Raises ``OutOfReach`` where there can be none."""
+        if stand.guild is None:
+            raise OutOfReach(NO_THREADS)
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if home else None
+        if home is None or parent is None:
+            raise OutOfReach(NO_PARENT)
+        if home.private:
+            raise OutOfReach(PRIVATE)
+        if not isinstance(parent, discord.TextChannel):
+            raise OutOfReach(NO_MESSAGES.format(parent=parent.id))
+        mine, theirs = parent.permissions_for(parent.guild.me), parent.permissions_for(_as_member(stand))
+        if not (mine.send_messages and mine.create_public_threads and mine.send_messages_in_threads):
+            raise OutOfReach(MINE.format(parent=parent.id))
+        if not (theirs.send_messages and theirs.create_public_threads):
+            raise OutOfReach(THEIRS.format(parent=parent.id))
+        return str(parent.id)
+
+    async def requesters(self, thread: str) -> set[str]:
+        """The people whose executions ran in a thread."""
+        people: set[str] = set()
+        for row in await self._bot.store.executions(thread):
+            async for envelope in self._bot.store.read(row.execution):
+                if isinstance(envelope.event, Started):
+                    people.add(envelope.event.requester.id)
+                break
+        return people
+
+    async def owns(self, stand: Stand, thread: str) -> bool:
+        """Whether everything that ran in the thread was asked for by this person."""
+        return await self.requesters(thread) <= {stand.speaker.id}
+
+    async def _here(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether who reads this channel can read that thread, too."""
+        if row.thread == str(stand.channel):
+            return True
+        home = await self._home(stand.guild, row)
+        here = self._bot.get_channel(stand.channel)
+        parent = here.parent_id if isinstance(here, discord.Thread) else stand.channel
+        return home is not None and not home.private and home.parent == parent
+
+    async def _visible(self, stand: Stand, row: SessionRow) -> bool:
+        if row.guild != stand.guild_id:
+            return False
+        if stand.guild is None:
+            return row.thread == str(stand.channel)
+        if not isinstance(stand.user, discord.Member):
+            return False
+        home = await self._home(stand.guild, row)
+        parent = stand.guild.get_channel(home.parent) if home else None
+        if home is None or parent is None:
+            return False
+        rights = parent.permissions_for(stand.user)
+        if not rights.view_channel:
+            return False
+        return not home.private or rights.manage_threads or await self._is_in(stand, row)
+
+    async def _is_in(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether the person is in a private thread: they stand in it, or Discord says so."""
+        if row.thread == str(stand.channel):
+            return True
+        try:
+            thread = stand.guild and await stand.guild.fetch_channel(int(row.thread))
+            return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
+        except discord.HTTPException:
+            return False
+
+    def _is_known(self, guild: discord.Guild, row: SessionRow) -> bool:
+        return int(row.thread) in self._homes or guild.get_thread(int(row.thread)) is not None
+
+    async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
+        id = int(row.thread)
+        if guild is not None and id not in self._homes:
+            thread = guild.get_thread(id)
+            if thread is None:
+                try:
+                    fetched = await guild.fetch_channel(id)
+                except (discord.HTTPException, discord.InvalidData):
+                    return None
+                if not isinstance(fetched, discord.Thread):
+                    return None
+                thread = fetched
+            while len(self._homes) > REMEMBERED:
+                del self._homes[next(iter(self._homes))]
+            self._homes[id] = _Home(thread.parent_id, thread.is_private())
+        return self._homes.get(id)
+
+
+def _as_member(stand: Stand) -> discord.Member:
+    if not isinstance(stand.user, discord.Member):
+        raise OutOfReach(NO_PARENT)
+    return stand.user
+
+
+async def _member(user: discord.abc.User, guild: discord.Guild) -> discord.abc.User:
+    """The same person with their roles, which a message that was fetched later does not tell."""
+    if isinstance(user, discord.Member):
+        return user
+    try:
+        return await guild.fetch_member(user.id)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+        log.info("who %s is cannot be asked: %s", user.id, error)
+        return user
+
+
+def require(stand: Stand, act: Act, *, own: bool = True) -> None:
+    """Raise ``OutOfReach`` if the person may not do it now."""
+    if may(stand.speaker.level, act, own=own):
+        return
+    raise OutOfReach(VIEWER if act in ("start", "steer", "stop") else _needed(act, own=own))
+
+
+def _needed(act: Act, *, own: bool) -> str:
+    level = needed(act, own=own)
+    whose = "" if own else "This is not your task alone. "
+    article = "a" if level == "viewer" else "an"
+    return f"{whose}You need the right of {article} {level} for that. Who runs this server gives it by a Discord role."
+
+
+def _id(named: str) -> str:
+    found = ID.fullmatch(named.strip())
+    return found[1] if found else ""

@@ -1,0 +1,1 @@
+"""Actions on what a task left: undo, rerun, fork, merge and clean."""

@@ -1,0 +1,96 @@
+"""What people do to what executions left behind: undo one, take it up again, merge or delete its branch, clean up.
+
+Between two executions only.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agentic.core.events.execution_events import InboxItem, Sort
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.execution import Execution
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import Lease, SessionRow
+from agentic.workspace.snapshots.snapshot_store import SnapshotLost
+from bot.access.denials import refused as why_not
+from bot.access.permissions import may, needed
+from bot.actions.branches import Branches
+from bot.actions.clean import Cleaning
+from bot.actions.rerun import Rewinding
+from bot.actions.restore_files import NotDone
+from bot.actions.undo import Undoing
+from bot.sessions.dependencies import Acted
+
+CANNOT: dict[Sort, str] = {
+    "undo": "That task cannot be undone.",
+    "redo": "That undo cannot be taken back.",
+    "retry": "That task cannot be run again.",
+    "rewind": "That cannot be gone on with.",
+    "trial": "That task cannot be tried again.",
+    "clean": "The copy is damaged.",
+}
+
+log = logging.getLogger(__name__)
+
+
+class ActFailed(AgenticError):
+    """It could not be done; the text says why, and what of it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadActs:
+    """The acts of every thread; ``Ground.acts``."""
+
+    undoing: Undoing
+    branches: Branches
+    rewinding: Rewinding
+    cleaning: Cleaning
+
+    async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
+        """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
+        try:
+            return await self._act(item, session, lease)
+        except NotDone as why:
+            return Acted(str(why))
+        except SnapshotLost as lost:
+            return Acted(f"{CANNOT[item.sort]} {lost}" if item.sort in CANNOT else str(lost))
+        except OSError as error:
+            log.warning("thread %s: %s failed", session.thread, item.sort, exc_info=error)
+            reason = error.strerror or type(error).__name__
+            raise ActFailed(f"the files could not be written ({reason}). Try it again when that is mended.") from error
+
+    async def _act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
+        match item.sort:
+            case "undo":
+                return await self.undoing.undo(item)
+            case "redo":
+                return await self.undoing.redo(item)
+            case "retry":
+                return await self.rewinding.retry(item, session, lease)
+            case "trial":
+                return await self.rewinding.trial(item, session, lease)
+            case "rewind":
+                return await self.rewinding.rewind(item, session, lease)
+            case "clean":
+                return await self.cleaning.clean(item)
+            case _ if not may(item.author.level, "merge"):
+                return Acted(why_not("merge", needed("merge")))
+            case "merge":
+                return Acted(await self.branches.merge(item))
+            case _:
+                return Acted(await self.branches.reject(item))
+
+    async def ended(self, execution: Execution) -> None:
+        """An execution has ended: keep how it left the workspace.  Never fails."""
+        try:
+            await self.undoing.remember(execution)
+        except (AgenticError, OSError) as error:
+            log.warning("execution %s: how it left its files is not kept: %s", execution.id, error)
+
+    async def begins(self, thread: str) -> None:
+        """The next execution begins: what the process of the last one could not keep any more is kept now.  Never fails."""
+        try:
+            await self.undoing.catch_up(thread)
+        except (AgenticError, OSError) as error:
+            log.warning("thread %s: how its last execution left its files is not kept: %s", thread, error)

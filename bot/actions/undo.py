@@ -1,0 +1,146 @@
+"""Undo: put back what an execution changed, and nothing else.  And redo: take an undo back.
+
+The state before its first change was kept by the execution, the state it left is kept when it has ended; both are
+checkpoints.  What is neither as the execution left it nor as it was before was changed by somebody since, and stays.  The
+state before the undo is kept too, so an undo loses nothing: a redo puts it back by the same rules
+(``bot/actions/restore_files.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from agentic.core.events.execution_events import CheckpointSaved, InboxItem
+from agentic.core.fold.fold import fold
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.execution import Execution
+from agentic.ports.runtime import Store
+from bot.access.denials import refused as why_not
+from bot.access.permissions import may, needed
+from bot.actions.restore_files import (
+    NAMED,
+    NotDone,
+    PutBack,
+    Restoring,
+    Wish,
+    listed,
+)
+from bot.history.log_positions import id_in_outcome
+from bot.history.run_history import Past, past_of, pasts_after
+from bot.rendering.discord_text import inline, plain
+from bot.sessions.dependencies import Acted
+from bot.workspace.sandboxes import Workshop
+
+DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was put back."
+NOT_HERE = "That task is not of this thread, or has not ended; nothing was put back."
+NO_COPY = "That task cannot be undone, since there is no copy of the files as they were before it{why}."
+NOTHING = "That task changed no files, so there is nothing to undo."
+AS_BEFORE = "The files are as they were before that task already; nothing had to be put back."
+NOT_UNDONE = "That task is not undone, so there is nothing to take back."
+BACK = "Put back: {number} as before the cleaning: {files}."
+AS_THEN = "The files are as they were before the undo already; nothing had to be put back."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """Remembers how executions leave their workspace, undoes them, and takes that back."""
+
+    store: Store
+    workshop: Workshop
+    restoring: Restoring
+
+    async def remember(self, execution: Execution) -> None:
+        """Keep how an execution left the workspace, if it had kept how it found it."""
+        if execution.checkpoint is None or not execution.checkpoint.manifest:
+            return
+        saved = await self.workshop.save(execution.thread)
+        if saved.problem:
+            log.warning("execution %s: how it left its files is not kept: %s", execution.id, saved.problem)
+            return
+        await self.restoring.outcome(execution.id).add(
+            CheckpointSaved(
+                manifest=saved.manifest,
+                through_seq=execution.seq,
+                turn=execution.turn.number,
+                why="end",
+                not_kept=saved.not_kept,
+            )
+        )
+
+    async def catch_up(self, thread: str) -> None:
+        """The same for the thread's last execution, where its process ended just before; nobody has changed a file since."""
+        rows = [] if self.workshop.workspaces.shared else await self.store.executions(thread)
+        for row in reversed(rows):
+            past = await past_of(self.store, row)
+            if past.side:
+                continue
+            if past.finished and past.before and not (past.end or past.acts or past.kept or past.verdicts):
+                log_ = [envelope async for envelope in self.store.read(row.execution)]
+                await self.remember(replace(fold(log_), id=row.execution))
+            return
+
+    async def undo(self, item: InboxItem) -> Acted:
+        """Undo the execution that the item names; returns what is told.  Doing it again does nothing."""
+        past, later = await self._past(item)
+        if past.undone and item.id not in past.acts:
+            by = f" by {plain(past.restored.by.name, 40)}" if past.restored and past.restored.by else ""
+            return Acted(f"That was undone already{by}.")
+        if not past.before:
+            return Acted(NO_COPY.format(why=f": {past.problem}" if past.problem else ""))
+        done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
+        if not done.changed and not done.event.files:
+            return Acted(NOTHING)
+        words = _words(done, "Undone: {number} as before that task: {files}.", AS_BEFORE)
+        if done.event.files:
+            words += f" {_kept(past, done)}"
+        return Acted(words, redo=past.execution if done.event.files else "")
+
+    async def redo(self, item: InboxItem) -> Acted:
+        """Take the undo of the execution back that the item names."""
+        past, later = await self._past(item)
+        undo = past.restored
+        if undo is None or undo.way not in ("undo", "clean") or not undo.kept:
+            done = past.acts.get(item.id)
+            return Acted(NOT_UNDONE) if done is None else Acted(_again(past, PutBack(done)))
+        return Acted(_again(past, await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
+
+    async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
+        """The execution that is meant, and those after it, if it may be undone by who wants it.  Raises ``NotDone``."""
+        pasts = [past async for past in pasts_after(self.store, item.thread, item.target)]
+        if not pasts or pasts[0].execution != item.target:
+            raise NotDone(DELETED if await self.store.was_buried(item.target) is not None else NOT_HERE)
+        past = pasts[0]
+        own = past.requester is None or past.requester.id == item.author.id
+        if not may(item.author.level, "undo", own=own):
+            raise NotDone(why_not("undo", needed("undo", own=own)))
+        return past, pasts[1:]
+
+
+def _again(past: Past, done: PutBack) -> str:
+    cleaned = any(act.way == "clean" and act.kept == done.event.manifest for act in past.acts.values())
+    words = BACK if cleaned else "Done again: {number} as before the undo: {files}."
+    return _words(done, words, AS_THEN)
+
+
+def _words(done: PutBack, sentence: str, nothing: str) -> str:
+    files, left = done.event.files, done.left
+    parts: list[str] = []
+    if files:
+        number = "1 file is" if len(files) == 1 else f"{len(files)} files are"
+        parts.append(sentence.format(number=number, files=listed(files)))
+    else:
+        parts.append("Nothing was put back." if left else nothing)
+    if left:
+        lines = [f"{inline(path)} ({why})" for path, why in list(left.items())[:NAMED]]
+        parts.append(f"Left as they are: {'; '.join(lines)}.")
+    if len(left) > NAMED:
+        parts.append(f"And {len(left) - NAMED} more were left.")
+    return " ".join(parts)
+
+
+def _kept(past: Past, done: PutBack) -> str:
+    name = id_in_outcome(past.execution, CheckpointSaved(manifest=done.event.kept, through_seq=0, why="restore"))
+    return f"The state before this undo is kept as checkpoint {inline(name)}."

@@ -1,0 +1,1 @@
+"""Steps after an execution: score, label, announce lessons, retry, ask for feedback."""

@@ -1,0 +1,159 @@
+"""What failed is tried again by itself, where that is wished for and something can say whether it worked.
+
+It stands around what learns: once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py``
+decides.  The decision
+stands in the outcome of the attempt before anything follows from it; the trial itself is an item in the inbox, whose id
+follows from the attempt, so that it begins once whatever fails.  It takes its turn like what people do to a task that
+ended (``bot/actions/rerun.py``), and is called off like that too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol
+
+from agentic.core.events.execution_events import (
+    Evaluated,
+    InboxItem,
+    OutboxItem,
+    Person,
+    Started,
+    TrialDecided,
+)
+from agentic.core.events.ids import execution_id, trial_item
+from agentic.core.fold.people import MACHINE
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import Clock, Store
+from agentic.runtime.budget_ledger import Purse
+from bot.actions.rerun import OVERTAKEN
+from bot.after_run.announce_lessons import Learner
+from bot.history.attempts import attempts_at
+from bot.ports.conversation import Receipt
+from reflexion.errors import ReflexionError
+from reflexion.evaluation.outcome_stream import OutcomeStream
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
+from reflexion.ports import LessonStore
+from reflexion.reflection.retry_policy import (
+    Again,
+    Around,
+    Leave,
+    Offer,
+    decide_trial,
+)
+
+Tell = Callable[[OutboxItem], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+
+class Deliver(Protocol):
+    """``bot.threads.registry.Threads.deliver``."""
+
+    def __call__(self, item: InboxItem, *, guild: str) -> Awaitable[Receipt]:
+        """Keep it and nudge what it concerns."""
+        ...
+
+
+class Trying:
+    """Learns through another, and then has what failed tried again."""
+
+    def __init__(
+        self, learner: Learner, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, build: str
+    ) -> None:  # fmt: skip
+        self._learner, self._store, self._lessons, self._clock = learner, store, lessons, clock
+        self._purse, self._tell, self._build = purse, tell, build
+        self._deliver: Deliver | None = None
+        self._deciding = asyncio.Lock()
+
+    def through(self, deliver: Deliver) -> None:
+        """Begin trials this way from now on; before, nothing is tried again."""
+        self._deliver = deliver
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score an execution that ended, learn from it, and have its task tried again where that is decided."""
+        evaluated = await self._learner.after(execution)
+        async with self._deciding:
+            try:
+                await self._see_to(execution, evaluated)
+            except (AgenticError, ReflexionError) as error:
+                log.warning("whether the task of %s is tried again is decided at the next start: %s", execution, error)
+        return evaluated
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
+    ) -> Evaluated:
+        """Take in a vote and learn from it; a person is there, so nothing begins by itself."""
+        return await self._learner.feedback(execution, person, vote, target, why)
+
+    async def _see_to(self, execution: str, evaluated: Evaluated) -> None:
+        envelopes = [envelope async for envelope in self._store.read(execution)]
+        started = envelopes[0].event
+        if self._deliver is None or not isinstance(started, Started) or started.side or started.policy.trials != "auto":
+            return
+        if started.policy.tour:
+            return
+        outcome = await self._store.read_outcome(execution)
+        decided = next((one.event for one in reversed(outcome) if isinstance(one.event, TrialDecided)), None)
+        if decided is None:
+            trajectory = read_trajectory(envelopes, outcome)
+            around = await self._around(trajectory)
+            decided = _as_event(decide_trial(trajectory, evaluated, started.policy, around))
+            await OutcomeStream(self._store, self._clock, execution, self._build).add(decided)
+        if decided.way == "again":
+            await self._begin(started.thread, execution, evaluated.check)
+
+    async def _around(self, trajectory: Trajectory) -> Around:
+        store, thread = self._store, trajectory.thread
+        attempts = await attempts_at(store, thread, trajectory.execution)
+        session = await store.session(thread)
+        guild = session.guild if session is not None else ""
+        days = await self._purse.today(trajectory.requester.id, guild, self._clock.now())
+        told = [one for one in await self._lessons.reflections(guild, thread, 1) if not one.held]
+        waiting = [one for one in await store.pending(thread) if one.sort not in ("feedback", "correction")]
+        return Around(
+            learned=any(one.execution == trajectory.execution for one in told),
+            left_usd=attempts.left_usd,
+            room=all(day.spent_usd < day.cap_usd + day.raised_usd for day in days),
+            newer=bool(waiting) or await self._newer(thread, trajectory.execution),
+        )
+
+    async def _newer(self, thread: str, execution: str) -> bool:
+        """Something else was begun in the thread since; a side question is beside it."""
+        rows = [row.execution for row in await self._store.executions(thread)]
+        for name in rows[rows.index(execution) + 1 :]:
+            async for envelope in self._store.read(name):
+                if not (isinstance(envelope.event, Started) and envelope.event.side):
+                    return True
+                break
+        return False
+
+    async def _begin(self, thread: str, execution: str, check: str) -> None:
+        id = trial_item(execution)
+        if self._deliver is None or await self._store.execution(execution_id(thread, id)) is not None:
+            return
+        item = InboxItem(
+            id=id,
+            thread=thread,
+            sort="trial",
+            author=MACHINE,
+            at=self._clock.now(),
+            text=check,
+            target=f"{execution}/result",
+        )
+        session = await self._store.session(thread)
+        receipt = await self._deliver(item, guild=session.guild if session is not None else "")
+        if not receipt.accepted and not receipt.again:
+            notice = OutboxItem(key=f"{id}.offered", thread=thread, execution=execution, sort="notice", text=OVERTAKEN)
+            await self._tell(notice)
+
+
+def _as_event(decision: Again | Offer | Leave) -> TrialDecided:
+    match decision:
+        case Again():
+            return TrialDecided(way="again", attempt=decision.attempt, why=decision.why)
+        case Offer():
+            return TrialDecided(way="offer", attempt=decision.attempt, why=decision.why)
+        case Leave():
+            return TrialDecided(way="leave", why=decision.why)

@@ -1,0 +1,117 @@
+"""How executions came out is kept as labels, and what they teach is what new executions show as their confidence.
+
+It stands around what learns: after an execution was judged, and after each vote on it, its label is derived again from its
+log.  Only numbers and names of roles and models go into a calibrator, no text of anyone, so the labels of all servers
+train one: a single server would wait long for its first fifty (docs/decisions/0021).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Literal
+
+from agentic.calibration.fitting import fitted
+from agentic.calibration.labelling import examples, label_of
+from agentic.core.claims.confidence import SESSION_BEGINS, session_ended, session_voted
+from agentic.core.events.calibrator import Calibrator
+from agentic.core.events.execution_events import Evaluated, Person
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import LabelRow, Store
+from bot.after_run.announce_lessons import Learner
+
+NEWEST = 1_000
+"""So many labels are fitted on; older ones say less about today's models."""
+GROWN, SHARE = 10, 0.1
+"""It is fitted anew when so many labels, or this share of them, are new or changed."""
+
+log = logging.getLogger(__name__)
+
+
+class Calibrating:
+    """Learns through another, keeps labels, and has the calibrator that new executions begin with."""
+
+    def __init__(self, learner: Learner, store: Store) -> None:
+        self._learner, self._store = learner, store
+        self._calibrator: Calibrator | None = None
+        self._fitted_on = -1
+        self._changed = 0
+        self._fitting = asyncio.Lock()
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score an execution that ended, learn from it, and keep how it came out."""
+        evaluated = await self._learner.after(execution)
+        await self.came_out(execution)
+        return evaluated
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
+    ) -> Evaluated:
+        """Take in a vote, learn from it, and keep how it came out now."""
+        evaluated = await self._learner.feedback(execution, person, vote, target, why)
+        await self.came_out(execution)
+        return evaluated
+
+    async def came_out(self, execution: str) -> None:
+        """Derive the label of an execution again; what goes wrong costs the label and nothing else."""
+        try:
+            row = await label(self._store, execution)
+            if row is not None:
+                await self._keep(row)
+        except AgenticError as error:
+            log.warning("how execution %s came out could not be kept: %s", execution, error)
+
+    async def calibrator(self) -> Calibrator | None:
+        """What new executions show by; None while labels are few, or cannot be read."""
+        if self._fitted_on < 0:
+            await self._fit()
+        return self._calibrator
+
+    async def _keep(self, row: LabelRow) -> None:
+        known = {each.execution: each for each in await self._store.labels(row.thread)}
+        before = known.get(row.execution)
+        if before != row:
+            await self._store.put_label(row)
+        await self._colour(row.thread)
+        if before is None or (before.label, before.weight) != (row.label, row.weight):
+            self._changed += row.known or before is not None
+        if self._fitted_on < 0 or self._changed >= min(GROWN, max(1, SHARE * self._fitted_on)):
+            await self._fit()
+
+    async def _colour(self, thread: str) -> None:
+        session = await self._store.session(thread)
+        confidence = session_confidence(await self._store.labels(thread))
+        if session is not None and session.confidence != confidence:
+            await self._store.save_session(replace(session, confidence=confidence))
+
+    async def _fit(self) -> None:
+        """In a thread: it takes a tenth of a second and more."""
+        async with self._fitting:
+            try:
+                rows = await self._store.labels(newest=NEWEST)
+            except AgenticError as error:
+                log.warning("confidence is shown as it was before: %s", error)
+                return
+            self._fitted_on, self._changed = sum(row.known for row in rows), 0
+            self._calibrator = await asyncio.to_thread(lambda: fitted(examples(rows)))
+
+
+async def label(store: Store, execution: str) -> LabelRow | None:
+    """How an execution came out, from its log and outcome; None while it runs."""
+    row = await store.execution(execution)
+    if row is None or not row.finished:
+        return None
+    session = await store.session(row.thread)
+    envelopes = [envelope async for envelope in store.read(execution)]
+    return label_of(envelopes, await store.read_outcome(execution), session.guild if session is not None else "")
+
+
+def session_confidence(rows: list[LabelRow]) -> int:
+    """A thread's confidence after these executions, in their order; talk says nothing about it."""
+    confidence = SESSION_BEGINS
+    for row in rows:
+        if not row.talk:
+            confidence = session_ended(confidence, row.final)
+        confidence = session_voted(confidence, up=row.up, down=row.down)
+    return confidence

@@ -1,0 +1,1 @@
+"""The application: its parts are built here, and the Discord client and background tasks run here."""

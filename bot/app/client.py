@@ -1,0 +1,251 @@
+"""The Discord client: minimal intents, no pings, its cogs, and the two asyncio tasks that show and deliver."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import discord
+from discord.ext import commands
+
+from agentic.ports.runtime import Store
+from bot.access.permissions import role_warnings
+from bot.access.thread_access import Reach
+from bot.app.command_sync import Registration
+from bot.app.discord_clock import DiscordClock
+from bot.app.services import Backstage
+from bot.catch_up.access_monitor import Tending
+from bot.catch_up.catch_up import CatchingUp
+from bot.catch_up.deleted_threads import Sweeping
+from bot.catch_up.sequence_gap import Continuity
+from bot.catch_up.watermarks import Lanes, Watermarks
+from bot.config.preferences import Preferences
+from bot.history.log_reader import Records
+from bot.inbound.intake import Intake
+from bot.inbound.parse import Options, Reader
+from bot.late_cogs import COMMANDS, LESSONS, CommandTree, LateCogs
+from bot.later import later
+from bot.outbound.compose import Composer, FetchFile
+from bot.outbound.discord_api import Desk
+from bot.outbound.outbox import Outbox
+from bot.outbound.progress_messages import Board
+from bot.outbound.question_messages import Closing
+from bot.outbound.request_queue import Sender
+from bot.ports.conversation import Conversation
+from bot.progress.feed import Feed
+from bot.rendering.custom_ids import CONTROLS
+from bot.rendering.secrets import Discretion
+from bot.retention.expiry import Expiry, Retention
+from bot.threads.in_flight import Coming
+
+if TYPE_CHECKING:
+    from agentic.core.events.execution_events import OutboxItem
+    from bot.lessons.approvals import ApprovingLessons
+    from bot.rendering.discord_text import Rendered
+    from bot.retention.personal_data import Privacy
+
+COGS = (
+    "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
+    "bot.cogs.edits", "bot.cogs.channels",
+)  # fmt: skip
+LATE_COGS = (LESSONS, COMMANDS)
+"""What nothing that goes on after a crash waits for."""
+OF_LATE_COGS = ("interaction", "lesson_pressed")
+"""Events that these hear."""
+
+TIMED = ("message", "interaction")
+"""Events whose ids say when they were made: just now."""
+COMMANDS_KNOWN = 1_000
+"""Messages of this many commands are known by their ids."""
+
+log = logging.getLogger(__name__)
+
+
+def intents() -> discord.Intents:
+    """Guilds, their messages with content, direct messages, and reactions: nothing else."""
+    return discord.Intents(guilds=True, messages=True, message_content=True, reactions=True)
+
+
+class ThreadwrightBot(commands.Bot):
+    """Threadwright in Discord; every part is an attribute that cogs use."""
+
+    def __init__(
+        self, conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options,
+        backstage: Backstage,
+    ) -> None:  # fmt: skip
+        self.sender = Sender(wire_seconds=options.wire_seconds)
+        super().__init__(
+            command_prefix=options.prefix, tree_cls=CommandTree, help_command=None, intents=intents(), max_messages=None,
+            allowed_mentions=discord.AllowedMentions.none(), chunk_guilds_at_startup=False,
+            member_cache_flags=discord.MemberCacheFlags.none(), guild_ready_timeout=options.guild_ready_timeout,
+            http_trace=self.sender.trace(),
+        )  # fmt: skip
+        self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
+        self.preferences = Preferences(store)
+        self.reader = Reader(self, options)
+        self.discord_clock = DiscordClock()
+        feed.discretion = Discretion(options.secrets)
+        self.desk = Desk(self, self.sender, feed.discretion)
+        self.intake = Intake(conversation, self.desk, store, feed)
+        self.board = Board(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
+        self.approving = later(self._approving)
+        self.outbox = Outbox(
+            store,
+            self.desk,
+            feed,
+            self.board,
+            Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self._lesson),
+        )
+        self.reach, self.records = Reach(self), Records(store)
+        self.backstage = backstage
+        self.registration = Registration(self.tree, store, options.command_guilds)
+        self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
+        workshop = backstage.workshop
+        self.retention = Retention(
+            store, options.retention_days, workshop.snapshots if workshop else None, backstage.home, self.present
+        )
+        self.expiry = Expiry(store, options.retention_days)
+        self.privacy = later(self._privacy)
+        self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
+        self.late = LateCogs(self, LATE_COGS)
+        self.unhurried: Callable[[], Awaitable[object]] | None = None
+        """Waits until what an earlier process left goes on, where it left something; what can wait is begun after it."""
+        self._continuity = Continuity()
+        self.intake.resumed = self.tending.resumed
+        self._running: list[asyncio.Task[None]] = []
+        self._commanded: OrderedDict[int, None] = OrderedDict()
+
+    async def setup_hook(self) -> None:
+        """Load the cogs and begin to deliver; runs once, after the login."""
+        for cog in COGS:
+            await self.load_extension(cog)
+        if self.unhurried is None:
+            await self.late.load(needed=True)
+        self.add_dynamic_items(*CONTROLS)
+        self._begin("outbox", self.outbox.run())
+        self._begin("board", self.board.run())
+        self._begin("watermarks", self.watermarks.run())
+        self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
+        self._begin("lessons", self._unhurriedly(self._approve))
+        self._begin("commands", self._unhurriedly(self._register))
+        self._begin("sweeping", self._unhurriedly(self.sweeping.run))
+        self._begin("retention", self._unhurriedly(self.retention.run))
+        if self.backstage.offers is not None:
+            self._begin("offers", self.backstage.offers.run(self.desk))
+
+    def _approving(self) -> ApprovingLessons:
+        from bot.lessons.approvals import ApprovingLessons  # with its first use: no start waits for it
+
+        return ApprovingLessons(self)
+
+    def present(self) -> datetime:
+        """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
+        return min(datetime.now(UTC), self.discord_clock.now())
+
+    def _privacy(self) -> Privacy:
+        from bot.retention.personal_data import Privacy  # with its first use: no start waits for it
+
+        return Privacy(self.store, self.backstage.lessons, self.retention)
+
+    async def _lesson(self, item: OutboxItem) -> Rendered:
+        return await self.approving.rendered(item)
+
+    async def _approve(self) -> None:
+        await self.approving.run()
+
+    async def _register(self) -> None:
+        await self.late.load()
+        if not self.late.without_commands:  # else what Discord has of them would be taken away
+            await self.registration.run()
+
+    async def _unhurriedly(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self.unhurried is not None:
+            await self.unhurried()
+        await work()
+
+    def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
+        """What never came is noticed before anything hears of what came after it."""
+        if self.ws is not None and self._continuity.broken(self.ws.sequence):  # pyright: ignore[reportUnnecessaryComparison]
+            self.catching.skipped()
+        if event in TIMED and isinstance(args[0], discord.Message | discord.Interaction):
+            self.discord_clock.saw(args[0].id)
+        if event in OF_LATE_COGS and not self.late.are_there:
+            self._begin(f"{event} heard late", self._dispatch_late(event, *args, **kwargs))
+        else:
+            super().dispatch(event, *args, **kwargs)
+
+    async def _dispatch_late(self, event: str, *args: object, **kwargs: object) -> None:
+        await self.late.load()
+        super().dispatch(event, *args, **kwargs)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Commands by prefix, each once: one that comes while a gap is being closed is also read with the gap."""
+        if message.id in self._commanded:
+            return
+        self._commanded[message.id] = None
+        if len(self._commanded) > COMMANDS_KNOWN:
+            self._commanded.popitem(last=False)
+        await self.late.load_for(message)
+        if not self.late.without_commands:
+            await self.process_commands(message)
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """Roles that are set by name are warned of."""
+        self._warn_of_names(guild)
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """The same in a new server."""
+        self._warn_of_names(guild)
+
+    def _warn_of_names(self, guild: discord.Guild) -> None:
+        for warning in role_warnings(self.options.roles, ((str(r.id), r.name) for r in guild.roles), repr(guild.name)):
+            log.warning("%s", warning)
+
+    async def on_guild_channel_update(self, *_: object) -> None:
+        """Rights may have changed: what was kept back is tried again."""
+        self.outbox.retry_now()
+
+    async def on_guild_role_update(self, *_: object) -> None:
+        """The same for the rights of a role."""
+        self.outbox.retry_now()
+
+    async def on_thread_update(self, _: discord.Thread, thread: discord.Thread) -> None:
+        """The same for an archived or locked thread."""
+        self.outbox.retry_now()
+        await self.on_thread_join(thread)
+
+    async def on_thread_join(self, thread: discord.Thread) -> None:
+        """A thread that is used again, perhaps."""
+        if not thread.archived:
+            self.approving.following.awoken(str(thread.id))
+
+    async def close(self) -> None:
+        """Stop delivering; what waits stays in the outbox."""
+        self.catching.stop()
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=5.0)
+        await super().close()
+
+    def _begin(self, name: str, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(_said_if_it_broke)
+        self._running.append(task)
+
+
+def _said_if_it_broke(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("%s broke; restart the bot", task.get_name(), exc_info=task.exception())
+
+
+def create_bot(
+    conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options | None = None,
+    backstage: Backstage | None = None,
+) -> ThreadwrightBot:  # fmt: skip
+    """A bot that is ready to log in; ``feed`` must be among the sinks of what runs."""
+    return ThreadwrightBot(conversation, store, feed, fetch_file, options or Options(), backstage or Backstage())

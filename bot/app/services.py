@@ -1,0 +1,44 @@
+"""What commands show and change beyond the conversation: lessons, workspaces, the caps of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentic.core.events.execution_events import Policy
+from agentic.core.lazy_dataclass import dataclass
+from bot.messages.file_changes import FetchBefore, nothing_kept
+
+if TYPE_CHECKING:
+    from agentic.runtime.budget_ledger import Purse
+    from bot.charts.renderer import Studio
+    from bot.outbound.branch_offer_messages import Offers
+    from bot.workspace.sandboxes import Workshop
+    from reflexion.ports import LessonStore
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage:
+    """Each is None where there is none; then the commands that need it say so."""
+
+    lessons: LessonStore | None = None
+    workshop: Workshop | None = None
+    policy: Policy = field(default_factory=Policy)
+    fetch_before: FetchBefore = nothing_kept
+    """A file as it was at a checkpoint."""
+    offers: Offers | None = None
+    """Whoever keeps the messages of offered branches up to date."""
+    forget: Callable[[str], Awaitable[None]] | None = None
+    """Lets go of what is kept of a thread that is no more, once nothing runs there."""
+    studio: Studio | None = None
+    """Draws what commands show; without it there are only words."""
+    purse: Purse | None = None
+    """Knows how far the caps of the day are used up."""
+    home: Path | None = None
+    """Where state lies; None where nothing is kept on a disk."""
+    lessons_trouble: Callable[[], str] = lambda: ""
+    """Why tasks run without lessons now; '' while all is well."""
+    held_up: Callable[[], float] = lambda: 0.0
+    """Seconds for which everything stood still at once, at most, in the last hour."""

@@ -1,0 +1,334 @@
+"""Catching up after a gap: a new session with Discord (a start, a lost connection) replays nothing, so it is fetched.
+
+For each channel the gap is closed before what comes live there is taken in, so that nothing is out of order; what is
+fetched and also comes live is known by its id.  Threads in which something runs come first: what was running waits for
+them, since a person may have stopped it meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import aiohttp
+import discord
+
+from agentic.core.events.execution_events import OutboxItem, Started
+from agentic.core.events.ids import execution_id
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import ExecutionRow, SessionRow
+from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
+from bot.catch_up.history import AGE, MESSAGES, messages_after
+from bot.outbound.discord_api import Gone, Held, Unfit
+from bot.outbound.priorities import Urgency
+from bot.sessions.session import starts
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+
+SECONDS = 15.0
+"""So long what comes live in a channel waits until its gap is closed."""
+FIRST_SECONDS = 20.0
+"""So long what was running waits for what was said meanwhile while nothing can be read; then it goes on."""
+LEAD_SECONDS = 3.0
+"""So long the other threads leave the processor to the first one, whose model's library may still be loading."""
+TAKE_UP_SECONDS = 3.0
+"""So long a start takes at most until each session works on what it left open."""
+AGAIN = (5.0, 20.0, 60.0)
+"""A channel that could not be read is tried again after so many seconds."""
+AT_ONCE = 8
+RECENT = 200
+"""So many of the newest sessions whose thread Discord does not announce (archived, direct) are asked for."""
+CUT = (
+    "I was away, and more was said here meanwhile than I read ({messages} messages, {hours:.0f} hours at most). What "
+    "matters from before that, please write again."
+)
+
+_PASSING = (Held, Gone, Unfit, AgenticError, discord.DiscordException, aiohttp.ClientError, OSError)
+"""What may be otherwise a moment later (a time-out is an ``OSError``)."""
+
+log = logging.getLogger(__name__)
+
+Take = Callable[[discord.Message], Awaitable[None]]
+Stops = Callable[[ExecutionRow, SessionRow, str, Urgency], Awaitable[None]]
+
+
+class CatchingUp:
+    """Closes gaps; ``take`` takes in a message of one (its channel's lane is held), ``stops`` reads missed 🛑."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self._bot = bot
+        self.take: Take | None = None
+        self.stops: Stops | None = None
+        self.goes_on: Callable[[], Awaitable[object]] | None = None
+        """Waits until what was read first can go on; the others are read after it, so that one of them goes on soon."""
+        self.caught_up = asyncio.Event()
+        """No gap is open."""
+        self._listed = asyncio.Event()
+        """It is known what has to be read before what was running goes on."""
+        self._unread: dict[str, asyncio.Event] = {}
+        """Threads in which something runs; set once what was said there meanwhile was read."""
+        self._kept: dict[str, str] = {}
+        """The message of a task that was kept and did not begin, by its execution."""
+        self._sweep: asyncio.Task[None] | None = None
+        self._told = True
+        """What Discord told of each channel's newest message is whole: nothing is known to be missing since."""
+
+    def connected(self) -> None:
+        """A new session with Discord began; what is said from now on comes live."""
+        self._begin()
+
+    def skipped(self) -> None:
+        """An event of this session never came: no channel is known to be whole, and none to have nothing new."""
+        log.warning("events of Discord did not come: what was said is read again from where reading was sure")
+        self._told = False
+        self._begin()
+        if self._bot.is_ready():
+            self.ready()
+
+    def _begin(self) -> None:
+        self.stop()
+        self.caught_up.clear()
+        self._bot.watermarks.opened()
+
+    def ready(self) -> None:
+        """Discord has told which channels there are: close their gaps."""
+        self.stop()
+        self._sweep = asyncio.create_task(self._close_all(), name="catching up")
+
+    def stop(self) -> None:
+        """Leave what is open to the next session."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+
+    async def before_going_on(self, thread: str) -> None:
+        """Wait until what was said in a thread has been read; where nothing at all can be read, not for ever."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_SECONDS):
+                await self._listed.wait()
+        waiting = self._unread.get(thread)
+        while waiting is not None and not waiting.is_set():
+            left = len(self._unread)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_SECONDS):
+                    await waiting.wait()
+            if len(self._unread) == left:
+                return
+
+    async def close(self, channel: str, urgency: Urgency = Urgency.RESULT) -> bool:
+        """Close the gap of one channel, whose lane is held; False where it could not be read.
+
+        As urgent as a receipt where somebody waits for it.
+        """
+        if self._bot.watermarks.is_closed(channel):
+            return True
+        try:
+            async with asyncio.timeout(SECONDS):
+                await self._close(channel, urgency)
+        except _PASSING as error:
+            gone = isinstance(error, Held) and error.code == UNKNOWN_CHANNEL
+            log.log(logging.INFO if gone else logging.WARNING, "channel %s: what was missed cannot be read: %s", channel,
+                    error or "it takes too long")  # fmt: skip
+            return gone  # there is nothing to be read, now or later
+        return True
+
+    async def _close(self, channel: str, urgency: Urgency) -> None:
+        marks = self._bot.watermarks
+        mark = await self._mark(channel)
+        newest = self._newest(channel) if self._told else None
+        if newest is not None and newest <= mark:
+            marks.closed(channel, mark)
+            return
+        missed = await self._bot.desk.look(
+            channel, lambda _: messages_after(self._bot, channel, mark, self._bot.discord_clock.now()), urgency
+        )
+        for message in missed.messages:
+            if not marks.known(message.id):
+                await self._take(channel, message)
+        if missed.messages:
+            log.info("channel %s: %d messages were read that came meanwhile", channel, len(missed.messages))
+        if missed.cut:
+            await self._say_cut(channel, mark)
+        marks.closed(channel, max((message.id for message in missed.messages), default=mark))
+
+    async def _take(self, channel: str, message: discord.Message) -> None:
+        """A fault of ours with one message must not keep all that follows from being read, now and after each start."""
+        if self.take is None:
+            return
+        try:
+            await self.take(message)
+        except _PASSING:
+            raise
+        except Exception:  # what else it is nobody foresaw; the message is named, and the next one is read
+            log.exception("a fault of ours: message %s of channel %s is passed over", message.id, channel)
+            self._bot.watermarks.taken_care_of(channel, message.id)
+
+    async def _mark(self, channel: str) -> int:
+        """Where to begin, decided once."""
+        marks = self._bot.watermarks
+        mark = await marks.of(channel)
+        if mark is None:
+            mark = await self._first_mark(channel)
+            marks.begins(channel, mark)
+        return mark
+
+    async def _first_mark(self, channel: str) -> int:
+        """A channel that began after everything that was read before the gap is read whole; of any other that was never
+        read, nothing old is answered."""
+        marks = self._bot.watermarks
+        latest = await marks.latest()
+        session = await self._bot.store.session(channel)
+        born_here = session is not None and bool(session.channel)
+        if born_here or (latest is not None and int(channel) > latest):
+            return int(channel)
+        return max(self._newest(channel) or 0, int(channel))
+
+    def _newest(self, channel: str) -> int | None:
+        """The last message, as far as Discord said; None where it has to be asked."""
+        known = self._bot.get_channel(int(channel))
+        if isinstance(known, discord.TextChannel | discord.Thread):
+            return known.last_message_id or known.id
+        return None
+
+    async def _say_cut(self, channel: str, mark: int) -> None:
+        log.warning("channel %s: more was said meanwhile than is read", channel)
+        if not self._bot.conversation.knows(channel):
+            return
+        text = CUT.format(messages=MESSAGES, hours=AGE / timedelta(hours=1))
+        item = OutboxItem(key=f"missed.{channel}.{mark}", thread=channel, execution="", sort="notice", text=text)
+        await self._bot.store.put_outbox([item])
+        self._bot.outbox.poke()
+
+    # --- all of them ------------------------------------------------------------------------------------------
+
+    async def _close_all(self) -> None:
+        try:
+            await self._close_running()
+        except _PASSING as error:
+            log.warning("what was missed cannot be read: %s", error)
+        self._now_unread(())
+        left = await self._close_each(await self._channels())
+        for pause in AGAIN:
+            if not left:
+                break
+            await asyncio.sleep(pause)
+            left = await self._close_each(left)
+        self._told |= not left
+        if not any(guild.unavailable for guild in self._bot.guilds):
+            self._bot.watermarks.all_closed()
+        await self._bot.watermarks.write()
+        self.caught_up.set()
+
+    async def _to_begin(self) -> list[ExecutionRow]:
+        """What is open, and what was kept and begins only now: a person may have stopped either meanwhile."""
+        store = self._bot.store
+        rows = await store.executions(open_only=True)
+        opened = {row.thread for row in rows}
+        self._kept.clear()
+        for thread in [one for one in await store.pending_threads() if one not in opened]:
+            first = next((one for one in await store.pending(thread) if starts(one)), None)
+            if first is not None:
+                rows.append(ExecutionRow(execution_id(thread, first.id), thread, first.text, 0, started_at=first.at))
+                self._kept[rows[-1].execution] = first.message
+        return rows
+
+    async def _close_running(self) -> None:
+        rows = await self._to_begin()
+        self._now_unread([row.thread for row in rows])
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def one(row: ExecutionRow, urgency: Urgency) -> None:
+            async with room:
+                for look in (partial(self._close_running_in, row, urgency), partial(self._look_after, row.thread)):
+                    try:
+                        await look()
+                    except AgenticError as error:
+                        log.warning("thread %s: what was missed there cannot be read: %s", row.thread, error)
+                    except Exception:  # of one thread; the others, and what was said elsewhere, are read
+                        log.exception("a fault of ours with what was missed in thread %s", row.thread)
+                self._was_read(row.thread)
+
+        async with asyncio.TaskGroup() as group:
+            leads = [group.create_task(one(row, Urgency.RESULT)) for row in rows[:1]]
+            if len(rows) > 1:
+                await self._led(leads)
+            for row in rows[1:]:
+                group.create_task(one(row, Urgency.MESSAGE))
+
+    async def _led(self, leads: Sequence[asyncio.Task[None]]) -> None:
+        """The first one was read and its model is there; where that takes long, the others wait no longer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEAD_SECONDS):
+                await asyncio.wait(leads)
+                if self.goes_on is not None:
+                    await self.goes_on()
+
+    async def _close_running_in(self, row: ExecutionRow, urgency: Urgency) -> None:
+        """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
+        await self._in_lane(row.thread, urgency)
+        session = await self._bot.store.session(row.thread)
+        if self.stops is not None and session is not None:
+            await self.stops(row, session, await self._message_of(row), urgency)
+
+    async def _look_after(self, thread: str) -> None:
+        """Whether the bot can be heard there, as soon as what runs there was taken up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TAKE_UP_SECONDS):
+                while self._bot.conversation.state(thread) == "idle":  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+        await self._bot.tending.look(thread)
+
+    def _now_unread(self, threads: Sequence[str]) -> None:
+        """These have to be read, and no others; whoever waits for one since an earlier session goes on waiting."""
+        for thread in self._unread.keys() - set(threads):
+            self._was_read(thread)
+        self._unread = {thread: self._unread.get(thread) or asyncio.Event() for thread in threads}
+        self._listed.set()
+
+    def _was_read(self, thread: str) -> None:
+        if (waiting := self._unread.pop(thread, None)) is not None:
+            waiting.set()
+
+    async def _message_of(self, row: ExecutionRow) -> str:
+        """The task's own message: the inbox item that an execution's id is made from."""
+        async for envelope in self._bot.store.read(row.execution):
+            inbox = envelope.event.inbox if isinstance(envelope.event, Started) else ""
+            return inbox if execution_id(row.thread, inbox) == row.execution else ""
+        return self._kept.get(row.execution, "")
+
+    async def _close_each(self, channels: Iterable[str]) -> list[str]:
+        """Those that could not be read."""
+        left: list[str] = []
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def one(channel: str) -> None:
+            async with room:
+                if not await self._in_lane(channel, Urgency.MESSAGE):
+                    left.append(channel)
+
+        async with asyncio.TaskGroup() as group:
+            for channel in channels:
+                group.create_task(one(channel))
+        return left
+
+    async def _in_lane(self, channel: str, urgency: Urgency) -> bool:
+        async with self._bot.lanes.lane(channel):
+            return await self.close(channel, urgency)
+
+    async def _channels(self) -> list[str]:
+        """Where the bot reads, and the newest sessions elsewhere."""
+        found: dict[str, None] = {}
+        for guild in self._bot.guilds:
+            for place in (*guild.text_channels, *guild.threads):
+                rights = place.permissions_for(guild.me)
+                if rights.view_channel and rights.read_message_history:
+                    found[str(place.id)] = None
+        hidden = [row.thread for row in await self._bot.store.sessions() if row.thread not in found]
+        marks = [(await self._bot.watermarks.of(thread), thread) for thread in hidden if thread.isdecimal()]
+        newest = sorted(((mark, thread) for mark, thread in marks if mark is not None), reverse=True)
+        return [*found, *(thread for _, thread in newest[:RECENT])]

@@ -1,0 +1,91 @@
+"""What is kept of threads that are no more: logs, files, copies, messages; also where a thread went while nobody listened.
+
+Discord tells of a deleted thread only who listens in that moment, so at each start some threads are asked for, those after
+the last that was asked for at the start before.  The session is the last that goes: a process that dies before that looks
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from agentic.ports.errors import AgenticError, StoreError
+from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
+from bot.outbound.discord_api import Gone, Held, Unfit
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+
+ASKED_FOR = 100
+"""So many threads are asked for at a start."""
+LOOKED = "sweeping: looked for"
+"""The fact that names the thread that was asked for last."""
+PAUSE = 1.0
+"""Seconds between two of them: whoever waits for an answer goes first."""
+
+log = logging.getLogger(__name__)
+
+
+class Sweeping:
+    """Deletes what is kept of threads that are no more, for as long as ``run`` runs."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self._bot = bot
+        self._gone: asyncio.Queue[str] = asyncio.Queue()
+
+    def gone(self, thread: str) -> None:
+        """A thread was deleted."""
+        self._gone.put_nowait(thread)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        looking = asyncio.create_task(self._look(), name="looking for deleted threads")
+        try:
+            while True:
+                await self._forget(await self._gone.get())
+        finally:
+            looking.cancel()
+
+    async def _forget(self, thread: str) -> None:
+        """Once nothing runs there, for an end keeps a copy too."""
+        if self._bot.backstage.forget is None:
+            return
+        try:
+            await self._bot.backstage.forget(thread)
+            self._bot.retention.poke()
+        except (AgenticError, OSError) as error:
+            log.warning("what is kept of thread %s could not be deleted: %s", thread, error)
+
+    async def _look(self) -> None:
+        await self._bot.wait_until_ready()
+        try:
+            for thread in await self._next():
+                if await self._is_gone(thread):
+                    log.info("thread %s was deleted while nobody listened", thread)
+                    self.gone(thread)
+                await self._bot.store.set_fact(LOOKED, thread)
+        except StoreError as error:
+            log.warning("which threads were deleted is looked for at the next start: %s", error)
+
+    async def _next(self) -> list[str]:
+        """The threads to be asked for now."""
+        threads = sorted(row.thread for row in await self._bot.store.sessions() if row.guild)
+        looked = await self._bot.store.fact(LOOKED) or ""
+        return sorted(threads, key=lambda thread: thread <= looked)[:ASKED_FOR]
+
+    async def _is_gone(self, thread: str) -> bool:
+        """Whether Discord says so; a thread that is only not to be seen now is there."""
+        row = await self._bot.store.session(thread)
+        guild = self._bot.get_guild(int(row.guild)) if row is not None and row.guild else None
+        if guild is None or guild.unavailable or guild.get_thread(int(thread)) is not None:
+            return False
+        await asyncio.sleep(PAUSE)
+        try:
+            await self._bot.desk.look(thread, lambda _: self._bot.fetch_channel(int(thread)))
+        except Held as held:
+            return held.code == UNKNOWN_CHANNEL and await self._bot.board.stands_in(thread)
+        except (Gone, Unfit):
+            return False
+        return False

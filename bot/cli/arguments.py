@@ -1,0 +1,141 @@
+"""The options of `threadwright setup`; each takes the place of a question.  Secrets come from files, never from the line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage]
+
+SANDBOXES = ("auto", "docker", "bubblewrap", "host")
+
+
+def add_setup(commands: Commands) -> None:
+    """The grammar of `setup`."""
+    setup = commands.add_parser(
+        "setup",
+        help="ask for what is needed, check each at once, print the invite link, write .env in the home; can be run again",
+        description="Secrets are never shown, and never given on the command line: other people can read that.",
+    )
+    setup.add_argument(
+        "--file", type=Path, dest="env_file", default=argparse.SUPPRESS, metavar="PATH", help=argparse.SUPPRESS
+    )
+    where = setup.add_mutually_exclusive_group()
+    where.add_argument("--local", action="store_true", help="no Discord: a local guild on this machine")
+    where.add_argument("--discord-token-file", type=Path, metavar="FILE", help="a file that holds the bot's token")
+    setup.add_argument(
+        "--key", type=_key, action="append", metavar="PROVIDER=FILE", help="a file that holds a provider's key"
+    )
+    setup.add_argument("--sandbox", choices=SANDBOXES, help="where commands run")
+    setup.add_argument("--usd", metavar="N", help="US dollars one task may spend")
+    setup.add_argument("--turns", metavar="N,N,N", help="turns of a simple, a medium and a complex task")
+    setup.add_argument("--minutes", metavar="N", help="minutes one task may take")
+    setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
+
+
+def add_calibration(commands: Commands) -> None:
+    """The grammar of `calibration`."""
+    calibration = commands.add_parser(
+        "calibration",
+        help="show how far the confidence can be believed, per role and model, by how executions came out",
+        description="Lower Brier scores are better; 0.25 is a coin's. ECE is how far what was shown is from what came.",
+    )
+    calibration.add_argument("--rebuild", action="store_true", help="first derive every label again from the logs")
+    calibration.add_argument(
+        "--diagram", type=Path, metavar="FILE", help="draw reliability diagrams: .png, .svg, .pdf or .html, a new file"
+    )
+
+
+def add_costs(commands: Commands) -> None:
+    """The grammar of `costs`."""
+    costs = commands.add_parser(
+        "costs",
+        help="show US dollars for each solved task, beside what one cheap or one premium model alone may have cost",
+        description="What was spent is what the logs say; the comparison is an estimate, with its assumptions beside it.",
+    )
+    costs.add_argument("--days", type=_days, metavar="N", help="only tasks that began in the last N days")
+    costs.add_argument("--guild", default="", metavar="ID", help="only tasks of one server")
+    costs.add_argument("--role", default="", metavar="NAME", help="only tasks of one role")
+    costs.add_argument("--by", choices=("guild", "role", "day", "month"), default="", help="a line for each of them")
+    costs.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def add_lessons(commands: Commands) -> None:
+    """The grammar of `lessons`."""
+    lessons = commands.add_parser(
+        "lessons", help="what was learned: a report of what it is worth, a list, and lessons from one server to another"
+    )
+    acts = lessons.add_subparsers(dest="act", required=True, metavar="report | list | export | import")
+    report = acts.add_parser(
+        "report", help="write a page: uplift, the lessons' lives, the judge, what waits for approval"
+    )
+    report.add_argument("--out", type=Path, metavar="FILE", help="the page (default: threadwright-lessons.html here)")
+    listed = acts.add_parser(
+        "list", help="a line for each lesson: its status, and how tasks went with it and without it"
+    )
+    export = acts.add_parser("export", help="write the lessons as lines of JSON")
+    export.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a new file (default: output)")
+    for one in (report, listed, export):
+        one.add_argument("--guild", default="", metavar="ID", help="only of one server (default: all)")
+    bring = acts.add_parser(
+        "import",
+        help="bring in what `lessons export` wrote: on probation, looked at anew, measured from nothing",
+        description="Lessons never go from one server to another by themselves: this is how whoever runs the bot does it.",
+    )
+    bring.add_argument("file", type=Path, metavar="FILE", help="what `lessons export` wrote")
+    where = bring.add_mutually_exclusive_group(required=True)
+    where.add_argument("--guild", default="", metavar="ID", help="the server that gets them")
+    where.add_argument("--everywhere", action="store_true", help="lessons for all servers")
+
+
+def _days(value: str) -> float:
+    try:
+        days = float(value)
+    except ValueError:
+        days = 0.0
+    if not 0 < days < 36_500:
+        raise argparse.ArgumentTypeError("write days, more than 0")
+    return days
+
+
+def add_keeping(commands: Commands) -> None:
+    """The grammar of `backup`, `export` and `import`."""
+    backup = commands.add_parser(
+        "backup",
+        help="copy everything into one file, also while the bot runs; read back before it counts",
+        description="Databases, workspaces, checkpoints, lessons and settings; no token, no key. Nothing is overwritten.",
+    )
+    backup.add_argument("place", nargs="?", type=Path, metavar="FILE", help="a new file, or a folder (default: here)")
+    export = commands.add_parser(
+        "export",
+        help="write one execution, or all of a thread, as lines of JSON, exactly as they are stored",
+        usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files] [--env-file PATH]",
+    )
+    export.add_argument("names", nargs="*", metavar="EXECUTION [FILE]", help="its id, and a new file (default: output)")
+    export.add_argument("--thread", default="", metavar="ID", help="all executions of this thread")
+    export.add_argument("--files", action="store_true", help="with the checkpoints of its files")
+    bring = commands.add_parser(
+        "import",
+        help="bring a backup back into an empty home, or an exported execution into any, to be read and replayed",
+        description="A backup comes whole or not at all, and nothing that is there is overwritten.",
+    )
+    bring.add_argument("file", type=_named, metavar="FILE", help="what `backup` or `export` wrote")
+    bring.add_argument("--into", type=_named, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")
+
+
+def _named(value: str) -> Path:
+    """Not the folder one happens to be in, where a variable of a script was empty."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("it is empty: write a name")
+    return Path(value)
+
+
+def _key(value: str) -> tuple[str, Path]:
+    from bot.cli.checks.provider_key import PROVIDERS
+
+    name, mark, file = value.partition("=")
+    if name.lower() not in PROVIDERS or not mark or not file:
+        raise argparse.ArgumentTypeError(f"write PROVIDER=FILE; a provider is one of {', '.join(PROVIDERS)}")
+    return name.lower(), Path(file).expanduser()

@@ -1,0 +1,217 @@
+"""`threadwright export EXECUTION [FILE]`: executions as lines of JSON, verbatim: what is stored, as it is stored.
+
+{"line": "head", "format": 1, …}             which executions, when, by which version
+{"line": "session", …}                       the thread
+{"line": "execution" | "event" | "outcome"}  rows as they stand in the database, with their checksums
+{"line": "content", "sha", "data"}           what events refer to
+{"line": "part" | "file", …}                 with --files: checkpoints, in parts, each file closed by its hash
+{"line": "end", "lines", "sha"}              the hash of all lines before: a file that was cut has none
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import field
+from datetime import datetime
+from pathlib import Path
+from typing import TextIO, cast
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import StoreError
+from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.file.copy import open_quietly
+from agentic.stores.sqlite.file.sqlite_errors import plainly
+from agentic.stores.sqlite.maintenance import transfer
+from agentic.stores.sqlite.tables import blobs
+from agentic.stores.sqlite.tables.event_rows import COLUMNS
+from agentic.workspace.snapshots.manifest import Damaged, packs_in
+from bot.cli.console import (
+    NO_FOLDER,
+    fail,
+    not_written,
+    note,
+)
+from bot.cli.replay.replay import deleted
+from bot.config.home import CHECKPOINTS, databases
+from bot.config.settings import Settings
+
+FORMAT = 1
+EVENT = tuple(COLUMNS.split(", "))
+PART = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to export: one execution, or all of a thread."""
+
+    execution: str = ""
+    thread: str = ""
+    files: bool = False
+    """Checkpoints too."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """Writes lines and hashes them."""
+
+    out: TextIO
+    count: int = 0
+    _hash: hashlib._Hash = field(default_factory=hashlib.sha256)  # pyright: ignore[reportPrivateUsage]
+
+    def write(self, line: str, **values: object) -> None:
+        """One line."""
+        text = json.dumps({"line": line, **values}, ensure_ascii=True) + "\n"
+        self._hash.update(text.encode())
+        self.count += 1
+        self.out.write(text)
+
+    def end(self) -> None:
+        """The last line."""
+        self.write("end", lines=self.count, sha=self._hash.hexdigest())
+        self.out.flush()
+
+
+def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) -> int:
+    """Write them to the file or to standard output; 1 where there is none, or something of it is damaged."""
+    if file is not None and file.exists():
+        return fail(f"{file} is there already, and nothing is overwritten. Name another file.")
+    if file is not None and not file.absolute().parent.is_dir():
+        return fail(NO_FOLDER.format(folder=file.absolute().parent))
+    try:
+        for database in databases(settings.home):
+            with plainly(), closing(open_quietly(database)) as connection:
+                names = [wanted.execution] if wanted.execution else transfer.names(connection, wanted.thread)
+                found = [each for name in names if (each := transfer.stored(connection, name)) is not None]
+                if not found and wanted.execution and transfer.was_deleted(connection, wanted.execution):
+                    return fail(deleted(wanted.execution))
+                if found:
+                    return _to_file(_Export(connection, database.parent, found, wanted.files, build), file)
+    except StoreError as error:
+        return fail(f"It cannot be exported: {error}.")
+    except OSError as error:
+        return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
+    what = f"execution {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
+    return fail(f"There is no {what} below {settings.home}. `/status` in its thread shows the execution's id.")
+
+
+def _to_file(export: _Export, file: Path | None) -> int:
+    if file is None:
+        export.write(Lines(sys.stdout))
+    else:
+        hidden = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            with hidden.open("x", encoding="utf-8") as out:
+                hidden.chmod(0o600)
+                export.write(Lines(out))
+                os.fsync(out.fileno())
+            os.link(hidden, file)  # only a name that is free
+        finally:
+            hidden.unlink(missing_ok=True)
+        names = ", ".join(each.name for each in export.found)
+        note(f"{file}: {names}. Have it elsewhere: threadwright import {file}")
+    for problem in export.problems:
+        note(f"Damaged: {problem}")
+    return 1 if export.problems else 0
+
+
+@dataclass(slots=True)
+class _Export:
+    connection: Connection
+    home: Path
+    found: list[transfer.Stored]
+    files: bool
+    build: str
+    problems: list[str] = field(default_factory=list[str])
+
+    def write(self, lines: Lines) -> None:
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        lines.write("head", format=FORMAT, build=self.build, at=now, executions=[each.name for each in self.found])
+        for thread in sorted({each.thread for each in self.found}):
+            if row := transfer.session(self.connection, thread):
+                lines.write("session", **dict(zip(transfer.SESSION, row, strict=True)))
+        for each in self.found:
+            self.problems += [str(problem) for problem in each.checked()]
+            lines.write("execution", **dict(zip(transfer.EXECUTION, each.execution, strict=True)))
+            for sort, rows in (("event", each.events), ("outcome", each.outcomes)):
+                for row in rows:
+                    lines.write(sort, execution=each.name, **dict(zip(EVENT, row, strict=True)))
+        for sha in sorted({sha for each in self.found for sha in referred(each)}):
+            self._content(lines, sha)
+        if self.files:
+            self._checkpoints(lines)
+        lines.end()
+
+    def _content(self, lines: Lines, sha: str) -> None:
+        try:
+            content = blobs.get(self.connection, self.home / "blobs", sha)
+        except StoreError as error:
+            self.problems.append(str(error))
+            return
+        if content is not None:
+            lines.write("content", sha=sha, data=base64.b64encode(content).decode())
+
+    def _checkpoints(self, lines: Lines) -> None:
+        """Packs before the manifests that need them."""
+        written: set[str] = set()
+        for each in self.found:
+            folder = self.home / CHECKPOINTS / each.thread
+            for name in sorted(manifests(each)):
+                manifest = folder / "manifests" / name
+                try:
+                    with manifest.open("rb") as file:
+                        needed = packs_in(file.readline())
+                except (OSError, Damaged):
+                    continue  # only the newest of a thread are kept
+                for path in (*(folder / "packs" / pack for pack in sorted(needed)), manifest):
+                    if str(path) not in written and path.is_file():
+                        written.add(str(path))
+                        _file(lines, each.thread, path)
+
+
+def _file(lines: Lines, thread: str, path: Path) -> None:
+    seen = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(PART):
+            seen.update(part)
+            lines.write("part", data=base64.b64encode(part).decode())
+    lines.write("file", thread=thread, folder=path.parent.name, name=path.name, sha=seen.hexdigest())
+
+
+def referred(each: transfer.Stored) -> Iterator[str]:
+    """Hashes of the contents that its events name."""
+    for row in (*each.events, *each.outcomes):
+        try:
+            yield from _shas(json.loads(row[7]))
+        except ValueError:
+            continue  # damaged, and said elsewhere
+
+
+def _shas(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        told = cast(dict[str, object], value)
+        sha = told.get("sha")
+        if isinstance(sha, str) and len(sha) == 64 and isinstance(told.get("size"), int):
+            yield sha
+        for inner in told.values():
+            yield from _shas(inner)
+    elif isinstance(value, list):
+        for inner in cast(list[object], value):
+            yield from _shas(inner)
+
+
+def manifests(each: transfer.Stored) -> Iterator[str]:
+    """Names of the checkpoints that its events name."""
+    for row in (*each.events, *each.outcomes):
+        try:
+            told = cast(dict[str, object], json.loads(row[7]))
+        except ValueError:
+            continue
+        name = told.get("manifest")
+        if isinstance(name, str) and name:
+            yield Path(name).name

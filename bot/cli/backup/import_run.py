@@ -1,0 +1,256 @@
+"""`threadwright import FILE`: a backup into an empty home, or one execution beside what is there.
+
+What `threadwright export` wrote, beside what is in a home: to be read and replayed; it is not gone on with there.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import field
+from pathlib import Path
+from typing import cast
+
+from agentic.calibration.labelling import label_of
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import StoreError
+from agentic.stores.sqlite.file.connection import Connection, Value
+from agentic.stores.sqlite.maintenance import transfer
+from agentic.stores.sqlite.tables import blobs, labels
+from agentic.stores.sqlite.tables.event_rows import EventRow, to_envelope
+from bot.cli.backup.archive import ArchiveRefused
+from bot.cli.backup.create import Progress
+from bot.cli.backup.export_run import EVENT, FORMAT
+from bot.cli.backup.restore import RESTORED, NotEmpty, restore
+from bot.cli.console import fail, note, say
+from bot.cli.run import AlreadyRunning, only_one
+from bot.config.home import CHECKPOINTS, DATABASE
+from bot.config.settings import Settings
+
+_NAMES = {"packs": re.compile(r"\d{1,12}\.pack"), "manifests": re.compile(r"\d{1,12}-[0-9a-f]{1,64}")}
+_THREAD = re.compile(r"[A-Za-z0-9]{1,100}")
+Line = dict[str, object]
+
+
+@dataclass(slots=True)
+class _Coming:
+    """What one file holds."""
+
+    executions: dict[str, Line] = field(default_factory=dict[str, Line])
+    events: dict[str, list[EventRow]] = field(default_factory=dict[str, list[EventRow]])
+    outcomes: dict[str, list[EventRow]] = field(default_factory=dict[str, list[EventRow]])
+    sessions: list[transfer.Row] = field(default_factory=list[transfer.Row])
+
+    def stored(self) -> list[transfer.Stored]:
+        """The executions; an event is one of theirs."""
+        if (self.events.keys() | self.outcomes.keys()) - self.executions.keys():
+            raise ArchiveRefused("It holds events of an execution that it does not hold: export it anew.")
+        return [
+            transfer.Stored(
+                tuple(cast(Value, line[name]) for name in transfer.EXECUTION),
+                tuple(self.events.get(name, ())),
+                tuple(self.outcomes.get(name, ())),
+            )
+            for name, line in self.executions.items()
+        ]
+
+
+def import_execution(file: Path, home: Path) -> int:
+    """Bring all of the file in, in one transaction, or nothing.
+
+    Raises ``ArchiveRefused``, ``StoreError`` and ``OSError``.
+    """
+    try:
+        _check(file)
+        coming = _rows(file)
+        found = coming.stored()
+    except (ValueError, KeyError, TypeError, LookupError, AttributeError) as error:
+        raise ArchiveRefused(f"{file} is damaged, or was not made by `threadwright export`. Export it anew.") from error
+    for each in found:
+        if problem := next(each.checked(), None):
+            raise problem
+    with tempfile.TemporaryDirectory(prefix=".importing-", dir=home) as staging:
+        files = _Files(home, Path(staging))
+        files.read(file)
+        with transfer.opened(home / DATABASE) as connection:
+            fresh = [each.name for each in found if transfer.bring_in(connection, each)]
+            for row in coming.sessions:
+                transfer.bring_in_session(connection, row)
+            for each in found:
+                if each.name in fresh:
+                    _label(connection, each)
+            _contents(connection, file, home)
+            files.place()
+    if not fresh:
+        say("All of it was here already; nothing was changed.")
+    for name in fresh:
+        say(f"{name} can be read: threadwright replay {name}. It is not gone on with here.")
+    return 0
+
+
+def _label(connection: Connection, each: transfer.Stored) -> None:
+    """How it came out is derived from its log and outcome, as it was where it ran; what was open there has none."""
+    session = transfer.session(connection, each.thread)
+    guild = str(session[transfer.SESSION.index("guild")]) if session is not None else ""
+    log, outcome = ([to_envelope(each.name, row) for row in rows] for rows in (each.events, each.outcomes))
+    if (row := label_of(log, outcome, guild)) is not None:
+        labels.put(connection, row)
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    with file.open("rb") as lines:
+        for line in lines:
+            yield cast(Line, json.loads(line))
+
+
+def _check(file: Path) -> None:
+    """The whole file is as it was written.  Raises ``ArchiveRefused`` and what JSON raises."""
+    seen, count, ended = hashlib.sha256(), 0, False
+    with file.open("rb") as lines:
+        for line in lines:
+            if count and not line.endswith(b"\n"):
+                break
+            told = cast(Line, json.loads(line))
+            if ended:
+                raise ArchiveRefused(f"{file} is damaged: something follows its end. Export it anew.")
+            if count == 0:
+                _head(file, told)
+            if told["line"] == "end":
+                ended = (told["sha"], told["lines"]) == (seen.hexdigest(), count)
+                if not ended:
+                    raise ArchiveRefused(f"{file} is damaged: it is not what was written. Export it anew.")
+            seen.update(line)
+            count += 1
+    if not ended:
+        raise ArchiveRefused(f"{file} is not whole: its end is missing. Export it anew.")
+
+
+def _head(file: Path, told: Line) -> None:
+    form = told.get("format")
+    if told.get("line") != "head" or not isinstance(form, int):
+        raise ArchiveRefused(f"{file} was not made by `threadwright export` or `threadwright backup`.")
+    if form > FORMAT:
+        raise ArchiveRefused(f"{file} was made by a newer Threadwright ({told.get('build')}): update Threadwright.")
+
+
+def _rows(file: Path) -> _Coming:
+    coming = _Coming()
+    for told in _lines(file):
+        sort = told["line"]
+        if sort == "execution":
+            coming.executions[cast(str, told["name"])] = told
+        elif sort in ("event", "outcome"):
+            row = cast(EventRow, tuple(told[name] for name in EVENT))
+            streams = coming.events if sort == "event" else coming.outcomes
+            streams.setdefault(cast(str, told["execution"]), []).append(row)
+        elif sort == "session":
+            coming.sessions.append(tuple(cast(Value, told[name]) for name in transfer.SESSION))
+    return coming
+
+
+def _contents(connection: Connection, file: Path, home: Path) -> None:
+    for told in _lines(file):
+        if told["line"] == "content":
+            content = base64.b64decode(cast(str, told["data"]))
+            transfer.bring_in_content(connection, blobs.keep_by_hash(home / "blobs", cast(str, told["sha"]), content))
+
+
+@dataclass(slots=True)
+class _Files:
+    """Checkpoints: gathered beside their place, and put there when all of them are whole."""
+
+    home: Path
+    staging: Path
+    _whole: list[tuple[Path, Path]] = field(default_factory=list[tuple[Path, Path]])
+
+    def read(self, file: Path) -> None:
+        """Gather them."""
+        parts = self.staging / "parts"
+        seen = hashlib.sha256()
+        for told in _lines(file):
+            if told["line"] == "part":
+                part = base64.b64decode(cast(str, told["data"]))
+                seen.update(part)
+                with parts.open("ab") as out:
+                    out.write(part)
+            elif told["line"] == "file":
+                parts.touch()
+                self._keep(parts, told, seen.hexdigest())
+                seen = hashlib.sha256()
+
+    def _keep(self, parts: Path, told: Line, sha: str) -> None:
+        thread, folder, name = (str(told[key]) for key in ("thread", "folder", "name"))
+        if folder not in _NAMES or not _NAMES[folder].fullmatch(name) or not _THREAD.fullmatch(thread):
+            raise ArchiveRefused(f"It holds a file named {name!a}, which no export does: it is not used.")
+        if told["sha"] != sha:
+            raise ArchiveRefused(f"The checkpoint {name} in it is damaged. Export it anew.")
+        target = self.home / CHECKPOINTS / thread / folder / name
+        if target.exists():
+            if hashlib.sha256(target.read_bytes()).hexdigest() != sha:
+                raise ArchiveRefused(f"The thread {thread} has checkpoints of its own here; import it without them.")
+            parts.unlink()
+            return
+        kept = self.staging / str(len(self._whole))
+        parts.rename(kept)
+        self._whole.append((kept, target))
+
+    def place(self) -> None:
+        """Put them into their places, in the order of the file: what a manifest needs comes before it."""
+        for kept, target in self._whole:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            kept.rename(target)
+
+
+GZIP = b"\x1f\x8b"
+
+
+def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
+    """Import it; 1 and a line that says what to do where that cannot be."""
+    home = into.expanduser().absolute() if into is not None else settings.home
+    try:
+        with file.open("rb") as opened:
+            packed = opened.read(2) == GZIP
+        with only_one(home):
+            return _backup(file, home) if packed else _execution(file, home)
+    except AlreadyRunning:
+        return fail(f"Threadwright runs on {home}. Stop it first, or name another folder with --into.")
+    except ArchiveRefused as refused:
+        return fail(f"Nothing was imported. {refused}")
+    except StoreError as error:
+        return fail(f"Nothing was imported: {error}.")
+    except NotEmpty as found:
+        return fail(
+            f"Nothing was imported: {home} is not empty ({found}), and nothing in it is overwritten. Move it away, or "
+            f"name another folder: threadwright import {file} --into FOLDER"
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return fail(f"Nothing was imported: {error.filename or home} ({reason}).")
+
+
+def _backup(file: Path, home: Path) -> int:
+    contents = restore(file, home, Progress("Unpacking", file.stat().st_size))
+    about = contents.about
+    say(
+        f"{home} is as it was at {about.get('at')}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, all checked."
+    )
+    for what in about.get("damaged") or ():  # type: ignore[attr-defined]
+        note(f"It was damaged already when the backup was made: {what}")
+    say(
+        f"Go on with: THREADWRIGHT_HOME={home} threadwright run. What was set stands in {home / RESTORED}, where nothing "
+        "reads it: set again what you want of it. Tokens and keys are not in a backup. Do not let two bots with one token "
+        "run on two copies: each would answer."
+    )
+    return 0
+
+
+def _execution(file: Path, home: Path) -> int:
+
+    for left in home.glob(".importing-*"):  # of one that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    return import_execution(file, home)

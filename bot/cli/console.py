@@ -1,0 +1,104 @@
+"""What a command prints: results to standard output, trouble to standard error.
+
+Discord's markup as plain text, for a terminal; pure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sys
+from datetime import datetime
+from typing import TextIO
+
+_CODE = re.compile(r"(?<!\\)(?:```.*?```|`[^`\n]+`)", re.DOTALL)
+_KEPT = re.compile("\x00(\\d+)\x00")
+_SMALL = re.compile(r"^-# ", re.MULTILINE)
+_BOLD = re.compile(r"(?<!\\)\*\*(?=\S)(.{1,300}?)(?<=\S)(?<!\\)\*\*")
+_TIME = re.compile(r"<t:(\d{1,11})(?::[tTdDfFR])?>")
+_ESCAPED = re.compile(r"\\([\\*_~`|>\[\]#<])")
+
+
+def plainly(text: str) -> str:
+    """The text without small print's and bold's signs, with times as clocks show them; code stays as it is."""
+    codes: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        codes.append(found[0])
+        return f"\x00{len(codes) - 1}\x00"
+
+    bare = _CODE.sub(keep, text.replace("\x00", ""))
+    bare = _BOLD.sub(r"\1", _SMALL.sub("", _TIME.sub(_clock, bare)))
+    return _KEPT.sub(lambda found: codes[int(found[1])], _ESCAPED.sub(r"\1", bare))
+
+
+def _clock(found: re.Match[str]) -> str:
+    return f"{datetime.fromtimestamp(int(found[1])).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+NO_WALLS = (
+    "⚠ No sandbox: commands run on this machine with all your rights (THREADWRIGHT_SANDBOX=host). "
+    "THREADWRIGHT_SANDBOX=auto brings the walls back."
+)
+NO_FOLDER = "There is no folder {folder}. Make it first, or name another one."
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def fail(text: str) -> int:
+    """Say what went wrong; the exit code to return."""
+    note(text)
+    return 1
+
+
+def not_written(target: object, error: OSError) -> str:
+    """Why a file could not be written, and what to do; it bears its own name, whatever it is called until it is whole."""
+    room = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{target} ({error.strerror or error}). {'Make room, or name' if room else 'Name'} another folder."
+
+
+def print_to(out: TextIO, text: str) -> None:
+    """Lines of a result; never raises, for what is printed about work must not end it."""
+    try:
+        out.write(text + "\n")
+        out.flush()
+    except OSError as error:
+        nobody_reads(out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            with contextlib.suppress(OSError):
+                note(f"Standard output cannot be written to ({error.strerror}); nothing more is printed there.")
+
+
+def nobody_reads(descriptor: int) -> None:
+    """The reader of a pipe is gone, as `head` is after its lines: what is still written there goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def open_standard_streams() -> None:
+    """Streams that were closed for the process (`<&-`) are empty ones, so that nothing else takes their numbers."""
+    for descriptor, stream, mode in ((0, sys.__stdin__, "r"), (1, sys.__stdout__, "w"), (2, sys.__stderr__, "w")):
+        if stream is None:
+            _open_nowhere(descriptor, mode)
+
+
+def _open_nowhere(descriptor: int, mode: str) -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if nowhere != descriptor:
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+    stream = os.fdopen(descriptor, mode, encoding="utf-8", closefd=False)
+    setattr(sys, ("stdin", "stdout", "stderr")[descriptor], stream)

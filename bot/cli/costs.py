@@ -1,0 +1,176 @@
+"""`threadwright costs`: US dollars for each solved task, against always the cheapest and always the strongest model.
+
+From stored logs.  What was spent is a fact; the comparison is an estimate, and says what it takes for granted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from agentic.core.events.execution_events import Usage
+from agentic.core.lazy_dataclass import dataclass
+from agentic.models.providers.prices import Prices
+from agentic.ports.errors import LogInvalid
+from agentic.ports.runtime import Store
+from bot.access.denials import Bound
+from bot.cli.console import fail, note, say
+from bot.config.home import databases, open_store
+from bot.config.models import prices_from
+from bot.config.settings import Settings
+from bot.history.cost_summary import (
+    ASSUMPTIONS,
+    PriceOf,
+    Spent,
+    Sum,
+    spent,
+    summed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was asked for."""
+
+    days: float | None = None
+    guild: str = ""
+    role: str = ""
+    by: str = ""
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    task: Spent
+    guild: str
+
+
+async def costs(settings: Settings, order: Order) -> int:
+    """Print it; 1 where there is nothing to tell."""
+    found: list[_Found] = []
+    deleted = 0
+    for database in databases(settings.home):
+        store = open_store(database)
+        try:
+            found += await _of_store(store, price_by(prices_from(settings)), order)
+            deleted += await _deleted(store, order)
+        finally:
+            await store.close()
+    if deleted:
+        note(Bound(settings.retention_days).missing(deleted).removeprefix("-# "))
+    if not found:
+        return fail(f"There is no task below {settings.home} that has ended and fits. `threadwright costs` shows all.")
+    rows = _rows(found, order)
+    say(_as_json(rows)) if order.as_json else _table(rows)
+    return 0
+
+
+def price_by(prices: Prices) -> PriceOf:
+    """What a request costs at a model's prices."""
+
+    def price(model: str, usage: Usage) -> float | None:
+        known = prices.facts(model)
+        return None if known is None else known.usd(usage)
+
+    return price
+
+
+async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
+    labels = {row.execution: row.label for row in await store.labels() if row.known}
+    guilds = {row.thread: row.guild for row in await store.sessions()}
+    since = _since(order)
+    found: list[_Found] = []
+    for row in await store.executions():
+        if not row.finished or (since is not None and row.started_at is not None and row.started_at < since):
+            continue
+        guild = guilds.get(row.thread, "")
+        if order.guild and guild != order.guild:
+            continue
+        try:
+            log = [envelope async for envelope in store.read(row.execution)]
+        except LogInvalid as error:
+            note(f"{row.execution} is left out, its log cannot be read: {error}")
+            continue
+        task = spent(log, labels.get(row.execution), price)
+        if task is not None and (not order.role or (task.role or "general") == order.role):
+            found.append(_Found(task, guild))
+    return found
+
+
+async def _deleted(store: Store, order: Order) -> int:
+    """Tasks that would stand there too, were their logs not deleted; of what role they were is not known any more."""
+    since, number = _since(order), 0
+    for row in await store.sessions():
+        if not order.guild or row.guild == order.guild:
+            gone = await store.buried(row.thread)
+            number += sum(since is None or one.started_at is None or one.started_at >= since for one in gone)
+    return number
+
+
+def _since(order: Order) -> datetime | None:
+    return datetime.now(UTC) - timedelta(days=order.days) if order.days is not None else None
+
+
+_KEYS: dict[str, Callable[[_Found], str]] = {
+    "guild": lambda found: found.guild or "none",
+    "role": lambda found: found.task.role or "general",
+    "day": lambda found: f"{found.task.at:%Y-%m-%d}",
+    "month": lambda found: f"{found.task.at:%Y-%m}",
+}
+BY = tuple(_KEYS)
+
+
+def _rows(found: list[_Found], order: Order) -> list[Sum]:
+    whole = summed("all", (one.task for one in found))
+    if not order.by:
+        return [whole]
+    key = _KEYS[order.by]
+    names = sorted({key(one) for one in found})
+    return [*(summed(name, (one.task for one in found if key(one) == name)) for name in names), whole]
+
+
+def _table(rows: list[Sum]) -> None:
+    wide = max(len(row.name) for row in rows)
+    say(f"{'':<{wide}}  tasks  solved  handed over   spent  a solved task  always cheap*   always premium*")
+    for row in rows:
+        premium = row.premium_per_solved
+        dear = "-" if premium is None else f"{_usd(premium[0])}-{_usd(premium[1])}"
+        say(
+            f"{row.name:<{wide}}  {row.tasks:>5}  {row.solved:>6}  {row.handed_over:>11}  {_usd(row.usd):>6}  "
+            f"{_usd(row.per_solved):>13}  {_usd(row.cheap_per_solved):>13}  {dear:>16}"
+        )
+    labelled = rows[-1].labelled
+    say(f"\n* An estimate, in US dollars for each solved task. {labelled} of {rows[-1].tasks} tasks have a label.")
+    for assumption in ASSUMPTIONS:
+        say(f"- {assumption}")
+
+
+def _as_json(rows: list[Sum]) -> str:
+    def row_of(row: Sum) -> dict[str, object]:
+        return {
+            "name": row.name,
+            "tasks": row.tasks,
+            "solved": row.solved,
+            "labelled": row.labelled,
+            "handed_over": row.handed_over,
+            "usd": row.usd,
+            "usd_per_solved": row.per_solved,
+            "estimate": {
+                "always_cheap": {
+                    "usd": row.cheap, "solved": row.cheap_solved, "usd_per_solved": row.cheap_per_solved,
+                },
+                "always_premium": {
+                    "usd": [row.premium_low, row.premium_high], "solved": row.solved,
+                    "usd_per_solved": row.premium_per_solved,
+                },
+            },
+        }  # fmt: skip
+
+    return json.dumps({"rows": [row_of(row) for row in rows], "assumptions": ASSUMPTIONS})
+
+
+def _usd(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"

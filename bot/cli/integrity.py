@@ -1,0 +1,99 @@
+"""Whether what is stored is still what was written; `threadwright doctor` looks at all of it, a start only at the pages."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import StoreError
+from bot.config.home import DATABASE, LESSONS
+
+RESTORE = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
+OTHERS = {
+    LESSONS: "it runs without lessons until you move the file away",
+    "guild/guild.sqlite3": "the local guild founds itself anew if you move the file away",
+}
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with one database, in words."""
+
+    file: str
+    what: str
+    todo: str
+    stops: bool
+    """The bot cannot run like this."""
+
+
+def troubles(home: Path, *, thoroughly: bool) -> list[Trouble]:
+    """What is damaged below a home, worst first; thoroughly, every row is held against its checksum."""
+    found: list[Trouble] = []
+    if (home / DATABASE).is_file():
+        found += _of_the_store(home / DATABASE, thoroughly)
+    for name, meaning in OTHERS.items():
+        if not (home / name).exists():
+            continue
+        if what := _pages(home / name, thoroughly):
+            found.append(Trouble(name, what, f"{meaning}; {RESTORE}", stops=False))
+        elif name == LESSONS:
+            found += _of_the_lessons(home / name, thoroughly)
+    return found
+
+
+def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
+    from agentic.stores.sqlite.maintenance import integrity
+
+    try:
+        if damage := integrity.pages(path, thoroughly=thoroughly):
+            return [Trouble(path.name, _listed([each.what for each in damage]), RESTORE, stops=True)]
+        damage = integrity.rows(path) if thoroughly else ()
+    except StoreError as error:
+        return [Trouble(path.name, str(error), "", stops=True)]
+    if not damage:
+        return []
+    good = f"only this is not used, everything else is good; {RESTORE}"
+    return [Trouble(path.name, _listed([each.what for each in damage]), good, stops=False)]
+
+
+def _of_the_lessons(path: Path, thoroughly: bool) -> list[Trouble]:
+    """A newer version's file is no damage; to see that, nothing is imported that reads lessons."""
+    from agentic.stores.sqlite.file.copy import open_quietly
+    from agentic.stores.sqlite.file.sqlite_errors import plainly
+    from reflexion.errors import LessonStoreTooNew
+    from reflexion.stores.schema import version_of
+
+    try:
+        with plainly(), closing(open_quietly(path)) as connection:
+            version_of(connection)
+        what = _unreadable(path) if thoroughly else ""
+    except LessonStoreTooNew as newer:
+        what, _, todo = str(newer).partition(": ")
+        return [Trouble(path.name, what, f"{todo}; until then it runs without lessons", stops=False)]
+    except StoreError as error:
+        what = str(error)
+    return [Trouble(path.name, what, f"{OTHERS[LESSONS]}; {RESTORE}", stops=False)] if what else []
+
+
+def _unreadable(path: Path) -> str:
+    from reflexion.stores.compatibility import unreadable
+
+    return unreadable(path)
+
+
+def _pages(path: Path, thoroughly: bool) -> str:
+    from agentic.stores.sqlite.maintenance import integrity
+
+    if not path.is_file():
+        return "it is not a file"
+    try:
+        return _listed([each.what for each in integrity.pages(path, thoroughly=thoroughly)])
+    except StoreError as error:
+        return str(error)
+
+
+def _listed(what: list[str]) -> str:
+    more = f" … and {len(what) - SHOWN} more" if len(what) > SHOWN else ""
+    return "; ".join(what[:SHOWN]) + more

@@ -1,0 +1,312 @@
+"""`threadwright setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
+
+Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
+mistake in the command line or the settings, or a task without a model.
+Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
+promise (1.5 s), and `--help` should not wait for a web server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agentic.collecting import uncollected
+from bot.cli.console import (
+    fail,
+    nobody_reads,
+    note,
+    open_standard_streams,
+    say,
+)
+
+if TYPE_CHECKING:
+    from bot.config.settings import Settings
+    from bot.config.settings_sources import Sources
+
+MISTAKEN = 64
+"""``EX_USAGE`` of sysexits.h: nothing was begun."""
+INTERRUPTED = 130
+UNREAD = 141
+"""As for a program that SIGPIPE ended."""
+
+NOT_READ = (
+    "{file} is not read: settings in a folder that you work on may be anybody's. If they are yours, name the file "
+    "(--env-file {file}) or move it to {home}."
+)
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The console script; ends the process with the command's exit code."""
+    open_standard_streams()
+    sys.exit(perform(argv))
+
+
+def perform(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and the settings, do the command, return its exit code."""
+    wanted = parser().parse_args(argv)
+    with private_files():
+        return _performed(wanted)
+
+
+def _performed(wanted: argparse.Namespace) -> int:
+    if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
+        return _setup(wanted)
+    with uncollected():
+        from agentic.ports.errors import AgenticError, StoreCorrupt
+        from bot.config.home import HomeUnusable
+        from bot.config.log_format import log_to_standard_error
+        from bot.config.settings import SettingsMistaken, honour_provider_variables, settings_from
+        from bot.config.settings_sources import gather
+
+    try:
+        sources = gather(getattr(wanted, "env_file", None), os.environ)
+        _tell_of_unread(sources)
+        settings = settings_from(sources)
+        honour_provider_variables(sources)
+        log_to_standard_error(settings.log_level, prompts=settings.log_prompts)
+        if wanted.command in ("backup", "export", "import"):
+            return _keep(wanted, settings)
+        return asyncio.run(_command(wanted, settings))
+    except SettingsMistaken as mistaken:
+        note("These settings cannot be used:\n" + "\n".join(f"- {mistake}" for mistake in mistaken.mistakes))
+        return MISTAKEN
+    except HomeUnusable as unusable:
+        return fail(str(unusable))
+    except StoreCorrupt as error:
+        back = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
+        return fail(f"{error}. {back}; `threadwright doctor` shows all that is damaged.")
+    except AgenticError as error:
+        return fail(f"Threadwright cannot work like this: {error}. `threadwright doctor` shows every part.")
+    except BrokenPipeError:
+        nobody_reads(1)
+        return UNREAD
+    except OSError as error:
+        log.debug("refused", exc_info=True)
+        return fail(f"This machine refused something: {error}. `threadwright doctor` shows every part.")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+@contextmanager
+def private_files() -> Generator[None]:
+    """What is made meanwhile, only its owner can read."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _tell_of_unread(sources: Sources | None) -> None:
+    """Say that the ``.env`` of this folder does not count, which it once did."""
+    from bot.config.log_format import one_line
+    from bot.config.settings_sources import (
+        ENV_FILE,
+        HOME,
+        home_of,
+        unread,
+    )
+
+    if file := unread(Path.cwd(), sources):
+        home = home_of(sources.told(HOME)[0] if sources else os.environ.get(HOME, ""))
+        note(NOT_READ.format(file=one_line(file), home=one_line(home / ENV_FILE)))
+
+
+def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    """The command's coroutine; only its own modules are imported."""
+    if wanted.command == "run":
+        from bot.cli.run import run
+
+        return run(settings)
+    if wanted.command == "page":
+        from bot.cli.page_link import page
+
+        return page(settings)
+    if wanted.command == "task":
+        from bot.cli.task import TaskOrder, task
+
+        order = TaskOrder(wanted.text, wanted.dir, as_json=wanted.json, timeout=wanted.timeout)
+        return task(settings, order)
+    if wanted.command == "doctor":
+        from bot.cli.doctor import doctor
+
+        return doctor(settings, as_json=wanted.json)
+    if wanted.command == "costs":
+        from bot.cli.costs import Order, costs
+
+        return costs(settings, Order(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
+    if wanted.command == "calibration":
+        from bot.cli.calibration import calibration
+
+        return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
+    if wanted.command == "lessons":
+        return _lessons(wanted, settings)
+    from bot.cli.replay.replay import newest, replay
+
+    if not wanted.execution:
+        return newest(settings, deciding_again=wanted.verify, request=wanted.request)
+    return replay(settings, wanted.execution, deciding_again=wanted.verify, request=wanted.request)
+
+
+def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    from bot.cli.lessons import Order, lessons
+
+    file: Path | None = wanted.out if wanted.act == "report" else getattr(wanted, "file", None)
+    everywhere = wanted.act == "import" and wanted.everywhere
+    return lessons(settings, Order(wanted.act, wanted.guild, file, everywhere=everywhere))
+
+
+def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
+    """What is kept and brought back: files from beginning to end, so Ctrl-C ends it at once."""
+    if wanted.command == "import":
+        from bot.cli.backup.import_run import bring_back
+
+        return bring_back(settings, wanted.file, wanted.into)
+    from bot.app.app import BUILD
+
+    if wanted.command == "backup":
+        from bot.cli.backup.create import backup
+
+        return backup(settings, wanted.place, BUILD)
+    from bot.cli.backup.export_run import Wanted, export
+
+    names: list[str] = list(wanted.names)
+    execution = "" if wanted.thread or not names else names.pop(0)
+    if len(names) > 1 or not (execution or wanted.thread):
+        note("threadwright export: write EXECUTION or --thread ID, and then at most one FILE")
+        return MISTAKEN
+    file = Path(names[0]) if names else None
+    return export(settings, Wanted(execution, wanted.thread, wanted.files), file, BUILD)
+
+
+def _setup(wanted: argparse.Namespace) -> int:
+    from bot.cli.setup.wizard import Order, setup
+
+    order = Order(
+        getattr(wanted, "env_file", None), wanted.local,
+        wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
+        wanted.turns, wanted.minutes, proposals=wanted.yes,
+    )  # fmt: skip
+    try:
+        return setup(order)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **about: Any) -> None:
+        """Every command takes the file of settings, before its name or after it."""
+        super().__init__(**about)
+        self.add_argument(
+            "--env-file", type=Path, default=argparse.SUPPRESS, metavar="PATH",
+            help="a file of settings, besides .env in THREADWRIGHT_HOME; none is looked for where you are",
+        )  # fmt: skip
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
+        self.print_usage(sys.stderr)
+        _, unknown, rest = message.partition(" | ")[2].partition(": invalid choice: ")
+        if unknown:  # the line above lists what there is
+            message = f"there is no command {rest.partition(' (choose')[0]}"
+        self.exit(MISTAKEN, f"{self.prog}: {message}\n")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print it; the number is looked up only here."""
+        from bot.app.app import BUILD
+
+        say(f"threadwright {BUILD}")
+        parser.exit()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    names = "setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import"
+    whole = _Parser(
+        prog="threadwright",
+        usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
+        description="A Discord bot that gives each thread an agent. `threadwright task --help` tells more of a command.",
+    )
+    whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
+    from bot.cli.arguments import (
+        add_calibration,
+        add_costs,
+        add_keeping,
+        add_lessons,
+        add_setup,
+    )
+
+    add_setup(commands)
+    commands.add_parser(
+        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
+    )
+    commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
+    task = commands.add_parser(
+        "task",
+        help="do one task, as a mention in a thread of a local guild would; exit 0 done, 1 failed, 2 asks, 3 stopped, "
+        "64 mistake in the command or the settings, or no model is configured",
+    )
+    task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
+    task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")
+    task.add_argument(
+        "--json", action="store_true", help="print one event a line, and nothing else, to standard output"
+    )
+    task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
+    doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
+    doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    replay = commands.add_parser("replay", help="tell an execution's log as a story, and check it")
+    replay.add_argument(
+        "execution", nargs="?", default="", metavar="EXECUTION", help="its id, as /status shows it (default: list them)"
+    )
+    replay.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the rules again and show the first decision that is not theirs; exit 4 where other rules decided",
+    )
+    replay.add_argument(
+        "--request", default="", metavar="REQUEST", help="show what a model was sent, word for word; 'list' names them"
+    )
+    add_calibration(commands)
+    add_costs(commands)
+    add_lessons(commands)
+    add_keeping(commands)
+    return whole
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise argparse.ArgumentTypeError("say what to do")
+    return value.strip()
+
+
+def _folder(value: str) -> Path:
+    folder = Path(value).expanduser().resolve()
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{value!r} is not a folder")
+    return folder
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError("write seconds, more than 0")
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""`threadwright page`: a fresh link to the page of the bot that runs on this home.
+
+The key goes the way that only the home's owner has: into the guild's folder (0700), from where the running bot takes it
+when somebody opens the link.  No port answers for it, and no other program is asked.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+from bot.cli.console import fail, say
+from bot.config.home import own
+from bot.config.settings import Settings
+from bot.local_discord.model.clock import Clock
+from bot.local_discord.model.store import FolderKeeper, UnusableFolder
+from bot.local_discord.web.access import Access, link
+
+NOT_RUNNING = "Nothing runs on {home}. Start it: threadwright run. It prints a link, too."
+NO_PAGE = "The bot that runs on {home} is on Discord; only a local guild has a page."
+
+
+async def page(settings: Settings) -> int:
+    """Print a link that works once; 1 where there is no page to open."""
+    own(settings.home)
+    port = running_port(settings.home)
+    if port is None:
+        return fail(NOT_RUNNING.format(home=settings.home))
+    if not port:
+        return fail(NO_PAGE.format(home=settings.home))
+    try:
+        keeper = FolderKeeper(settings.home / "guild")
+    except UnusableFolder as unusable:
+        return fail(str(unusable))
+    try:
+        say(link(f"http://127.0.0.1:{port}", Access(keeper, Clock(), port).key()))
+    finally:
+        keeper.close()
+    return 0
+
+
+def running_port(home: Path) -> int | None:
+    """The port of the bot that holds this home, 0 for one without a page; None where none runs."""
+    try:
+        file = (home / "run.lock").open("r", encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        return None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            port = file.read(100).partition("\n")[2].strip()
+            return int(port) if port.isdecimal() and len(port) <= 5 else 0
+    return None

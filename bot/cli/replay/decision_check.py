@@ -1,0 +1,94 @@
+"""What running the rules again over a log came to, in plain words; pure."""
+
+from __future__ import annotations
+
+from agentic.core.audit.verification import Divergence, Verification
+from agentic.core.events.execution_events import Event
+from agentic.core.rules.decide import RULES_VERSION
+from agentic.core.state.actions import (
+    Action,
+    Ask,
+    Cancel,
+    Checkpoint,
+    Finish,
+    Record,
+    Think,
+    UseTools,
+    Wait,
+)
+from bot.messages.log_text import told
+
+SHOWN = 200
+
+
+def verdict_of(verification: Verification) -> str:
+    """The lines to print."""
+    lines = [_part(*other) for other in verification.others]
+    if verification.divergence is not None:
+        return "\n".join([*lines, _differs(verification.divergence)])
+    count = len(verification.decisions)
+    if not count:
+        return "\n".join(
+            [*lines, "There is no decision in it to verify." if not lines else "Nothing of it was verified."]
+        )
+    decisions = "the one decision" if count == 1 else f"all {count} decisions"
+    where = "in the rest of it" if lines else f"since event {verification.copied}" if verification.copied else "in it"
+    return "\n".join([*lines, f"Verified: the rules (version {RULES_VERSION}) decide again {decisions} {where}."])
+
+
+def said(event: Event) -> str:
+    """An event in words, also where the story leaves it out."""
+    return told(event) or event.kind.replace("_", " ")
+
+
+def _part(first: int, last: int, version: int) -> str:
+    by = f"rules of version {version}" if version else "rules from before their version was recorded"
+    where = f"event {first}" if first == last else f"events {first} to {last}"
+    return (
+        f"Not verified: {where}, decided by {by}; this Threadwright has version {RULES_VERSION}. "
+        "The Threadwright that wrote them can verify them."
+    )
+
+
+def _differs(divergence: Divergence) -> str:
+    lines = [f"The rules decide otherwise, first at event {divergence.seq}:"]
+    lines += [f"  the log says:  {said(divergence.logged)}", f"  the rules say: {_action(divergence)}"]
+    expected = divergence.expected
+    if expected is not None and expected.kind == divergence.logged.kind:
+        before, after = divergence.logged.model_dump(), expected.model_dump()
+        lines += [
+            f"  {name}: {_short(before[name])} in the log, {_short(after[name])} by the rules"
+            for name in before
+            if before[name] != after[name]
+        ]
+    return "\n".join(lines)
+
+
+def _action(divergence: Divergence) -> str:
+    if divergence.expected is not None:
+        return said(divergence.expected)
+    return _in_words(divergence.ruled)
+
+
+def _in_words(action: Action) -> str:
+    match action:
+        case Think():
+            return f"ask {action.model} (tier {action.tier}, attempt {action.attempt}) for turn {action.turn}"
+        case UseTools(calls):
+            return f"begin {', '.join(f'{call.block.tool} ({call.id})' for call in calls)}"
+        case Checkpoint():
+            return f"save the workspace ({action.moment.replace('_', ' ')})"
+        case Cancel():
+            return f"end what runs: {action.reason}"
+        case Wait(timers):
+            until = f", or until {', '.join(timer.ref for timer in timers)}" if timers else ""
+            return f"wait for what runs and for people{until}"
+        case Record() | Ask() | Finish():
+            return "note something else"
+        case _:
+            return "look what became of the files"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

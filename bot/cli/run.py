@@ -1,0 +1,203 @@
+"""`threadwright run`: Discord if there is a token, else a local guild; until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import urlsplit
+
+from agentic.collecting import uncollected
+from bot.cli.console import (
+    NO_WALLS,
+    fail,
+    note,
+    say,
+)
+from bot.config.home import own, usable, why_unusable
+from bot.config.settings import Settings
+
+if TYPE_CHECKING:
+    from bot.app.app import App
+
+
+MOVE = "Set THREADWRIGHT_HOME to another folder."
+TABLE_WITHIN = 5.0
+"""How long the table waits for the models to be ready to be asked."""
+
+
+class AlreadyRunning(Exception):
+    """Another process works on this home; the message says which and what to do."""
+
+
+async def run(settings: Settings) -> int:
+    """Start everything, say where to chat, and end cleanly."""
+    try:
+        with only_one(settings.home) as lock:
+            return await _run(settings, lock)
+    except AlreadyRunning as running:
+        return fail(str(running))
+
+
+async def _run(settings: Settings, lock: TextIO) -> int:
+    with uncollected():
+        from bot.app.app import App, Place
+        from bot.app.discord_connection import CannotConnect
+
+    if settings.sandbox == "host":
+        say(NO_WALLS)
+    stopped = asyncio.Event()
+    with _stop_signals(stopped):
+        async with AsyncExitStack() as stack:
+            guild = None
+            if settings.discord_token is None:
+                with uncollected():
+                    import apsw
+
+                    from bot.config.models import NO_MODEL, has_model
+                    from bot.local_discord import LocalGuild, UnusableFolder
+
+                try:
+                    notice = "" if has_model(settings, os.environ) else NO_MODEL
+                    opened = await LocalGuild.start(
+                        port=settings.guild_port, state=settings.home / "guild", notice=notice
+                    )
+                except (UnusableFolder, apsw.Error) as error:
+                    return fail(_not_usable(settings, error))
+                except OSError as error:
+                    return fail(_not_opened(settings, error))
+                guild = await stack.enter_async_context(opened)
+                lock.write(f"{urlsplit(guild.url).port}\n")  # `threadwright page` reads it
+                lock.flush()
+            app = await stack.enter_async_context(App.open(settings, Place(settings.home), guild=guild))
+            unsound: list[str] = []
+            try:
+                await app.online()
+                _greet(app)
+                app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
+                app.beside("table", _show_components(app))
+                await app.until(stopped)
+            except CannotConnect as error:
+                return fail(str(error))
+            if unsound:
+                return fail(f"{unsound[0]}. It ends here, so that nothing gets worse.")
+            note("Ending; what is running goes on after the next start.")
+    return 0
+
+
+def _not_usable(settings: Settings, error: Exception) -> str:
+    """A full disk is no reason to move a good file away."""
+    import apsw
+
+    if isinstance(error.__cause__ or error, apsw.FullError):
+        return f"The disk of {settings.home} is full. Make room, or set THREADWRIGHT_HOME to another folder."
+    if isinstance(error, apsw.Error):
+        return f"The local guild cannot be opened: {settings.home / 'guild'} cannot be used ({error}). Move it away."
+    return f"The local guild cannot be opened: {error}"
+
+
+def _not_opened(settings: Settings, error: OSError) -> str:
+    """The folder's fault has a path, the port's has none."""
+    if error.filename is not None:
+        return f"{error.filename} cannot be used: {why_unusable(settings.home / 'guild', error)}. {MOVE}"
+    if error.errno == errno.EADDRINUSE:
+        why = "is taken"
+    elif error.errno in (errno.EACCES, errno.EPERM):
+        why = "may not be used by you"
+    else:
+        why = f"cannot be listened on ({os.strerror(error.errno or 0)})"
+    return (
+        f"Port {settings.guild_port} {why}. Set THREADWRIGHT_GUILD_PORT to another one, or to 0 for any that is free."
+    )
+
+
+async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: asyncio.Event) -> None:
+    """A database whose pages are broken is not written to any longer than it takes to find out."""
+    from bot.cli.integrity import troubles
+
+    if settings.store != "sqlite":
+        return
+    found = await asyncio.to_thread(troubles, settings.home, thoroughly=False)
+    if stopping := [trouble for trouble in found if trouble.stops]:
+        unsound.append(f"{settings.home / stopping[0].file} is damaged: {stopping[0].what}. {stopping[0].todo}")
+        stopped.set()
+
+
+async def _show_components(app: App) -> None:
+    """What is in use and why: later than the address, since who is quick to write something should not wait for it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(TABLE_WITHIN):
+            await app.warmed.wait()
+    from bot.cli import doctor
+
+    choice = await app.workshop.choice()
+    address = app.guild.url if app.guild is not None else ""
+    kept = await asyncio.to_thread(doctor.store, app.settings)
+    asked = await doctor.models(app.settings)
+    offered = [row for row in asked if row.adapter == "Ollama" or row.adapter.endswith(("_BASE_URL", "_API_BASE"))]
+    components = (
+        doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        *doctor.model_components(app.models), *doctor.library_components(app.library), *offered,
+    )  # fmt: skip
+    doctor.show(components)
+
+
+def _greet(app: App) -> None:
+    """Where to chat."""
+    if app.guild is not None:
+        say(f"Open {app.guild.link()} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
+    else:
+        say(f"{app.bot.user} is online. Mention it in a channel. Ctrl-C ends it.")
+
+
+@contextmanager
+def only_one(home: Path) -> Generator[TextIO]:
+    """Hold the home for this process by a file, which names it; the lock ends with the process, however that ends."""
+    own(home)
+    with usable(home):
+        lock = (home / "run.lock").open("a+")
+    with lock as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(_who_runs(home, file)) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield file
+
+
+def _who_runs(home: Path, lock: TextIO) -> str:
+    """What a second process is told: two bots of one name would answer everything twice."""
+    lock.seek(0)
+    pid = lock.read(20).partition("\n")[0]
+    which = f" (process {pid})" if pid.isdecimal() else ""
+    stop = f"Stop it first (kill {pid})" if which else "Stop it first"
+    return f"Threadwright already runs on {home}{which}. {stop}, or set THREADWRIGHT_HOME to another folder."
+
+
+@contextmanager
+def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
+    """The first Ctrl-C or SIGTERM asks to end; a second one ends at once, as a crash would: all that counts is durable."""
+    loop = asyncio.get_running_loop()
+
+    def ask(signal_number: int) -> None:
+        if stopped.is_set():
+            os._exit(128 + signal_number)
+        stopped.set()
+
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, ask, signal_number)
+    try:
+        yield
+    finally:
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):
+                loop.remove_signal_handler(signal_number)

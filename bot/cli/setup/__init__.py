@@ -1,0 +1,1 @@
+"""`threadwright setup`: asks for what is needed and writes the settings file."""

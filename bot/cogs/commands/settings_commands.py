@@ -1,0 +1,130 @@
+"""Commands on settings: what applies here and from where, and choosing for a thread, a channel or the server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+
+from bot.access.permissions import Act
+from bot.access.thread_access import OutOfReach, Stand, require
+from bot.cogs.commands.command_errors import UnknownSubcommand
+from bot.cogs.commands.replies import answer, begin, proposed
+from bot.config.preferences import CHOICES, Scope, checked
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+    from bot.cogs.commands.replies import Context, Interaction
+
+Where = Literal["thread", "channel", "server"]
+NAME, SCOPE = "Which setting", "For this thread, this channel or the whole server"
+NOT_IN_A_THREAD = "This is no thread. Use it in the thread that is meant, or choose `channel` or `server`."
+ONLY_HERE = "A direct message has no channel or server: choose `thread`, which is this conversation."
+_PLACES = {
+    "default": "nobody chose",
+    "guild": "chosen for the server",
+    "channel": "chosen for the channel",
+    "thread": "chosen for this thread",
+}
+DESCRIPTION = "What applies here, and where that was chosen"
+
+
+class Settings(commands.Cog):
+    """What people may choose; each choice counts for the nearest place it was made for."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+
+    @commands.hybrid_group(description=DESCRIPTION)
+    async def settings(self, ctx: Context, *, rest: str = "") -> None:
+        """What applies here, and where that was chosen."""
+        if rest:
+            raise UnknownSubcommand(rest.split()[0], self.settings.all_commands)
+        await self._show(ctx)
+
+    @settings.command(name="show", description=DESCRIPTION)
+    async def show_(self, ctx: Context) -> None:
+        """What applies here, and where that was chosen."""
+        await self._show(ctx)
+
+    @settings.command(name="set", description="Choose for this thread, this channel or the server")
+    @app_commands.describe(name=NAME, value="What it shall be", scope=SCOPE)
+    async def set_(self, ctx: Context, name: str, value: str, scope: Where = "channel") -> None:
+        """Choose for this thread, this channel or the server."""
+        kept = checked(name, value)
+        stand, place, id = await self._place(ctx, scope)
+        await self.bot.preferences.put(place, id, name.strip().lower(), kept)
+        about = CHOICES[name.strip().lower()].values[kept]
+        await answer(ctx, f"`{name.strip().lower()}` is now **{kept}** for {_said(scope, stand)}: {about}.")
+
+    @settings.command(description="Take a choice back, so that the wider one counts")
+    @app_commands.describe(name=NAME, scope=SCOPE)
+    async def reset(self, ctx: Context, name: str, scope: Where = "channel") -> None:
+        """Take a choice back, so that the wider one counts."""
+        known = name.strip().lower()
+        checked(known, CHOICES[known].default if known in CHOICES else "")
+        stand, place, id = await self._place(ctx, scope)
+        await self.bot.preferences.put(place, id, known, "")
+        value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
+        await answer(ctx, f"Taken back for {_said(scope, stand)}. Here `{known}` is **{value}** ({_PLACES[origin]}).")
+
+    async def _show(self, ctx: Context) -> None:
+        await begin(ctx)
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
+        require(stand, "see")
+        lines = ["**What applies here**"]
+        for name, (value, origin) in (await self.bot.preferences.origins(*_ids(ctx))).items():
+            lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].values[value]}.")
+            others = [f"{other} ({about})" for other, about in CHOICES[name].values.items() if other != value]
+            lines.append(f"-# {CHOICES[name].about}. It can also be: {'; '.join(others)}.")
+        lines.append(f"Your right here: **{stand.speaker.level}**.")
+        await answer(ctx, "\n".join(lines))
+
+    async def _place(self, ctx: Context, scope: Where) -> tuple[Stand, Scope, str]:
+        """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
+        await begin(ctx)
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
+        thread, channel, guild = _ids(ctx)
+        if not guild:
+            if scope != "thread":
+                raise OutOfReach(ONLY_HERE)
+            require(stand, "start")
+            return stand, "thread", thread
+        act: Act = "settings" if scope == "server" else "verbosity"
+        require(stand, act)
+        if scope == "thread" and not thread:
+            raise OutOfReach(NOT_IN_A_THREAD)
+        id = {"thread": thread, "channel": channel, "server": guild}[scope]
+        return stand, "guild" if scope == "server" else scope, id
+
+    @set_.autocomplete("name")
+    @proposed
+    async def _names(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        return [(f"{choice.name}: {choice.about}", choice.name) for choice in CHOICES.values()]
+
+    @set_.autocomplete("value")
+    @proposed
+    async def _values(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        named = str(getattr(interaction.namespace, "name", "") or "").strip().lower()
+        choices = [CHOICES[named]] if named in CHOICES else [*CHOICES.values()]
+        return [(f"{value}: {about}", value) for choice in choices for value, about in choice.values.items()]
+
+    reset.autocomplete("name")(_names)
+
+
+def _ids(ctx: Context) -> tuple[str, str, str]:
+    """(thread, channel, guild) of where it is used; of a direct message only the first."""
+    here = str(ctx.channel.id)
+    if ctx.guild is None:
+        return here, "", ""
+    if isinstance(ctx.channel, discord.Thread):
+        return here, str(ctx.channel.parent_id), str(ctx.guild.id)
+    return "", here, str(ctx.guild.id)
+
+
+def _said(scope: Where, stand: Stand) -> str:
+    if stand.guild is None:
+        return "this conversation"
+    return {"thread": "this thread", "channel": "this channel", "server": "the whole server"}[scope]

@@ -1,0 +1,235 @@
+"""Messages: a mention becomes a task in a thread of its own; in a session's thread every message counts, and directly.
+
+What is said in a thread is taken in one after the other; a stop waits for nobody, but for a moment for what it is to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import discord
+from discord.ext import commands
+
+from agentic.core.events.execution_events import InboxItem
+from agentic.ports.errors import AgenticError
+from bot.inbound.emoji import EYES, command
+from bot.inbound.events import (
+    Outcome,
+    Said,
+    Told,
+    Wanted,
+)
+from bot.inbound.intake import Place, not_kept, noted
+from bot.inbound.interpret_message import title_of, translate_message, without_mentions
+from bot.inbound.parse import scene_of
+from bot.inbound.thread_names import name_once
+from bot.inbound.unknown_commands import as_word, without_commands
+from bot.messages.embeds import help_embed, status_embed
+from bot.outbound.discord_api import Held, Unfit
+from bot.outbound.request_queue import Urgency
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+
+NO_THREAD = "I have your task, but could not open a thread for it: {reason}. I try again by myself."
+NO_THREADS_HERE = "I cannot open a thread in this kind of channel. Mention me in a text channel."
+NO_RIGHTS = "I cannot begin: in this channel I lack the right {rights}. An administrator can grant it."
+
+Acknowledgement = Coroutine[None, None, None]
+
+log = logging.getLogger(__name__)
+
+
+class Tasks(commands.Cog):
+    """Takes messages in."""
+
+    def __init__(self, bot: ThreadwrightBot) -> None:
+        self.bot = bot
+        self._beside: set[asyncio.Task[None]] = set()
+        self._begun: dict[int, asyncio.Task[None]] = {}
+        bot.catching.take = self.take_late
+
+    @commands.Cog.listener()
+    async def on_message(self, message: discord.Message) -> None:
+        """Take it in after what was said before it in its channel, then acknowledge it."""
+        channel = str(message.channel.id)
+        if self._is_stop(message):
+            await self.bot.coming.before_a_stop(channel)
+            await _done(await self._take(message))
+            return
+        with ExitStack() as held:
+            with self.bot.coming.message(channel, message.id):
+                acknowledgement = await self._in_turn(message, channel, held)
+            await _done(acknowledgement)
+
+    async def _in_turn(self, message: discord.Message, channel: str, held: ExitStack) -> Acknowledgement | None:
+        if self._stands_alone(message):
+            return await self._once(message, channel, held)
+        async with self.bot.lanes.lane(channel):
+            await self.bot.catching.close(channel)
+            return await self._once(message, channel, held)
+
+    async def _once(self, message: discord.Message, channel: str, held: ExitStack) -> Acknowledgement | None:
+        """Take it in, unless it was fetched meanwhile; how far the channel was read waits for the acknowledgement."""
+        if self.bot.watermarks.known(message.id):
+            return None
+        held.enter_context(self.bot.watermarks.taking(channel, message.id))
+        acknowledgement = await self._take(message)
+        self.bot.watermarks.taken(message.id)
+        return acknowledgement
+
+    def _stands_alone(self, message: discord.Message) -> bool:
+        """Outside of threads each task gets one of its own: five hundred in one channel need not wait for each other."""
+        plain = isinstance(message.channel, discord.abc.GuildChannel)
+        return plain and self.bot.watermarks.is_closed(str(message.channel.id))
+
+    @commands.Cog.listener()
+    async def on_thread_create(self, thread: discord.Thread) -> None:
+        """What begins while the bot listens has no gap."""
+        self.bot.watermarks.closed(str(thread.id), thread.id)
+
+    async def take_late(self, message: discord.Message) -> None:
+        """Take in what was missed when it was said; its channel's lane is held."""
+        await self.bot.late.load_for(message)
+        if self._is_command(message.content):
+            await asyncio.shield(self._carried_out(message))
+        elif (acknowledgement := await self._take(message)) is not None:
+            self._acknowledge_beside(message, acknowledgement)
+        self.bot.watermarks.taken_care_of(str(message.channel.id), message.id)
+
+    def _carried_out(self, message: discord.Message) -> asyncio.Task[None]:
+        """A command that has begun comes to its end though reading is broken off; who reads anew waits for the same."""
+        task = self._begun.get(message.id)
+        if task is None:
+            task = asyncio.create_task(self.bot.on_message(message), name=f"command {message.id}")
+            self._begun[message.id] = task
+            task.add_done_callback(lambda _: self._begun.pop(message.id))
+        return task
+
+    def _acknowledge_beside(self, message: discord.Message, acknowledgement: Acknowledgement) -> None:
+        """What follows in the channel does not wait for it; how far the channel was read does."""
+        held = ExitStack()
+        held.enter_context(self.bot.watermarks.taking(str(message.channel.id), message.id))
+        task = asyncio.create_task(acknowledgement, name=f"acknowledge {message.id}")
+        self._beside.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._beside.discard(task)
+            if not task.cancelled():
+                held.close()
+
+        task.add_done_callback(done)
+
+    async def _take(self, message: discord.Message) -> Acknowledgement | None:
+        """Keep what is meant for the agent; returns how to acknowledge it."""
+        await self.bot.late.load_for(message)  # whether it is a command has to be known
+        direct = isinstance(message.channel, discord.DMChannel)
+        ours = message.author == self.bot.user or self._is_command(message.content)
+        if ours or (message.guild is None and not direct):
+            return None
+        said = self.bot.reader.said(message)
+        place = Place(str(message.guild.id) if message.guild else "", said.channel, said.id)
+        try:
+            said, outcome = await self._outcome(message, said)
+        except AgenticError as error:
+            await self.bot.intake.tell(not_kept(said.id, error), said.id, place)
+            return None
+        if isinstance(outcome, Wanted):
+            return self._answer(message, said, outcome)
+        receipt = await self.bot.intake.take(outcome, said.id, place)
+        if receipt is None or not isinstance(outcome, InboxItem):
+            return None
+        if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
+            return self.bot.intake.tell(words, f"{said.id}.noted", place)
+        if receipt.again:  # whoever kept it may have died before 👀; the rest is in the outbox
+            return self._see(outcome, said)
+        return self._acknowledge(outcome, said, place)
+
+    async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
+        if said.addressed or self.bot.conversation.knows(said.thread):
+            said = replace(said, speaker=await self.bot.reader.speaker_of(message))
+        said = replace(said, text=self._in_words(said.text))
+        house = self.bot.reader.house(message.guild)
+        opinion = command(without_mentions(said.text, house.mentions)) is not None
+        scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
+        meant = translate_message(said, scene, house)
+        built = None if self.bot.late.without_commands else frozenset(self.bot.all_commands)
+        outcome = without_commands(meant, self.bot.options.prefix, built)
+        missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
+        return said, Told(missing) if missing else outcome
+
+    async def _acknowledge(self, item: InboxItem, said: Said, place: Place) -> None:
+        """👀 does not wait for the thread, nor the thread for 👀."""
+        acts: list[Acknowledgement] = []
+        if item.channel:
+            acts.append(self._open_thread(item, place))
+        elif item.sort == "task":
+            acts.append(name_once(self.bot, item.thread, item.text))
+        beside = asyncio.gather(*acts)
+        await self._see(item, said)  # in this very step: it is on the wire before what was said has work begin
+        await beside
+
+    async def _see(self, item: InboxItem, said: Said) -> None:
+        if item.sort in ("task", "queue", "side"):
+            await self.bot.desk.react(said.channel, said.id, EYES)
+
+    async def _open_thread(self, item: InboxItem, place: Place) -> None:
+        try:
+            await self.bot.desk.open_thread(item.channel, item.thread, title_of(self.bot.desk.discreet_text(item.text)))
+        except (Held, Unfit) as problem:
+            log.warning("no thread for message %s: %s", item.message, problem)
+            await self.bot.intake.tell(NO_THREAD.format(reason=problem), item.id, place)
+
+    async def _answer(self, message: discord.Message, said: Said, wanted: Wanted) -> None:
+        if wanted.command == "help":
+            embed = help_embed(self.bot.options.prefix)
+        else:
+            embed = status_embed(await self.bot.conversation.status(said.thread), self.bot.backstage.held_up())
+        await self.bot.sender.send(
+            Urgency.RESULT,
+            lambda: message.channel.send(
+                embed=self.bot.desk.discreet(embed), nonce=f"told-{said.id}"[:25], silent=True
+            ),
+        )
+
+    def _is_command(self, text: str) -> bool:
+        prefix = self.bot.options.prefix
+        word = text[len(prefix) :].split(maxsplit=1) if text.startswith(prefix) else []
+        return bool(word) and word[0] in self.bot.all_commands
+
+    def _in_words(self, text: str) -> str:
+        return as_word(text, self.bot.options.prefix) if self.bot.late.without_commands else text
+
+    def _is_stop(self, message: discord.Message) -> bool:
+        """A stop of something; where nothing runs yet it comes after what was said before it, which may be about to begin."""
+        found = command(self._in_words(message.content))
+        runs = self.bot.conversation.state(str(message.channel.id)) not in ("unknown", "idle")
+        return runs and found is not None and found[0] == "stop"
+
+
+async def _done(acknowledgement: Acknowledgement | None) -> None:
+    if acknowledgement is not None:
+        await acknowledgement
+
+
+def _missing(message: discord.Message) -> str:
+    """What a new thread in this channel fails on, '' for nothing: then the task is not begun at all."""
+    if not isinstance(message.channel, discord.TextChannel) or message.guild is None:
+        return NO_THREADS_HERE
+    rights = message.channel.permissions_for(message.guild.me)
+    needed = {
+        "Create Public Threads": rights.create_public_threads,
+        "Send Messages in Threads": rights.send_messages_in_threads,
+    }
+    lacking = [f"“{name}”" for name, granted in needed.items() if not granted]
+    return NO_RIGHTS.format(rights=" and ".join(lacking)) if lacking else ""
+
+
+async def setup(bot: ThreadwrightBot) -> None:
+    """Called by discord.py."""
+    await bot.add_cog(Tasks(bot))

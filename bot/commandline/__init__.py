@@ -1,1 +1,0 @@
-"""What `threadwright` does on a command line, one file a command."""

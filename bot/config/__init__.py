@@ -1,0 +1,1 @@
+"""Settings, the home folder, and preferences of servers and channels."""

@@ -1,0 +1,134 @@
+"""Where things lie below ``THREADWRIGHT_HOME``.
+
+threadwright.sqlite   events, inbox, outbox, lessons
+workspaces/<thread>/  the files of each thread
+checkpoints/<thread>/ the same as they were before and after each execution
+sandboxes/            homes of the sandboxes
+guild/                what was said in the local guild
+tasks/<stamp>/        the same again, for each `threadwright task`
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentic.ports.runtime import Store
+
+if TYPE_CHECKING:
+    from reflexion.ports import LessonStore
+
+DATABASE = "threadwright.sqlite"
+LESSONS = "lessons.sqlite"
+TASKS = "tasks"
+CHECKPOINTS = "checkpoints"
+SANDBOXES = "sandboxes"
+KEPT_TASKS, KEPT_COPIES = 50, 5
+"""Tasks whose state is kept, and those of them whose copies of a workspace are: each may be as large as the folder."""
+_REASONS = {
+    errno.EACCES: "it cannot be written to",
+    errno.EPERM: "it cannot be written to",
+    errno.EROFS: "it is on a disk that cannot be written to",
+    errno.ENOSPC: "no room is left on the disk",
+    errno.EDQUOT: "no room is left on the disk",
+    errno.EEXIST: "it is a file, not a folder",
+    errno.ENOTDIR: "a part of its path is a file, not a folder",
+    errno.ENOENT: "it cannot be created there",
+}
+
+
+class HomeUnusable(Exception):
+    """Nothing can be kept in ``THREADWRIGHT_HOME``; the message says why and what to do."""
+
+
+def open_store(database: Path | None) -> Store:
+    """The store in a file, or one that forgets; the other adapter is not even imported."""
+    if database is None:
+        from agentic.stores.memory import MemoryStore
+
+        return MemoryStore()
+    from agentic.stores.sqlite.store import SQLiteStore
+
+    database.parent.mkdir(parents=True, exist_ok=True)
+    return SQLiteStore.open(database)
+
+
+def open_lessons(database: Path | None) -> LessonStore:
+    """The lessons in a file of their own: a broken one costs lessons, not executions."""
+    if database is None:
+        from reflexion.stores.memory import MemoryLessonStore
+
+        return MemoryLessonStore()
+    from reflexion.stores.sqlite import SQLiteLessonStore
+
+    return SQLiteLessonStore(database)
+
+
+def databases(home: Path) -> list[Path]:
+    """Every database below a home: the bot's own, then those of tasks, newest first."""
+    tasks = sorted((home / TASKS).glob(f"*/{DATABASE}"), reverse=True)
+    return [path for path in (home / DATABASE, *tasks) if path.is_file()]
+
+
+def why_unusable(home: Path, error: OSError) -> str:
+    """What is wrong with a home, in plain words."""
+    if home.exists() and not home.is_dir():
+        return _REASONS[errno.EEXIST]
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+@contextmanager
+def usable(home: Path) -> Generator[None]:
+    """What is made in a home here is made, or ``HomeUnusable`` says why not."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{home} cannot be used: {why_unusable(home, error)}."
+        raise HomeUnusable(f"{reason} Set THREADWRIGHT_HOME to another folder.") from error
+
+
+def own(home: Path) -> None:
+    """Make the home, or make it ours alone; raises ``HomeUnusable`` where another user could change what is in it."""
+    with usable(home):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if wrong := not_ours(home):
+            raise HomeUnusable(f"{home} cannot be used: {wrong}. Set THREADWRIGHT_HOME to a folder of your own.")
+        if wide(home) and home.stat().st_uid == os.geteuid():
+            home.chmod(0o700)
+
+
+def not_ours(home: Path) -> str:
+    """Why a home cannot be trusted; '' where it can."""
+    about = home.stat()
+    if about.st_uid in (os.geteuid(), 0):
+        return ""
+    return "it belongs to another user, who can change what is in it"
+
+
+def wide(home: Path) -> bool:
+    """Whether others reach what is in the home."""
+    return bool(stat.S_IMODE(home.stat().st_mode) & 0o077)
+
+
+def new_task_folder(home: Path, now: datetime) -> Path:
+    """State of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed, copies of workspaces earlier."""
+    tasks = home / TASKS
+    folder = tasks / f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+    own(home)
+    with usable(home):
+        tasks.mkdir(parents=True, exist_ok=True)
+        newest = sorted(tasks.iterdir(), reverse=True)
+        for old in newest[KEPT_TASKS - 1 :]:
+            shutil.rmtree(old, ignore_errors=True)
+        for old in newest[KEPT_COPIES - 1 : KEPT_TASKS - 1]:
+            shutil.rmtree(old / CHECKPOINTS, ignore_errors=True)
+        folder.mkdir()
+    return folder

@@ -1,0 +1,68 @@
+"""Which models are used, from settings and the providers' variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agentic.core.events.execution_events import Tier
+from agentic.models.providers.prices import Prices
+from agentic.models.tier_config import (
+    TierChoice,
+    doubts_about,
+    is_configured,
+    tiers_from,
+)
+from bot.config.settings import (
+    Mistake,
+    Settings,
+    SettingsMistaken,
+    variable,
+)
+
+if TYPE_CHECKING:
+    from reflexion.judge.judge import Candidate
+
+NO_MODEL = (
+    "No model is configured, so I can only give a scripted tour. Set a provider's key, such as ANTHROPIC_API_KEY or "
+    "OPENAI_API_KEY, or start Ollama and set THREADWRIGHT_TIER_2=ollama_chat/NAME for one of its models; then start "
+    "Threadwright again. The command “threadwright setup” asks for all of it."
+)
+JUDGING_TIERS = (2, 3, 1, 4)
+"""A judge costs about what a turn costs, so the tier in which most turns are is looked at first."""
+
+
+def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> TierChoice:
+    """The tiers; raises ``SettingsMistaken`` where a model that was named cannot be asked at all."""
+    chosen = tiers_from(settings.tiers, env, prices)
+    judge = settings.judge_model
+    doubts = doubts_about(variable("judge_model"), judge, env, prices) if judge and settings.judge != "off" else ()
+    fatal = tuple(Mistake(one.setting, one.said, one.instead) for one in (*chosen.problems, *doubts) if one.fatal)
+    if fatal:
+        raise SettingsMistaken(fatal)
+    return chosen
+
+
+def has_model(settings: Settings, env: Mapping[str, str]) -> bool:
+    """Whether there is a model to ask; ``NO_MODEL`` says what to do where there is none."""
+    return is_configured(settings.tiers, env)
+
+
+def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[Candidate, ...]:
+    """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at.
+
+    Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
+    """
+    from reflexion.judge.judge import Candidate  # whoever only asks models needs no judge
+
+    if not lasting:
+        return ()
+    if settings.judge_model:
+        return (Candidate(settings.judge_model, named=True),)
+    models = {tier.number: tier.models for tier in tiers}
+    return tuple(Candidate(model, tier) for tier in JUDGING_TIERS for model in models.get(tier, ()))
+
+
+def prices_from(settings: Settings) -> Prices:
+    """LiteLLM's price map, with what settings add."""
+    return Prices(settings.priced)

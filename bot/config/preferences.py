@@ -1,0 +1,150 @@
+"""What people chose for a guild, a channel or a thread; the nearest choice counts: thread, channel, guild, default.
+
+Each place's choices are one small fact in the store, and stay in memory once read, so that asking is cheap enough
+for every edit of a progress message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Literal, cast, get_args
+
+import orjson
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.prompt.roles import LOOKS, ROLES
+from agentic.ports.runtime import Sessions
+
+Scope = Literal["guild", "channel", "thread"]
+Verbosity = Literal["quiet", "normal", "detailed"]
+Origin = Literal["default", "guild", "channel", "thread"]
+
+AUTO = "auto"
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""From the widest to the nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What applies in one place; each field is one thing that can be set."""
+
+    verbosity: Verbosity = "normal"
+    role: str = AUTO
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be set: its values, what they do, and which counts where nobody chose."""
+
+    name: str
+    about: str
+    values: Mapping[str, str]
+    default: str
+
+
+CHOICES: Mapping[str, Choice] = {
+    "verbosity": Choice(
+        "verbosity",
+        "How much the progress message of a task tells",
+        {
+            "quiet": "what it is doing now, in one line",
+            "normal": "the last steps and the to-do list as well",
+            "detailed": "every step, with the model's words and what commands print",
+        },
+        "normal",
+    ),
+    "role": Choice(
+        "role",
+        "Whose work the tasks are: what I heed, which tools I have, where I begin",
+        {
+            AUTO: "what the words of each task say",
+            **{
+                name: "looks and changes nothing" if role.may == LOOKS else "does the work"
+                for name, role in ROLES.items()
+            },
+        },
+        AUTO,
+    ),
+}
+
+
+class UnknownChoice(Exception):
+    """There is no such setting, or it has no such value; the message says which there are."""
+
+
+REMEMBERED = 5_000
+"""So many places' choices are kept in memory; a channel and a server are asked for most often and read again."""
+
+
+class Preferences:
+    """Choices by place, durable in the store."""
+
+    def __init__(self, store: Sessions) -> None:
+        self._store = store
+        self._known: dict[str, dict[str, str]] = {}
+        self._writing = asyncio.Lock()
+
+    async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
+        """What applies in the thread, or in the channel or guild where no thread is named."""
+        applies = await self.origins(thread, channel, guild)
+        return Preference(verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0])
+
+    async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
+        """Each setting's name -> its value, and where that was chosen."""
+        applies: dict[str, tuple[str, Origin]] = {name: (each.default, "default") for name, each in CHOICES.items()}
+        for scope, id in zip(SCOPES, (guild, channel, thread), strict=True):
+            if id:
+                applies |= {name: (value, scope) for name, value in (await self._chosen(scope, id)).items()}
+        return applies
+
+    async def put(self, scope: Scope, id: str, name: str, value: str) -> None:
+        """Choose for one place; '' takes the choice back.  Raises ``UnknownChoice``."""
+        value = value and checked(name, value)
+        if not value:
+            checked(name, CHOICES[name].default if name in CHOICES else "")
+        async with self._writing:
+            chosen = {**await self._chosen(scope, id), name: value}
+            chosen = {each: kept for each, kept in chosen.items() if kept}
+            await self._store.set_fact(_key(scope, id), orjson.dumps(chosen, option=orjson.OPT_SORT_KEYS).decode())
+            self._known[_key(scope, id)] = chosen
+
+    async def _chosen(self, scope: Scope, id: str) -> dict[str, str]:
+        key = _key(scope, id)
+        if key not in self._known:
+            read = _readable(await self._store.fact(key))
+            while len(self._known) > REMEMBERED:
+                del self._known[next(iter(self._known))]  # it is read again when it is needed
+            return self._known.setdefault(key, read)  # what was put meanwhile is newer
+        return self._known[key]
+
+
+def checked(name: str, value: str) -> str:
+    """The value as it is kept.  Raises ``UnknownChoice``, which names what there is instead."""
+    choice = CHOICES.get(name.strip().lower())
+    if choice is None:
+        raise UnknownChoice(f"There is no setting {name!r}. There is: {', '.join(CHOICES)}.")
+    found = value.strip().lower()
+    if found not in choice.values:
+        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(choice.values)}.")
+    return found
+
+
+def _key(scope: Scope, id: str) -> str:
+    return f"preference.{scope}.{id}"
+
+
+def _readable(fact: str | None) -> dict[str, str]:
+    """What of a stored fact this version understands; the rest is as if nobody had chosen."""
+    try:
+        raw: object = orjson.loads(fact or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    if not isinstance(raw, dict):
+        return {}
+    pairs = cast(dict[str, object], raw).items()
+    return {name: str(value) for name, value in pairs if name in CHOICES and value in CHOICES[name].values}
+
+
+assert {field.name for field in fields(Preference)} == set(CHOICES), "each setting is a field, and the other way round"

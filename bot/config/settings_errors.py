@@ -1,0 +1,103 @@
+"""What is wrong with settings, each thing with what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast, get_args
+
+from annotated_types import Ge, Gt, Le
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.patterns import later
+from agentic.ports import failpoints
+from reflexion.text.secrets import REDACTED, redact_known
+
+PREFIX = "THREADWRIGHT_"
+Fields = Mapping[str, FieldInfo]
+SHORTEST_KEY = 16
+_KEY = later(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
+_MIXED = later(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
+
+
+class SettingsMistaken(Exception):
+    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__("\n".join(str(mistake) for mistake in mistakes))
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One wrong setting."""
+
+    name: str
+    problem: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {without_keys(self.problem)}. {without_keys(self.instead)}"
+
+
+def shown(value: str) -> str:
+    """What stands in a setting, if it is too short for a key: one may have got into the wrong line."""
+    return repr(value) if len(value) < SHORTEST_KEY else "what stands there"
+
+
+def without_keys(text: str) -> str:
+    """The text without words that have the form of a key: long, of letters and digits, and no path or name of a model."""
+    return _KEY.sub(lambda word: REDACTED if _MIXED.search(word[0]) else word[0], redact_known(text))
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
+
+
+def unknown_names(names: Iterable[str], fields: Fields) -> Iterator[Mistake]:
+    """Names that look like ours and are none."""
+    known = [variable(field) for field in fields]
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in (*known, failpoints.VARIABLE):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            instead = f"Write {near[0]} instead" if near else "Take it out; .env.example lists every setting"
+            yield Mistake(name, "there is no such setting", instead)
+
+
+def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
+    """What cannot be used, each with what may stand there."""
+    for wrong in error.errors(include_url=False):
+        field = str(wrong["loc"][0])
+        name = field if field == "DISCORD_TOKEN" else variable(field)
+        ours = wrong["type"] == "value_error"
+        problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{shown(str(wrong['input']))} cannot be used"
+        yield Mistake(name, problem, _instead(field, fields))
+
+
+def _instead(field: str, fields: Fields) -> str:
+    """What may be written, read from the field's own type and bounds."""
+    info = fields.get(field)
+    if info is None:
+        return "Write the token as the developer portal shows it"
+    choices = get_args(info.annotation)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))
+    kind = {int: "a whole number", float: "a number"}.get(cast("type", info.annotation))
+    if kind:
+        return f"Write {kind}{_bounds(info.metadata)}, such as {info.default}"
+    return "See .env.example for what may stand there"
+
+
+def _bounds(metadata: list[object]) -> str:
+    words: list[str] = []
+    for limit in metadata:
+        if isinstance(limit, Ge):
+            words.append(f"at least {limit.ge}")
+        elif isinstance(limit, Gt):
+            words.append(f"more than {limit.gt}")
+        elif isinstance(limit, Le):
+            words.append(f"at most {limit.le}")
+    return " " + " and ".join(words) if words else ""

@@ -1,0 +1,1 @@
+"""Read models over stored logs: attempts, costs, checkpoints, summaries."""

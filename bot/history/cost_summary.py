@@ -1,0 +1,164 @@
+"""What tasks cost, and what they would have cost at one tier alone, from stored logs; pure.
+
+The second is an estimate: the requests that were made, at the prices of another model.  ``ASSUMPTIONS`` says what that
+takes for granted, and stands wherever the figures are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from agentic.core.events.execution_events import (
+    Envelope,
+    Escalated,
+    Finished,
+    ModelAnswered,
+    ModelRequested,
+    Policy,
+    Started,
+    Triaged,
+    Usage,
+)
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.tiers import first_of, starting_tier
+from agentic.runtime.budget_ledger import costs_in
+
+ASSUMPTIONS = (
+    "What it cost is what the log says. The other two are estimates: the same requests and tokens, at the price of the "
+    "first model of the starting tier (always cheap) or of the top tier (always premium).",
+    "Always cheap: a task that needed a stronger model counts as not solved, though it would have cost what it did.",
+    "Always premium: what was solved counts as solved. The lower figure leaves out the turns before the last hand-over, "
+    "which a premium model would hardly have needed; the higher one counts them.",
+    "Solved is what a label says (a person's vote, a verifier, a merge, tests), else that it ended as done.",
+)
+
+PriceOf = Callable[[str, Usage], float | None]
+"""US dollars of a request at a model's prices; None where they are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One task: US dollars as it was, and as it may have been."""
+
+    execution: str
+    thread: str
+    role: str
+    at: datetime
+    solved: bool
+    labelled: bool
+    handed_over: bool
+    usd: float
+    cheap: float
+    premium_low: float
+    premium_high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Several tasks together."""
+
+    name: str
+    tasks: int
+    solved: int
+    labelled: int
+    handed_over: int
+    usd: float
+    cheap: float
+    cheap_solved: int
+    premium_low: float
+    premium_high: float
+
+    @property
+    def per_solved(self) -> float | None:
+        """US dollars for each solved task."""
+        return self.usd / self.solved if self.solved else None
+
+    @property
+    def cheap_per_solved(self) -> float | None:
+        """The same with the starting tier alone."""
+        return self.cheap / self.cheap_solved if self.cheap_solved else None
+
+    @property
+    def premium_per_solved(self) -> tuple[float, float] | None:
+        """The same with the top tier alone, from and to."""
+        return (self.premium_low / self.solved, self.premium_high / self.solved) if self.solved else None
+
+
+def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent | None:
+    """What a task that ended cost; None for one that runs, for talk, for side questions and for the tour."""
+    first = log[0].event if log else None
+    ended = next((e.event for e in reversed(log) if isinstance(e.event, Finished)), None)
+    triaged = next((e.event for e in reversed(log) if isinstance(e.event, Triaged)), None)
+    if not isinstance(first, Started) or ended is None or first.side or first.policy.tour:
+        return None
+    if triaged is not None and triaged.talk:
+        return None
+    copied = first.forked_from[1] if first.forked_from is not None else 0
+    own = [envelope for envelope in log if envelope.seq > copied]
+    rises = [e.seq for e in own if isinstance(e.event, Escalated) and e.event.to_tier > e.event.from_tier]
+    before, after = _turns(own, max(rises, default=0))
+    cheap, premium = _models(first.policy)
+    return Spent(
+        execution=log[0].execution,
+        thread=first.thread,
+        role=(triaged.role if triaged is not None else "") or first.role,
+        at=log[0].at,
+        solved=label if label is not None else ended.reason == "done",
+        labelled=label is not None,
+        handed_over=bool(rises),
+        usd=sum(costs_in(e.event for e in own).values()),
+        cheap=_at(cheap, (*before, *after), price),
+        premium_low=_at(premium, after, price),
+        premium_high=_at(premium, (*before, *after), price),
+    )
+
+
+def summed(name: str, tasks: Iterable[Spent]) -> Sum:
+    """Tasks together."""
+    rows = list(tasks)
+    return Sum(
+        name=name,
+        tasks=len(rows),
+        solved=sum(row.solved for row in rows),
+        labelled=sum(row.labelled for row in rows),
+        handed_over=sum(row.handed_over for row in rows),
+        usd=sum(row.usd for row in rows),
+        cheap=sum(row.cheap for row in rows),
+        cheap_solved=sum(row.solved and not row.handed_over for row in rows),
+        premium_low=sum(row.premium_low for row in rows),
+        premium_high=sum(row.premium_high for row in rows),
+    )
+
+
+_Answered = tuple[ModelAnswered, float]
+
+
+def _turns(own: Sequence[Envelope], hand_over: int) -> tuple[list[_Answered], list[_Answered]]:
+    """Answers of turns before and after a position; requests beside the turns are left out, but for their price."""
+    asked = {e.event.request: e.event for e in own if isinstance(e.event, ModelRequested)}
+    before: list[_Answered] = []
+    after: list[_Answered] = []
+    for envelope in own:
+        answered = envelope.event
+        if not isinstance(answered, ModelAnswered):
+            continue
+        request = asked.get(answered.request)
+        if request is None or request.purpose == "turn":
+            (before if envelope.seq < hand_over else after).append((answered, answered.usd))
+    return before, after
+
+
+def _models(policy: Policy) -> tuple[str, str]:
+    """The first models of the starting and of the top tier."""
+    top = max((tier.number for tier in policy.tiers), default=policy.starting_tier)
+    return first_of(policy, starting_tier(policy)), first_of(policy, top)
+
+
+def _at(model: str, answers: Iterable[_Answered], price: PriceOf) -> float:
+    """The answers at a model's prices; what has no known price counts as it was."""
+    total = 0.0
+    for answered, usd in answers:
+        other = price(model, answered.usage)
+        total += usd if other is None else other
+    return total

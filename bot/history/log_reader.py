@@ -1,0 +1,82 @@
+"""Reads the logs of threads for ``bot/history/summaries.py``; what has ended is read once, since it never changes."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from agentic.core.events.execution_events import Envelope
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import ExecutionRow, Store
+from bot.history.summaries import (
+    Cost,
+    Trend,
+    cost_of,
+    is_tour,
+    trend,
+)
+
+KEPT = 2_000
+"""Costs of so many executions stay in memory."""
+
+log = logging.getLogger(__name__)
+
+
+class Records:
+    """What happened, by thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._costs: OrderedDict[str, Cost] = OrderedDict()
+
+    async def log(self, execution: str) -> list[Envelope]:
+        """One execution's events.  Raises ``StoreError``."""
+        return [envelope async for envelope in self._store.read(execution)]
+
+    async def newest(self, thread: str) -> list[Envelope]:
+        """The events of a thread's newest execution, [] where there was none.  Raises ``StoreError``."""
+        rows = await self._store.executions(thread)
+        return await self.log(rows[-1].execution) if rows else []
+
+    async def logs(self, thread: str) -> list[list[Envelope]]:
+        """Every execution of a thread, oldest first; one that is damaged is left out, and the process's log says so."""
+        found: list[list[Envelope]] = []
+        for row in await self._store.executions(thread):
+            try:
+                found.append(await self.log(row.execution))
+            except StoreError as damaged:
+                log.warning("execution %s is left out: %s", row.execution, damaged)
+        return found
+
+    async def streams(self, thread: str) -> tuple[list[list[Envelope]], list[list[Envelope]]]:
+        """Every execution's log and its outcome stream, oldest first, without tours."""
+        logs = [log for log in await self.logs(thread) if log and not is_tour(log)]
+        return logs, [await self._store.read_outcome(log[0].execution) for log in logs]
+
+    async def costs(self, threads: Iterable[str], limit: int = 500) -> list[Cost]:
+        """What the newest executions of these threads cost, oldest first."""
+        rows: list[ExecutionRow] = []
+        for thread in threads:
+            rows += await self._store.executions(thread)
+        rows.sort(key=lambda row: row.started_at.timestamp() if row.started_at else 0.0)
+        found = [await self._cost(row) for row in rows[-limit:]]
+        return sorted((cost for cost in found if cost is not None), key=lambda cost: cost.at)
+
+    async def trends(self, thread: str) -> list[Trend]:
+        """How sure each execution of the thread was, oldest first."""
+        return [trend(log, outcome) for log, outcome in zip(*await self.streams(thread), strict=True)]
+
+    async def _cost(self, row: ExecutionRow) -> Cost | None:
+        if row.execution in self._costs:
+            return self._costs[row.execution]
+        try:
+            cost = cost_of(await self.log(row.execution))
+        except StoreError as damaged:
+            log.warning("execution %s is left out: %s", row.execution, damaged)
+            return None
+        if cost is not None and row.finished:
+            self._costs[row.execution] = cost
+            while len(self._costs) > KEPT:
+                self._costs.popitem(last=False)
+        return cost

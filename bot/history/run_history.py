@@ -1,0 +1,165 @@
+"""What a finished execution did to its workspace, and what people did about it afterwards: read from its log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import field
+
+from agentic.core.events.execution_events import (
+    BranchMerged,
+    BranchRejected,
+    CheckpointSaved,
+    CommitCreated,
+    Envelope,
+    FeedbackGiven,
+    Finished,
+    Person,
+    Started,
+    ToolFinished,
+    WorkspaceRestored,
+)
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import ExecutionRow, Store
+
+log = logging.getLogger(__name__)
+
+Verdict = BranchMerged | BranchRejected
+
+
+@dataclass(slots=True)
+class Past:
+    """One execution, as far as its files and branches go."""
+
+    execution: str
+    task: str = ""
+    requester: Person | None = None
+    side: bool = False
+    """It answered a side question."""
+    origin: str = ""
+    """The execution of which it is a trial, or which it goes on with."""
+    finished: bool = False
+    before: str = ""
+    """The checkpoint of the state before its first change, '' where there is none; ``problem`` says why."""
+    problem: str = ""
+    after: str = ""
+    """The checkpoint of the state in which the workspace was left, by it or by what people had put back since."""
+    end: CheckpointSaved | None = None
+    """The checkpoint of the state it left itself."""
+    kept: dict[str, str] = field(default_factory=dict[str, str])
+    """Checkpoints of the state before people had files put back, by what they did."""
+    changes: dict[str, str] = field(default_factory=dict[str, str])
+    """Files its log saw change, with the hash it left each with ('' = deleted)."""
+    offers: dict[str, tuple[CommitCreated, str]] = field(default_factory=dict[str, tuple[CommitCreated, str]])
+    """Branches it offered, by the offer's id, with the outbox key of the message."""
+    verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
+    """What was decided about them."""
+    restored: WorkspaceRestored | None = None
+    """How files of it were put back last."""
+    reasons: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """What people said was wrong with it afterwards: name and words, by person."""
+    acts: dict[str, WorkspaceRestored] = field(default_factory=dict[str, WorkspaceRestored])
+    """All the times, by the inbox item that asked for it."""
+
+    @property
+    def undone(self) -> bool:
+        """Its changes are not there any more."""
+        return self.restored is not None and self.restored.way == "undo"
+
+    def take(self, envelope: Envelope) -> None:
+        """An event of its log or of its outcome."""
+        match event := envelope.event:
+            case Started():
+                self.task, self.requester, self.side = event.task, event.requester, event.side
+                self.origin = event.forked_from[0] if event.forked_from is not None else event.trial_of
+            case CheckpointSaved() if self.finished:
+                self._saved_later(event, envelope.cause)
+            case CheckpointSaved() if event.why == "first_change" and not self.before:
+                self.before, self.problem = event.manifest, event.problem
+            case ToolFinished():
+                self.changes |= {change.path: change.sha_after for change in event.changes}
+            case CommitCreated():
+                self.offers[event.offer] = (event, f"{self.execution}.{envelope.seq}.0")
+            case BranchMerged() | BranchRejected():
+                self.verdicts[event.offer] = event
+            case WorkspaceRestored() if self.finished:
+                self.restored = self.acts[envelope.cause] = event
+                self.after = event.after
+            case FeedbackGiven() if event.why or event.vote != "down":
+                self.reasons |= {event.by.id: (event.by.name, event.why)}
+            case Finished():
+                self.finished = True
+            case _:
+                pass
+
+    def _saved_later(self, event: CheckpointSaved, cause: str) -> None:
+        if event.why == "restore":
+            self.kept[cause] = event.manifest
+        else:
+            self.after, self.end = event.manifest, event
+
+
+async def past_of(store: Store, row: ExecutionRow) -> Past:
+    """The past of one execution."""
+    past = Past(row.execution, row.task)
+    async for envelope in store.read(row.execution):
+        past.take(envelope)
+    for envelope in await store.read_outcome(row.execution):
+        past.take(envelope)
+    return past
+
+
+async def undoable(store: Store, thread: str) -> tuple[str, ...]:
+    """The checkpoints by which the thread's latest execution that changed something is undone, and that taken back."""
+    for row in reversed(await store.executions(thread)):
+        try:
+            past = await past_of(store, row)
+        except StoreError as damaged:
+            log.warning("execution %s: nobody knows which checkpoints undo it: %s", row.execution, damaged)
+            continue
+        if past.before and not past.side:
+            return (past.before, past.after, *list(past.kept.values())[-1:])
+    return ()
+
+
+async def pasts_after(store: Store, thread: str, execution: str) -> AsyncIterator[Past]:
+    """An execution of the thread, then those that came later, in order; nothing where it is not of the thread."""
+    begun = False
+    for row in await store.executions(thread):
+        begun = begun or row.execution == execution
+        if begun and row.finished:
+            yield await past_of(store, row)
+
+
+async def offered(store: Store, thread: str, offer: str) -> Past | None:
+    """The execution of the thread that made an offer, newest first."""
+    for row in reversed(await store.executions(thread)):
+        past = await past_of(store, row)
+        if offer in past.offers:
+            return past
+    return None
+
+
+def told_later(past: Past) -> tuple[str, ...]:
+    """What people did about it, in words for the agent's next execution."""
+    told: list[str] = []
+    if past.restored is not None and past.restored.way != "redo":
+        who = past.restored.by.name if past.restored.by else "a person"
+        lost = f" Left as they are: {past.restored.lost}." if past.restored.lost else ""
+        did = "undid it: its files are as they were before it"
+        if past.restored.way == "clean":
+            did = "deleted all files of the workspace afterwards"
+        elif past.restored.way == "rewind":
+            did = f"had its files put back to where they were after its turn {past.restored.turn}, to go on from there"
+        told.append(f"{who} {did}.{lost}")
+    told += [f"{name} said what was wrong with it: {why}" for name, why in past.reasons.values() if why]
+    for offer, (created, _) in past.offers.items():
+        verdict = past.verdicts.get(offer)
+        if isinstance(verdict, BranchMerged):
+            told.append(f"{verdict.by.name} merged its branch {created.branch} into {created.base}.")
+        elif verdict is not None:
+            told.append(f"{verdict.by.name} turned its branch {created.branch} down; it was deleted.")
+        else:
+            told.append(f"Its branch {created.branch} is offered and not decided on.")
+    return tuple(told)

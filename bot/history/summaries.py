@@ -1,0 +1,185 @@
+"""What the logs say, for people: costs, confidence, notes, the log itself; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from agentic.core.claims.confidence import MOST_SHOWN, told
+from agentic.core.events.execution_events import (
+    CommitCreated,
+    Envelope,
+    Evaluated,
+    FeedbackGiven,
+    Finished,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    Noted,
+    Person,
+    PolicyChanged,
+    Started,
+    TodoChanged,
+    TurnEnded,
+    WorkspaceRestored,
+)
+from agentic.core.fold.fold import fold
+from agentic.core.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one execution used up; ``models`` are dollars by the model that was asked."""
+
+    execution: str
+    thread: str
+    task: str
+    requester: Person
+    at: datetime
+    usd: float
+    tokens: int
+    turns: int
+    models: tuple[tuple[str, float], ...] = ()
+    finished: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How sure one execution was: the score after each turn, and the number of its card."""
+
+    execution: str
+    task: str
+    scores: tuple[int, ...]
+    shown: int | None = None
+    """The one number that people are shown of it, None where none is known."""
+    reason: str = ""
+    """How it ended, '' while it runs."""
+    evaluated: int | None = None
+    """The score that the evaluator gave the whole execution."""
+    votes: tuple[str, ...] = ()
+    """The last vote of each person."""
+    heuristics: tuple[int, ...] = ()
+    """What the rules read after each turn."""
+    labels: int = 0
+    """So many outcomes taught what was shown; 0 where the heuristic itself is shown."""
+
+
+def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
+    """What an execution cost; None for a log without a beginning, and for the tour.
+
+    What it was copied with was paid for where it was copied from.
+    """
+    first = envelopes[0].event if envelopes else None
+    if not isinstance(first, Started) or first.policy.tour:
+        return None
+    execution = fold(list(envelopes))
+    copied = first.forked_from[1] if first.forked_from is not None else 0
+    before = fold(envelopes[:copied]).spent
+    asked = {e.event.request: e.event.model for e in envelopes if isinstance(e.event, ModelRequested)}
+    spent: dict[str, float] = {}
+    for each in (e.event for e in envelopes[copied:]):
+        if isinstance(each, ModelAnswered):
+            model = asked.get(each.request) or each.served_by or "unknown"
+            spent[model] = spent.get(model, 0.0) + each.usd
+    return Cost(
+        envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at,
+        execution.spent.usd - before.usd, execution.spent.tokens - before.tokens, execution.turn.number,
+        tuple(sorted(spent.items(), key=lambda pair: -pair[1])),
+        execution.finished.reason if execution.finished else "",
+    )  # fmt: skip
+
+
+def by_person(costs: Iterable[Cost]) -> list[tuple[Person, int, float]]:
+    """(person, executions, dollars), the dearest first."""
+    people: dict[str, tuple[Person, int, float]] = {}
+    for cost in costs:
+        _, count, usd = people.get(cost.requester.id, (cost.requester, 0, 0.0))
+        people[cost.requester.id] = (cost.requester, count + 1, usd + cost.usd)
+    return sorted(people.values(), key=lambda row: -row[2])
+
+
+def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
+    """(thread, executions, dollars), the dearest first."""
+    threads: dict[str, tuple[int, float]] = {}
+    for cost in costs:
+        count, usd = threads.get(cost.thread, (0, 0.0))
+        threads[cost.thread] = (count + 1, usd + cost.usd)
+    return sorted(((thread, *row) for thread, row in threads.items()), key=lambda row: -row[2])
+
+
+def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Trend:
+    """How sure it was, turn by turn, and what became of it."""
+    started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
+    finished = next((e.event for e in envelopes if isinstance(e.event, Finished)), None)
+    execution = fold(envelopes)
+    votes: dict[str, str] = {}
+    evaluated = None
+    for each in (e.event for e in outcome):
+        if isinstance(each, FeedbackGiven):
+            votes[each.by.id] = each.vote
+        elif isinstance(each, Evaluated):
+            evaluated = each.score
+    return Trend(
+        execution=envelopes[0].execution if envelopes else "",
+        task=started.task if started else "",
+        scores=tuple(min(e.event.confidence.shown, MOST_SHOWN) for e in envelopes if isinstance(e.event, TurnEnded)),
+        shown=None if execution.talk else told(execution.confidence, finished),
+        reason=finished.reason if finished else "",
+        evaluated=evaluated,
+        votes=tuple(vote for vote in votes.values() if vote != "none"),
+        heuristics=tuple(e.event.confidence.heuristic for e in envelopes if isinstance(e.event, TurnEnded)),
+        labels=started.calibrator.labels if started and started.calibrator else 0,
+    )
+
+
+def is_tour(envelopes: Sequence[Envelope]) -> bool:
+    """Whether no model was configured: it says nothing of how sure anybody was, nor of what tasks cost."""
+    first = envelopes[0].event if envelopes else None
+    return isinstance(first, Started) and first.policy.tour
+
+
+def notes(envelopes: Iterable[Envelope]) -> list[str]:
+    """What the agent noted for itself, in order, each once."""
+    return list(dict.fromkeys(e.event.text for e in envelopes if isinstance(e.event, Noted)))
+
+
+def todo(envelopes: Iterable[Envelope]) -> list[tuple[str, str]]:
+    """(state, text) of the agent's to-do list as it is now."""
+    changed = [e.event for e in envelopes if isinstance(e.event, TodoChanged)]
+    return [(item.state, item.text) for item in changed[-1].items] if changed else []
+
+
+def extensions(envelopes: Iterable[Envelope]) -> list[PolicyChanged]:
+    """What people added to the caps."""
+    return [e.event for e in envelopes if isinstance(e.event, PolicyChanged)]
+
+
+def offers(envelopes: Iterable[Envelope]) -> list[CommitCreated]:
+    """Branches that were offered."""
+    return [e.event for e in envelopes if isinstance(e.event, CommitCreated)]
+
+
+def stopped_in(log: Iterable[Envelope]) -> float | None:
+    """Seconds from a person's stop to the end, after which nothing of it ran; None where nobody stopped it."""
+    since: datetime | None = None
+    for each in log:
+        if since is None and isinstance(each.event, InputReceived) and each.event.sort == "stop":
+            since = each.at
+        if since is not None and isinstance(each.event, Finished):
+            return max((each.at - since).total_seconds(), 0.0)
+    return None
+
+
+def away(log: Sequence[Envelope]) -> float:
+    """Seconds between the positions that were gone back to and going on from them: nothing of it ran then."""
+    pairs = ((before, each) for before, each in pairwise(log) if isinstance(each.event, WorkspaceRestored))
+    return sum(max((each.at - before.at).total_seconds(), 0.0) for before, each in pairs)
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[int], width: int = 40) -> str:
+    """Numbers 0-100 as a line of bars, the newest ``width`` of them."""
+    return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])

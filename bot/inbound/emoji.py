@@ -1,0 +1,66 @@
+"""What a reaction means; pure.
+
+The same sign arrives as U+1F6D1, with or without U+FE0F, with a skin tone: all are one.  A custom emoji means something
+only if its id was configured; its name proves nothing, since anyone who may upload one can call it "stop".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentic.core.events.execution_events import Sort
+
+Meaning = tuple[Sort, str]
+"""(sort, vote): the vote is 'up' or 'down' for feedback, else ''."""
+
+STOP, EYES = "🛑", "👀"
+
+SIGNS: Mapping[str, Meaning] = {
+    STOP: ("stop", ""),
+    "⏸": ("pause", ""),
+    "▶": ("resume", ""),
+    "👍": ("feedback", "up"),
+    "👎": ("feedback", "down"),
+    "🔄": ("retry", ""),
+    "✅": ("continue", ""),
+    "❌": ("correction", ""),
+    "🚀": ("escalate", ""),
+    "💬": ("ask", ""),
+}
+WORDS: Mapping[str, Meaning] = {
+    "stop": ("stop", ""),
+    "abort": ("stop", ""),
+    "cancel": ("stop", ""),
+    "pause": ("pause", ""),
+    "resume": ("resume", ""),
+    "retry": ("retry", ""),
+    "try again": ("retry", ""),
+    "continue": ("continue", ""),
+    "go on": ("continue", ""),
+    "unpause": ("resume", ""),
+    "that was wrong": ("correction", ""),
+    "that's wrong": ("correction", ""),
+    "escalate": ("escalate", ""),
+    "ask me": ("ask", ""),
+}
+_VARIATION, _SKIN = "\ufe0e\ufe0f", "🏻🏼🏽🏾🏿"
+_IGNORED = str.maketrans("", "", _VARIATION + _SKIN)
+
+
+def normalised(emoji: str) -> str:
+    """The sign without variation selectors and skin tones."""
+    return emoji.translate(_IGNORED)
+
+
+def meaning(emoji: str, custom_id: str = "", configured: Mapping[str, str] | None = None) -> Meaning | None:
+    """What a reaction asks for, or None; ``configured`` maps ids of custom emoji to the sign they stand for."""
+    sign = (configured or {}).get(custom_id, "") if custom_id else emoji
+    return SIGNS.get(normalised(sign)) if sign else None
+
+
+def command(text: str) -> Meaning | None:
+    """What a message means that is nothing but a command word or sign; 'stopwatch' and 'stop it there' are none."""
+    words = text.strip().casefold()
+    if len(words) > 20:
+        return None
+    return WORDS.get(words.rstrip(".!").rstrip()) or SIGNS.get(normalised(words))

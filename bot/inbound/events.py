@@ -1,0 +1,199 @@
+"""What people do in Discord, as small values, and what may be made of it; pure.
+
+``bot/inbound/parse.py`` makes the first, ``bot/inbound/interpret_message.py`` (messages) and
+``bot/inbound/interpret_reaction.py`` (reactions, clicks) the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from datetime import datetime
+from typing import Literal
+
+from agentic.core.events.execution_events import (
+    Asked,
+    FileRef,
+    InboxItem,
+    Level,
+    Person,
+    QuotedMessage,
+)
+from agentic.core.lazy_dataclass import dataclass
+from bot.ports.conversation import ThreadState
+
+Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
+Wish = Literal["approve", "edit", "retire"]
+"""What an owner wants of a lesson."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who did it; ``itself`` is the bot."""
+
+    id: str
+    name: str
+    level: Level = "executor"
+    bot: bool = False
+    itself: bool = False
+    writes: bool = True
+    """Discord lets them write in the place where they act."""
+
+    def person(self) -> Person:
+        """As the log keeps it."""
+        return Person(id=self.id, name=self.name, level=self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message; ``thread`` is '' in a plain channel, ``addressed`` says whether it mentions the bot."""
+
+    id: str
+    channel: str
+    thread: str
+    text: str
+    at: datetime
+    speaker: Speaker
+    addressed: bool = False
+    kind: Kind = "text"
+    files: tuple[FileRef, ...] = ()
+    quoted: tuple[QuotedMessage, ...] = ()
+    """What it replies to or passes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """A reaction given or taken back on a message that belongs to ``thread``.
+
+    ``target`` says what the message shows; ``question`` and ``offer`` are those that it puts, '' where it puts none.
+    """
+
+    id: str
+    message: str
+    thread: str
+    emoji: str
+    at: datetime
+    speaker: Speaker
+    custom_id: str = ""
+    target: str = ""
+    added: bool = True
+    question: str = ""
+    offer: str = ""
+    lesson: str = ""
+    """The lesson that its message asks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clicked:
+    """A button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``, ``undo``, an offer.
+
+    ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` and ``redo`` are executions; ``verdict`` belongs to
+    ``offer``.
+    """
+
+    id: str
+    message: str
+    thread: str
+    at: datetime
+    speaker: Speaker
+    question: str = ""
+    number: int = 0
+    part: str = ""
+    vote: str = ""
+    target: str = ""
+    halt: bool = False
+    undo: str = ""
+    redo: str = ""
+    again: str = ""
+    """The execution whose task is to be run again."""
+    offer: str = ""
+    verdict: Literal["merge", "reject"] = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What a button says of itself in its ``custom_id``; ``key`` is that of the outbox item it stands under.
+
+    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where it is only one.
+    """
+
+    key: str
+    question: str = ""
+    part: int = 0
+    number: int = 0
+    vote: str = ""
+    halt: bool = False
+    undo: str = ""
+    redo: str = ""
+    again: str = ""
+    offer: str = ""
+    verdict: Literal["merge", "reject"] = "reject"
+    reason: str = ""
+    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
+    lesson: str = ""
+    wish: Wish = "edit"
+
+    def at(self, number: int) -> Press:
+        """The same question, another option."""
+        return replace(self, number=number)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the thread is doing, which question is open, and whose execution it is."""
+
+    state: ThreadState
+    question: str = ""
+    requester: str = ""
+    asked: Asked | None = None
+    """The open question itself: its options, and who may decide it."""
+    bot_writes: bool = True
+    """Discord lets the bot itself write there."""
+    execution: str = ""
+    """The newest execution."""
+    paused: str = ""
+    """Who paused it."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What was configured: the bot's own ids to strip from mentions, bots that may speak, custom emoji by id."""
+
+    mentions: tuple[str, ...] = ()
+    speaking_bots: frozenset[str] = frozenset()
+    custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Nothing is done, and the person is told why and what to do."""
+
+    text: str
+    key: str = ""
+    """With a key it is said once, however often it applies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A read-only command, written to the bot as a message."""
+
+    command: Literal["status", "help"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing is done or said; the reason is for the log."""
+
+    reason: str
+
+
+Outcome = InboxItem | Told | Wanted | Ignored
+
+
+def unheard(speaker: Speaker, house: House) -> Ignored | None:
+    """Why nothing of what they do counts; None where it does."""
+    if speaker.itself:
+        return Ignored("its own")
+    if speaker.bot and speaker.id not in house.speaking_bots:
+        return Ignored("a bot or webhook")
+    return None

@@ -1,0 +1,123 @@
+"""What people are told of an opinion that was taken in; pure.  Other receipts are the core's
+(``agentic/core/display/outbox_items.py``).
+
+Carries out what ``translate`` made of something a person did: keep it durably, or tell them why not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from agentic.core.events.execution_events import InboxItem, OutboxItem
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import AgenticError, StoreCorrupt, StoreError
+from agentic.ports.runtime import Store
+from bot.inbound.events import Ignored, Outcome, Told
+from bot.inbound.interpret_message import title_of
+from bot.outbound.discord_api import (
+    Desk,
+    Gone,
+    Held,
+    Post,
+    Unfit,
+    nonce_of,
+)
+from bot.outbound.request_queue import Urgency
+from bot.ports.conversation import Conversation, Receipt
+from bot.progress.feed import Feed
+from bot.sessions.session import MACHINE
+
+NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
+DAMAGED = (
+    "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
+    "whoever runs the bot: `threadwright doctor` shows all that is damaged."
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it was done, and which message an answer replies to ('' for none)."""
+
+    guild: str
+    channel: str
+    reply_to: str = ""
+
+
+class Intake:
+    """The way of everything people do into the conversation."""
+
+    def __init__(self, conversation: Conversation, desk: Desk, store: Store, feed: Feed) -> None:
+        self._conversation, self._desk, self._store, self._feed = conversation, desk, store, feed
+        self.resumed: Callable[[str], Awaitable[None]] | None = None
+        """Looks after a thread that a person let go on."""
+
+    async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
+        """Deliver an inbox item and return its receipt, also where it was kept before; None where it was not kept."""
+        match outcome:
+            case InboxItem():
+                receipt = await self.deliver(outcome, place.guild)
+                if receipt.text:
+                    await self.tell(receipt.text, id, place)
+                return receipt if receipt.accepted or receipt.again else None
+            case Told(text, key):
+                await self.tell(text, key or id, place)
+            case Ignored(reason):
+                log.debug("%s ignored: %s", id, reason)
+            case _:
+                log.debug("%s is answered by its cog", id)
+        return None
+
+    async def deliver(self, item: InboxItem, guild: str) -> Receipt:
+        """Keep an item durably; where that fails the receipt says so."""
+        try:
+            title = title_of(self._desk.discreet_text(item.text))
+            receipt = await self._conversation.deliver(item, guild=guild, title=title)
+            if item.sort == "resume" and item.author.id != MACHINE and self.resumed is not None:
+                await self.resumed(item.thread)
+            return receipt
+        except AgenticError as error:
+            return Receipt(False, "idle", not_kept(item.id, error))
+
+    async def tell(self, text: str, id: str, place: Place) -> None:
+        """Answer in place, once for each thing a person did, also over a crash; where nothing can be kept, at once."""
+        key = f"told.{id}"
+        item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)
+        try:
+            await self._store.put_outbox([item])
+        except StoreError as error:
+            log.warning("an answer is not kept, but said: %s", error)
+        else:
+            self._feed.outbox.set()
+            return
+        post = Post(place.channel, text, nonce_of(key), reply_to=place.reply_to)
+        try:
+            await self._desk.post(post, Urgency.RESULT)
+        except (Held, Gone, Unfit) as error:
+            log.warning("channel %s could not be told %r: %s", place.channel, text, error)
+
+
+def not_kept(id: str, error: AgenticError) -> str:
+    """What a person is told whose act could not be kept; also for the log."""
+    log.error("what a person did (%s) was not kept: %s", id, error)
+    return (DAMAGED if isinstance(error, StoreCorrupt) else NOT_KEPT).format(error=error)
+
+
+_VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} is taken back."}
+_WRONG = "❌ Noted: {what} was wrong. The next attempt here knows it; write what should be different to begin one."
+
+
+def noted(item: InboxItem, *, over: bool) -> str:
+    """What a person is told of a vote or correction; '' where the core tells it, or for other items.
+
+    ``over``: the execution that it is about has ended.
+    """
+    about = item.target.partition("/")[2]
+    what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"
+    if not item.target and not over:
+        what = "what I am doing"
+    if item.sort == "feedback":
+        return _VOTES[item.text].format(what=what)
+    return _WRONG.format(what=what) if item.sort == "correction" and over else ""

@@ -1,0 +1,153 @@
+"""What a person did in Discord, as an inbox item, as something they are told, or as nothing; pure.
+
+A plain message means what the state of its thread says: a task where the agent is idle, guidance where it works, the
+answer where it asked.  A word is a command only if it is the whole message.  Whoever may not do a thing is told so if
+they addressed the bot, and ignored otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from agentic.core.events.execution_events import InboxItem, Sort
+from bot.access.denials import IN_THE_THREAD, NOT_YOURS, VIEWER
+from bot.access.permissions import may_steer
+from bot.inbound.emoji import command
+from bot.inbound.events import (
+    House,
+    Ignored,
+    Kind,
+    Outcome,
+    Said,
+    Scene,
+    Told,
+    Wanted,
+    unheard,
+)
+from bot.inbound.interpret_reaction import commanded, unanswerable
+from bot.rendering.discord_text import inline, one_line
+
+NO_TASK = "What should I do? Write it after my name, for example: “the tests fail, fix the code”."
+UNREADABLE: Mapping[Kind, str] = {
+    "voice": "I cannot listen to voice messages. Please write what I should do.",
+    "poll": "I cannot take a poll as a task. Please write what I should do; a decision you came to, in words, is enough.",
+    "forwarded": "A forwarded message is not an order. Reply to it with what I should do, and I read it along.",
+    "sticker": "I can only read text. Please write what I should do.",
+}
+FILES_ONLY = "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
+FILES_ALONE = "(I attached these without words.)"
+EDITED = "(I edited what I wrote before; it now reads:)\n{text}"
+_NAMED = re.compile(r"<[@#][!&]?\d+>")
+_SIDE = re.compile(r"\.\s*btw\b[,:]?\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
+_QUEUED = re.compile(r"\.\s+(?P<text>.+)", re.DOTALL)
+_RUNS = ("busy", "asking", "paused")
+_WITH_FILES: frozenset[Sort] = frozenset(("task", "queue", "side", "guidance", "answer"))
+
+
+def translate_message(said: Said, scene: Scene, house: House) -> Outcome:
+    """What a message asks for."""
+    if said.kind == "system":
+        return Ignored("a message of Discord itself")
+    if refused := unheard(said.speaker, house):
+        return refused
+    if not said.addressed and (scene.state == "unknown" or not said.thread):
+        return Ignored("not addressed")
+    if said.speaker.level == "viewer":
+        return Told(VIEWER) if said.addressed else Ignored("a viewer")
+    if (told := UNREADABLE.get(said.kind)) and not (said.kind == "forwarded" and said.text.strip()):
+        return Told(told)
+    text = without_mentions(said.text, house.mentions)
+    if not text:
+        return _without_text(said, scene)
+    return _by_words(said, scene, text)
+
+
+def translate_edit(said: Said, id: str, thread: str, task: str, house: House) -> Outcome:
+    """What an edit of a running task's message asks for; ``task`` is how it read when it began."""
+    if refused := unheard(said.speaker, house):
+        return refused
+    text = _unmarked(said, without_mentions(said.text, house.mentions))
+    if said.speaker.level == "viewer" or text in ("", task):
+        return Ignored("nothing that concerns the task was changed")
+    return InboxItem(
+        id=id, thread=thread, sort="edited", author=said.speaker.person(), at=said.at, text=text, message=said.id
+    )
+
+
+def translate_afterthought(said: Said, id: str, thread: str, before: str, house: House) -> Outcome:
+    """What an edit of guidance asks for that the running execution has taken in; ``before`` is how it read."""
+    if refused := unheard(said.speaker, house):
+        return refused
+    text = _unmarked(said, without_mentions(said.text, house.mentions))
+    if said.speaker.level == "viewer" or text in ("", before):
+        return Ignored("nothing that concerns the task was changed")
+    return InboxItem(
+        id=id, thread=thread, sort="guidance", author=said.speaker.person(), at=said.at, message=said.id,
+        text=EDITED.format(text=text),
+    )  # fmt: skip
+
+
+def _unmarked(said: Said, text: str) -> str:
+    """What somebody wrote without the sign that queues it or asks it beside the work."""
+    marked = (_SIDE.fullmatch(text) or _QUEUED.fullmatch(text)) if said.thread else None
+    return marked["text"].strip() if marked else text
+
+
+def _without_text(said: Said, scene: Scene) -> Outcome:
+    """Files alone reach what runs; where nothing does, it is asked what to do with them."""
+    if not said.files:
+        return Told(NO_TASK)
+    if said.thread and scene.state in _RUNS:
+        return _plain(said, scene, FILES_ALONE)
+    return Told(FILES_ONLY.format(names=", ".join(inline(file.name) for file in said.files[:3])))
+
+
+def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
+    if said.addressed and (word := text.casefold()) in ("status", "help"):
+        return Wanted("status" if word == "status" else "help")
+    found = command(text)
+    if found and (found[0] == "stop" or scene.state != "asking"):
+        if scene.state == "unknown":
+            return Told(IN_THE_THREAD)
+        return commanded(found, scene, said.speaker, _item(said, found[0], text=found[1]))
+    if said.thread and (aside := _SIDE.fullmatch(text)):
+        return _item(said, "side" if scene.state in _RUNS else "task", text=aside["text"].strip())
+    if said.thread and (queued := _QUEUED.fullmatch(text)):
+        return _item(said, "queue" if scene.state in _RUNS else "task", text=queued["text"].strip())
+    return _plain(said, scene, text)
+
+
+def _plain(said: Said, scene: Scene, text: str) -> Outcome:
+    if scene.state in ("unknown", "idle"):
+        return _item(said, "task", text=text)
+    if not may_steer(said.speaker.level, said.speaker.id, scene.requester):
+        return Told(NOT_YOURS, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
+    if scene.state == "asking":
+        more = scene.asked is not None and scene.asked.sort == "extension"  # its rules say who may give how much
+        if not more and (why := unanswerable(scene, said.speaker.level)):
+            return Told(why)
+        return _item(said, "answer", text=text, target=scene.question)
+    return _item(said, "guidance", text=text)
+
+
+def _item(said: Said, sort: Sort, *, text: str, target: str = "") -> InboxItem:
+    return InboxItem(
+        id=said.id, thread=said.thread or said.id, sort=sort, author=said.speaker.person(), at=said.at, text=text,
+        message=said.id, files=said.files if sort in _WITH_FILES else (), target=target,
+        quoted=said.quoted if sort in _WITH_FILES and sort != "answer" else (),
+        channel="" if said.thread else said.channel,
+    )  # fmt: skip
+
+
+def without_mentions(text: str, ids: tuple[str, ...]) -> str:
+    """The text without mentions of the bot (or of its own role), however they are written."""
+    if not ids or "<@" not in text:
+        return text.strip()
+    own = "|".join(map(re.escape, ids))
+    return re.sub(rf"(?<![ \t])[ \t]*<@[!&]?(?:{own})>[ \t]*", " ", text).strip()
+
+
+def title_of(text: str) -> str:
+    """A thread's name: the first words of its task, 1-100 characters."""
+    return one_line(_NAMED.sub("", text), 80) or "A task"

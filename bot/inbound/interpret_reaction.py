@@ -1,0 +1,198 @@
+"""What a reaction or a click means, by the state of its thread and the rights of who did it; pure.
+
+A sign on any message of the bot speaks to what runs in the thread (🛑 ⏸ ▶ ✅ 💬); a judgement (👍 👎 ❌) is about what
+that very message shows.  The same words are read the same way (``commanded``), if they are the whole message.
+"""
+
+from __future__ import annotations
+
+from agentic.core.events.execution_events import (
+    Asked,
+    InboxItem,
+    Level,
+    Sort,
+)
+from agentic.core.text.amounts import OPERATORS
+from agentic.core.text.answers import ends
+from bot.access.denials import (
+    ALREADY,
+    ANSWERED,
+    APPROVE_THERE,
+    BOT_CANNOT_WRITE,
+    BY_BUTTONS,
+    IN_THE_THREAD,
+    NO_ADVICE,
+    NO_ANSWER,
+    VIEWER,
+    refused,
+)
+from bot.access.permissions import (
+    act_of,
+    at_least,
+    limited,
+    may,
+    needed,
+)
+from bot.inbound.emoji import Meaning, meaning
+from bot.inbound.events import (
+    Clicked,
+    House,
+    Ignored,
+    Outcome,
+    Reacted,
+    Scene,
+    Speaker,
+    Told,
+    unheard,
+)
+from bot.progress.model import MACHINE
+
+CONTINUE = "Continue where you left off."
+"""The task that ✅ begins where nothing runs."""
+JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "reject", "retry"))
+"""Signs that are about what their message shows, not about what runs in the thread."""
+
+
+def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
+    """What a reaction asks for; taking one back undoes a vote and nothing else."""
+    if unwanted := unheard(reacted.speaker, house):
+        return unwanted
+    found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
+    if found is None:
+        return Ignored("a sign without a meaning here")
+    if reacted.lesson and found[0] in JUDGEMENTS:
+        return _on_lesson(reacted)
+    found = _about(found, reacted)
+    if not reacted.added and found[0] != "feedback":
+        return Ignored("taken back, and what it asked for stays")
+    item = InboxItem(
+        id=reacted.id, thread=reacted.thread, sort=found[0], author=reacted.speaker.person(), at=reacted.at,
+        text=found[1] if reacted.added else "none", message=reacted.message, target=reacted.offer or reacted.target,
+    )  # fmt: skip
+    outcome = commanded(found, scene, reacted.speaker, item, shown=reacted.question)
+    if refusal(found[0], scene, reacted.speaker, shown=reacted.question):
+        return Ignored("somebody who may not")
+    if found[0] == "feedback" and reacted.question and reacted.question == scene.question:
+        return Told(NO_ANSWER) if reacted.added else Ignored("taken back, and it was no vote")
+    return outcome
+
+
+def _on_lesson(reacted: Reacted) -> Outcome:
+    """A judgement of a message that asks about a lesson is no vote on the task that taught it."""
+    level = limited(reacted.speaker.level, writes=reacted.speaker.writes)
+    if not reacted.added or not may(level, "lessons"):
+        return Ignored("a judgement of a lesson, which its buttons decide")
+    return Told(BY_BUTTONS, f"lesson {reacted.lesson}")
+
+
+def _about(found: Meaning, reacted: Reacted) -> Meaning:
+    """A vote on an offered branch merges or deletes it."""
+    if found[0] != "feedback" or not reacted.offer:
+        return found
+    return ("merge" if found[1] == "up" else "reject", "")
+
+
+def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
+    """What a button asks for."""
+    item = _pressed(clicked)
+    if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
+        return Told(why)
+    if item.sort in ("stop", "retry"):
+        return commanded((item.sort, ""), scene, clicked.speaker, item)
+    if item.sort == "answer" and scene.question != clicked.question:
+        return Told(ANSWERED)
+    return item
+
+
+def _pressed(clicked: Clicked) -> InboxItem:
+    """The inbox item that a button makes; an option is named by its number, whatever its label."""
+    sort, text, target = _named(clicked)
+    return InboxItem(
+        id=clicked.id, thread=clicked.thread, sort=sort, author=clicked.speaker.person(), at=clicked.at, text=text,
+        message=clicked.message, target=target,
+    )  # fmt: skip
+
+
+def _named(clicked: Clicked) -> tuple[Sort, str, str]:
+    if clicked.halt:
+        return "stop", "", ""
+    if clicked.undo:
+        return "undo", "", clicked.undo
+    if clicked.redo:
+        return "redo", "", clicked.redo
+    if clicked.again:
+        return "retry", "", clicked.target
+    if clicked.offer:
+        return clicked.verdict, "", clicked.offer
+    if clicked.vote:
+        return "feedback", clicked.vote, clicked.target
+    part = f"#{clicked.part}" if clicked.part else ""
+    return "answer", str(clicked.number + 1), clicked.question + part
+
+
+def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "", said: str = "") -> str:
+    """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message.
+
+    ``said`` is what somebody answers to it.
+    """
+    level = limited(speaker.level, writes=speaker.writes)
+    if level == "viewer":
+        return VIEWER
+    if not scene.bot_writes and sort != "stop":
+        return BOT_CANNOT_WRITE
+    answers = sort == "answer" or (sort == "continue" and shown)
+    if answers and (why := unanswerable(scene, level, said)):
+        return why
+    act, own = act_of(sort), scene.requester in ("", speaker.id)
+    return "" if may(level, act, own=own) else refused(act, needed(act, own=own))
+
+
+def unanswerable(scene: Scene, level: Level, said: str = "") -> str:
+    """Why somebody of this level may not decide the open question, '' where they may.
+
+    Who may not give more of something may still end it where more is asked for.
+    """
+    asked = scene.asked
+    if asked is None or asked.question != scene.question:
+        return ""
+    if asked.sort == "extension" and asked.what in OPERATORS:
+        return "" if at_least(level, asked.who_may) or ends(asked, said) else refused("budget", asked.who_may)
+    least: Level = "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
+    return "" if at_least(level, least) else refused("approve", least)
+
+
+def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:
+    """What a sign or a word that is the whole message asks for, by whom and when."""
+    sort = found[0]
+    if scene.state == "unknown":
+        return Told(IN_THE_THREAD)
+    if why := refusal(sort, scene, speaker, shown=shown):
+        return Told(why)
+    if sort == "pause" and scene.paused == MACHINE:
+        return item  # whoever pauses what waits for a right or an unlocked thread keeps it paused when that is back
+    if told := ALREADY.get((sort, scene.state)):
+        return Told(told)
+    return _continued(scene, item, shown) if sort == "continue" else item
+
+
+def _continued(scene: Scene, item: InboxItem, shown: str) -> Outcome:
+    """✅: the recommended answer where it asks, on where it is paused, a further task where nothing runs."""
+    if scene.state == "paused":
+        return item.model_copy(update={"sort": "resume", "target": ""})
+    if scene.state != "asking":
+        return item.model_copy(update={"sort": "task", "text": CONTINUE, "target": ""})
+    asked = scene.asked
+    if asked is None or not (advice := recommended(asked)):
+        return Told(NO_ADVICE)
+    if asked.sort == "approval" and shown != asked.question:
+        return Told(APPROVE_THERE)
+    return item.model_copy(update={"sort": "answer", "text": advice, "target": asked.question})
+
+
+def recommended(asked: Asked) -> str:
+    """The answer that the question recommends, '' for none: its first option, or that of each of its parts."""
+    if not asked.parts:
+        return "1" if asked.options else ""
+    if not all(part.options for part in asked.parts):
+        return ""
+    return "\n".join(f"{number}: 1" for number in range(1, len(asked.parts) + 1))

@@ -1,0 +1,235 @@
+"""Discord's objects -> the small values that ``translate`` reads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import field, replace
+from datetime import UTC, datetime
+
+import aiohttp
+import discord
+
+from agentic.core.events.execution_events import (
+    FileRef,
+    Level,
+    QuotedMessage,
+    Started,
+)
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.runtime import EventLog
+from bot.access.permissions import ORDER, level_of, role_marks
+from bot.inbound.events import (
+    House,
+    Kind,
+    Said,
+    Scene,
+    Speaker,
+)
+from bot.ports.conversation import Conversation
+from bot.rendering.discord_text import cut, named, storable
+
+SHARED = 10
+"""So many servers are asked for a person's level when they write directly."""
+QUOTED_CHARACTERS = 2_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was configured of the Discord side; ``roles`` maps ids (or names) of Discord roles to levels."""
+
+    prefix: str = "!"
+    roles: Mapping[str, Level] = field(default_factory=dict[str, Level])
+    default_level: Level = "executor"
+    custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
+    speaking_bots: frozenset[str] = frozenset()
+    command_guilds: tuple[str, ...] = ()
+    retention_days: int = 30
+    """How long logs of finished tasks are kept; 0 for ever."""
+    """Ids of guilds that the slash commands are registered in; none for everywhere."""
+    guild_ready_timeout: float = 2.0
+    wire_seconds: float = 20.0
+    """How long one request to Discord may take before it is sent again."""
+    secrets: frozenset[str] = frozenset()
+    """Values that are never shown in a message."""
+
+
+class Reader:
+    """Reads through one client, by its options."""
+
+    def __init__(self, client: discord.Client, options: Options) -> None:
+        self._client, self._options = client, options
+
+    def house(self, guild: discord.Guild | None) -> House:
+        """What was configured, with the ids that name the bot in this guild."""
+        role = guild.self_role if guild is not None else None
+        ids = [str(self._client.user.id)] if self._client.user else []
+        if role is not None:
+            ids.append(str(role.id))
+        return House(tuple(ids), self._options.speaking_bots, self._options.custom_emoji)
+
+    def speaker(
+        self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False, writes: bool = True
+    ) -> Speaker:
+        """Who it is, with the level they have now; ``writes``: Discord lets them write in that place."""
+        itself = self._client.user is not None and user.id == self._client.user.id
+        level = self._level(user, guild)
+        return Speaker(
+            str(user.id), named(user.display_name), level, bot=user.bot or webhook, itself=itself, writes=writes
+        )
+
+    def _level(self, user: discord.abc.User, guild: discord.Guild | None) -> Level:
+        owner = guild is not None and guild.owner_id == user.id
+        if not isinstance(user, discord.Member):
+            return level_of((), self._options.roles, administrator=owner, default=self._options.default_level)
+        mine = ((str(role.id), role.name) for role in user.roles)
+        names = role_marks(mine, (role.name for role in user.guild.roles))
+        administrator = owner or user.guild_permissions.administrator
+        return level_of(names, self._options.roles, administrator=administrator, default=self._options.default_level)
+
+    def said(self, message: discord.Message) -> Said:
+        """A message; a channel that is not among the guild's is a thread that was not announced.
+
+        The ``path`` of a file is the address it can be fetched from.
+        """
+        in_channel = isinstance(message.channel, discord.abc.GuildChannel)
+        house = self.house(message.guild)
+        webhook = message.webhook_id is not None
+        direct = isinstance(message.channel, discord.DMChannel)
+        addressed = any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&"))
+        return Said(
+            id=str(message.id),
+            channel=str(message.channel.id),
+            thread="" if in_channel else str(message.channel.id),
+            text=storable(message.content),
+            at=message.created_at,
+            speaker=self.speaker(message.author, message.guild, webhook=webhook),
+            addressed=addressed or direct,
+            kind=_kind(message),
+            files=tuple(
+                FileRef(name=named(file.filename, "file"), path=file.url, size=file.size)
+                for file in self._files(message)
+            ),
+            quoted=_quoted(message),
+        )
+
+    def _files(self, message: discord.Message) -> list[discord.Attachment]:
+        """What is attached to it, and to what of another person it replies to or passes on."""
+        replied = _replied_to(message)
+        others = [file for snapshot in message.message_snapshots for file in snapshot.attachments]
+        if replied is not None and replied.author != self._client.user:
+            others += [*replied.attachments, *(f for s in replied.message_snapshots for f in s.attachments)]
+        return [*message.attachments, *others]
+
+    async def speaker_of(self, message: discord.Message) -> Speaker:
+        """Who said it, with the level they have now; what was fetched later does not say it by itself."""
+        if isinstance(message.channel, discord.DMChannel):
+            return await self.in_person(message.author)
+        webhook = message.webhook_id is not None
+        if isinstance(message.author, discord.Member) or webhook or message.guild is None or message.author.bot:
+            return self.speaker(message.author, message.guild, webhook=webhook)
+        found = await self.speaker_by_id(message.author.id, message.guild)
+        return found or replace(self.speaker(message.author, message.guild), level="viewer")
+
+    async def speaker_by_id(self, person: int, guild: discord.Guild | None) -> Speaker | None:
+        """Somebody of a server (or, without one, of any that is shared); None where they are not there any more."""
+        try:
+            if guild is None:
+                return await self.in_person(await self._client.fetch_user(person))
+            return self.speaker(await guild.fetch_member(person), guild)
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+            log.info("who %s is cannot be asked: %s", person, error)
+            return None
+
+    async def presser(self, interaction: discord.Interaction) -> Speaker:
+        """Who pressed a button or filled in a form, with the rights that Discord says they have in this place now."""
+        if interaction.guild_id is None:
+            return await self.in_person(interaction.user)
+        here = interaction.permissions.send_messages_in_threads
+        return self.speaker(interaction.user, interaction.guild, writes=here)
+
+    async def in_person(self, user: discord.abc.User) -> Speaker:
+        """Who it is in a direct message: their highest level in the servers they share with the bot."""
+        guilds = self._client.guilds
+        levels = [self._level(user, guild) for guild in guilds if guild.owner_id == user.id]
+        for guild in guilds[:SHARED]:
+            if levels and max(levels, key=ORDER.index) == "owner":
+                break
+            try:
+                levels.append(self._level(await guild.fetch_member(user.id), guild))
+            except discord.NotFound:
+                continue
+            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+                log.info("whether %s is a member of %s cannot be asked now: %s", user.id, guild.id, error)
+        level = max(levels, key=ORDER.index) if levels else "viewer"
+        return replace(self.speaker(user, None), level=level)
+
+
+def said_in(message: discord.Message) -> str:
+    """The words of a message, or of what it passes on."""
+    return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
+
+
+def _replied_to(message: discord.Message) -> discord.Message | None:
+    reference = message.reference if message.type is discord.MessageType.reply else None
+    return reference.resolved if reference is not None and isinstance(reference.resolved, discord.Message) else None
+
+
+def _quoted(message: discord.Message) -> tuple[QuotedMessage, ...]:
+    """What it replies to, and what it passes on."""
+    found: list[tuple[str, str]] = []
+    if (replied := _replied_to(message)) is not None:
+        found.append((replied.author.display_name, said_in(replied)))
+    found += [("somebody, forwarded", snapshot.content) for snapshot in message.message_snapshots]
+    return tuple(
+        QuotedMessage(author=named(name), text=cut(storable(text), QUOTED_CHARACTERS)) for name, text in found if text
+    )
+
+
+def _kind(message: discord.Message) -> Kind:
+    if message.type not in (discord.MessageType.default, discord.MessageType.reply):
+        return "system"
+    if message.flags.voice:
+        return "voice"
+    if message.poll is not None:
+        return "poll"
+    if message.message_snapshots or message.flags.forwarded:
+        return "forwarded"
+    if message.stickers and not message.content:
+        return "sticker"
+    return "text"
+
+
+async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> Scene:
+    """What a thread is doing; whose execution it was matters after its end only for opinions (``wholly``)."""
+    state = conversation.state(thread) if thread else "unknown"
+    if state == "unknown" or (state == "idle" and not wholly):
+        return Scene(state)
+    status = await conversation.standing(thread)
+    return Scene(
+        state, status.question, status.requester, status.asked, execution=status.execution, paused=status.paused
+    )
+
+
+async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:
+    """The same for something that concerns a certain execution, perhaps an earlier one."""
+    execution = target.partition("/")[0]
+    requester = await _requester(log, execution) if execution else ""
+    if not requester:
+        return await scene_of(conversation, thread, wholly=True)
+    return replace(await scene_of(conversation, thread), requester=requester)
+
+
+async def _requester(log: EventLog, execution: str) -> str:
+    if await log.execution(execution) is None:
+        return ""
+    async for envelope in log.read(execution):
+        return envelope.event.requester.id if isinstance(envelope.event, Started) else ""
+    return ""
+
+
+def when() -> datetime:
+    """The present, for what Discord sends without a time."""
+    return datetime.now(UTC)

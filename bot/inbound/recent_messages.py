@@ -1,0 +1,74 @@
+"""What was said in a thread lately, quoted as data for an execution that begins there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from functools import partial
+
+import discord
+
+from agentic.core.events.execution_events import QuotedMessage
+from bot.inbound.parse import said_in
+from bot.outbound.discord_api import (
+    Desk,
+    Gone,
+    Held,
+    Unfit,
+)
+from bot.rendering.discord_text import cut, named, storable
+
+MESSAGES = 50
+AGE = timedelta(minutes=30)
+CHARACTERS = 1_000
+SECONDS = 3.0
+"""A task does not wait longer for what was said before it."""
+
+log = logging.getLogger(__name__)
+
+
+class Quoting:
+    """Reads threads through a desk, which exists only once the bot does: ``through`` tells it which."""
+
+    def __init__(self) -> None:
+        self._desk: Desk | None = None
+
+    def through(self, desk: Desk) -> None:
+        """Read by this desk from now on."""
+        self._desk = desk
+
+    async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
+        """What others said before a message, oldest first: at most 50 messages of 30 minutes; () if it cannot be read.
+
+        A thread that was made from the message has nothing before it; ``reader`` is the person for whom it is read.
+        """
+        if self._desk is None or before == thread or not before.isdecimal():
+            return ()
+        try:
+            async with asyncio.timeout(SECONDS):
+                if reader.isdecimal() and not await self._desk.may_look_back(thread, reader):
+                    return ()
+                said = await self._desk.look(thread, partial(_said, before=before))
+        except (Held, Gone, Unfit, TimeoutError) as error:
+            log.info("thread %s: what was said before cannot be read: %s", thread, error or "it takes too long")
+            return ()
+        since = discord.utils.snowflake_time(int(before)) - AGE
+        return tuple(
+            QuotedMessage(author=named(name), text=cut(storable(text), CHARACTERS))
+            for name, text, at in said
+            if at >= since
+        )
+
+
+async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, datetime]]:
+    """(author, text, when) of what people said in a channel before a message, oldest first."""
+    found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
+    told = [(m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
+    return [one for one in told[::-1] if one[1]]
+
+
+def _of_the_bot(message: discord.Message) -> bool:
+    """Whether the bot itself said it."""
+    me = message.guild.me if message.guild is not None else getattr(message.channel, "me", None)
+    return me is not None and message.author.id == me.id

@@ -1,0 +1,40 @@
+"""A thread's name: given once, from its first task that has words for one, and never against people who named it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import discord
+
+from bot.inbound.interpret_message import title_of
+from bot.outbound.discord_api import (
+    PLAIN_TITLE,
+    Gone,
+    Held,
+    Unfit,
+)
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+
+log = logging.getLogger(__name__)
+
+
+async def name_once(bot: ThreadwrightBot, thread: str, task: str) -> None:
+    """Name a thread that the bot made and that still has the placeholder, if it was never tried before."""
+    place = bot.get_channel(int(thread))
+    if not isinstance(place, discord.Thread) or bot.user is None or place.owner_id != bot.user.id:
+        return
+    title = title_of(bot.desk.discreet_text(task))
+    if place.name != PLAIN_TITLE or title == PLAIN_TITLE or await bot.store.fact(_fact(thread)):
+        return
+    await bot.store.set_fact(_fact(thread), title)
+    try:
+        await bot.desk.look(thread, lambda _: place.edit(name=title))
+    except (Held, Gone, Unfit) as problem:
+        log.info("thread %s keeps its name: %s", thread, problem or "it is gone")
+
+
+def _fact(thread: str) -> str:
+    return f"titled: {thread}"

@@ -1,0 +1,70 @@
+"""Messages that look like a command and are none; pure.
+
+“!undo” must not begin a task that costs money.  Only a single word counts: a path or a sentence stays what it is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+
+from agentic.core.events.execution_events import InboxItem
+from bot.access.denials import UNLOADED
+from bot.inbound.emoji import command
+from bot.inbound.events import Outcome, Told
+
+OTHERWISE: Mapping[str, str] = {
+    "continue": "That is no command: write `continue` alone, or react with ✅.",
+    "escalate": "That is no command: write `escalate` alone, or react with 🚀.",
+    "ask": "That is no command: write `ask me` alone, or react with 💬.",
+    "btw": "That is no command: write `. btw` and your question.",
+    "queue": "That is no command: write `.`, a space and the task, and it is queued.",
+    "undo": "That is no command: press “Undo” under the result.",
+}
+"""What people may take for a command, and how it is done."""
+NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
+BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
+
+ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
+
+
+_WORD = re.compile(r"\w+")
+_COMMAND = re.compile(r"[a-z][\w-]{0,31}")
+
+
+def _called(text: str, prefix: str) -> str:
+    """What stands behind the prefix or a slash; '' where there is neither."""
+    mark = next((mark for mark in (prefix, "/") if text.startswith(mark)), None)
+    return "" if mark is None else text.removeprefix(mark)
+
+
+def as_word(text: str, prefix: str) -> str:
+    """The word alone of one that also works without a command: "!stop" is obeyed where no command can be loaded."""
+    word = _called(text.strip(), prefix)
+    return word if _WORD.fullmatch(word) and command(word) else text
+
+
+def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None) -> Outcome:
+    """The outcome, unless it would make a task or guidance of a command that there is not.
+
+    ``built`` are the names of all that there are, None where they cannot be loaded.
+    """
+    if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
+        return outcome
+    text = outcome.text.strip()
+    name = _called(text, prefix).lower()
+    if not _COMMAND.fullmatch(name):
+        return outcome
+    if name in OTHERWISE:
+        return Told(OTHERWISE[name])
+    if built is not None and name in built:
+        answers = ANSWER if outcome.sort == "answer" else ""
+        return Told(BY_PREFIX.format(name=name, prefix=prefix) + answers)
+    if outcome.sort == "answer":
+        return outcome  # “/tmp” answers “where?”
+    if built is None:
+        return Told(UNLOADED.format(command=text))
+    near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
+    meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
+    return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)

@@ -1,0 +1,1 @@
+"""Lessons in the chat: approval, effect, import and export."""

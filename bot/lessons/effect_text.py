@@ -1,0 +1,72 @@
+"""What a lesson does to tasks, in words, from what became of those that it fitted; pure.
+
+Only tasks from which it was held back by chance say how they would have gone without it.  A difference whose interval
+holds zero is said to be uncertain, however large it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reflexion.lessons.lifecycle import Life, Showing
+from reflexion.measurement.uplift import Uplift, overall_uplift, uplift_of
+
+UNTOLD = "No task was told of it yet."
+NOT_HELD_BACK = "It was not held back from any yet, so how they would have gone without it is not known."
+NOT_TOLD = "It was not told to any yet, so whether it helps is not known."
+
+
+def effect(life: Life, showings: Sequence[Showing]) -> str:
+    """How tasks went with it, and without it where it was held back, and how far that is certain."""
+    if not life.shown and not life.held_back:
+        return UNTOLD
+    told = f"Told of it: {_of(life.shown_ok, life.shown, 'task')} went well. " if life.shown else ""
+    held = f"Held back: {_of(life.held_back_ok, life.held_back, 'task')} went well. " if life.held_back else ""
+    uplift = uplift_of(showings)
+    if uplift is None:
+        return told + held + (NOT_HELD_BACK if life.shown else NOT_TOLD)
+    return f"{told}{held.rstrip()}\nThat is **{_points(uplift.difference)}**, {_range(uplift)}: {_judgement(uplift)}."
+
+
+def in_short(life: Life, showings: Sequence[Showing]) -> str:
+    """The same on a line of a list; '' where nothing is known."""
+    if not life.shown and not life.held_back:
+        return ""
+    told = f"went well {life.shown_ok} of {life.shown} times with it" if life.shown else "not told to any task yet"
+    uplift = uplift_of(showings)
+    if uplift is None:
+        return told
+    without = f", {life.held_back_ok} of {life.held_back} without"
+    return f"{told}{without} · {_points(uplift.difference)} ({_judgement(uplift)})"
+
+
+def overall(showings: Iterable[Showing]) -> str:
+    """Of all lessons together; '' while none was both told and held back."""
+    uplift = overall_uplift(list(showings))
+    if uplift is None:
+        return ""
+    return f"All lessons together: {_points(uplift.difference)}, {_range(uplift)}: {_judgement(uplift, 'they')}."
+
+
+def _of(ok: int, of: int, what: str) -> str:
+    return f"{ok} of {of} {what}{'' if of == 1 else 's'}"
+
+
+def _points(share: float) -> str:
+    return f"{_signed(share)} points"
+
+
+def _range(uplift: Uplift) -> str:
+    return f"95 % sure between {_signed(uplift.low)} and {_signed(uplift.high)}"
+
+
+def _signed(share: float) -> str:
+    value = round(100 * share)
+    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
+
+
+def _judgement(uplift: Uplift, what: str = "it") -> str:
+    verb = ("help", "hurt") if what == "they" else ("helps", "hurts")
+    if uplift.low > 0:
+        return f"{what} {verb[0]}"
+    return f"{what} {verb[1]}" if uplift.high < 0 else "too few tasks to be sure"

@@ -1,0 +1,80 @@
+"""The message that asks for a lesson's approval: what it says, why it waits, later what became of it; pure.
+
+Its words are code blocks: no link in them can be followed, and they ping nobody.
+"""
+
+from __future__ import annotations
+
+from bot.lessons.decisions import decided_by, said_by
+from bot.messages.lesson_text import (
+    meaning,
+    opposite,
+    quoted,
+    safe,
+)
+from bot.rendering.discord_text import plain
+from reflexion.lessons.lesson import Lesson
+from reflexion.text.screening import objections
+
+GONE = "📝 A lesson waited here for an approval. It is no longer kept."
+HOW = (
+    "-# An owner{where} decides. **Approve**: later tasks that it fits are told of it. **Edit**: you say it better. "
+    "**Retire**: no task is told of it."
+)
+WHY = (
+    "⏳ It waits because it holds {found}. Words like these come from a model that reads files and web pages, so a person "
+    "looks at them before any task is told of them."
+)
+
+
+def asked(lesson: Lesson | None) -> str:
+    """The message as it is to be shown now."""
+    if lesson is None:
+        return GONE
+    if lesson.status == "quarantined":
+        how = HOW.format(where=" of this server" if lesson.scope.guild else "")
+        head = f"📝 **A lesson waits for approval** `{lesson.id}`"
+        return "\n".join((head, quoted(lesson), *_amended(lesson), _why(lesson), how))
+    return "\n".join((f"📝 **A lesson from this thread** `{lesson.id}`", quoted(lesson), _became(lesson)))
+
+
+def already(lesson: Lesson) -> str:
+    """Why nothing is left to decide at its message."""
+    return f"This was decided already. {_became(lesson)}"
+
+
+def _why(lesson: Lesson) -> str:
+    found = objections(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
+    return (
+        WHY.format(found=" and ".join(found))
+        if found
+        else f"⏳ It waits: {safe(lesson.note) or 'a person put it aside.'}"
+    )
+
+
+def _amended(lesson: Lesson) -> list[str]:
+    by = said_by(lesson)
+    return [f"✏️ {plain(by, 40)} said it anew; it still needs an approval."] if by else []
+
+
+def _became(lesson: Lesson) -> str:
+    """What a person decided, or what came by itself later, with why."""
+    who = decided_by(lesson)
+    by = f" by {plain(who, 40)}" if who else ""
+    why = f" {safe(lesson.note)}" if lesson.note and not who and not opposite(lesson) else ""
+    match lesson.status:
+        case _ if opposite(lesson):
+            became, back = "⚖️ **Set aside**", f"`/lessons approve lesson:{lesson.id}` decides for this one."
+        case "retired":
+            became, back = f"🗑️ **Retired**{by}", f"`/lessons approve lesson:{lesson.id}` brings it back."
+        case "active" if who:
+            became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
+        case "candidate" if not who:
+            became, back = "💤 **Put back**", f"`/lessons approve lesson:{lesson.id}` lets it count now."
+        case "active":
+            became, back = "✅ **It counts**", f"`/lessons retire lesson:{lesson.id}` ends that."
+        case "probation" if not who:
+            became, back = "◐ **On probation**", f"`/lessons retire lesson:{lesson.id}` ends that."
+        case _:
+            became, back = f"✏️ **Said anew**{by}", f"`/lessons retire lesson:{lesson.id}` ends that."
+    return f"{became}: {meaning(lesson)}.{why} {back}"

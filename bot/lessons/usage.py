@@ -1,0 +1,51 @@
+"""What is known of a lesson for somebody who asks: where it was used, as far as they may see those threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.access.thread_access import OutOfReach, Stand
+from bot.lessons.effect_text import effect
+from bot.messages.lesson_text import Known, Used
+from bot.messages.report_text import stamp
+from reflexion.lessons.lesson import Lesson
+from reflexion.lessons.lifecycle import Showing
+
+if TYPE_CHECKING:
+    from bot.app.client import ThreadwrightBot
+    from reflexion.ports import LessonStore
+
+LOOKED_AT = 40
+"""So many of the newest uses are looked at."""
+
+
+async def known_of(bot: ThreadwrightBot, lessons: LessonStore, stand: Stand, lesson: Lesson) -> Known:
+    """Its effect, and its uses newest first."""
+    showings = await lessons.showings(stand.guild_id, lesson.id, thread=stand.alone_in)
+    seen: dict[str, bool] = {}
+    uses: list[Used] = []
+    hidden = 0
+    for showing in showings[: -LOOKED_AT - 1 : -1]:
+        row = await bot.store.execution(showing.execution)
+        thread = row.thread if row is not None else ""
+        if thread not in seen:
+            seen[thread] = bool(thread) and await _within(bot, stand, thread)
+        if seen[thread]:
+            uses.append(Used(thread, _words(showing)))
+        else:
+            hidden += 1
+    return Known(effect(lesson.life, showings), tuple(uses), hidden)
+
+
+def _words(showing: Showing) -> str:
+    told = {"shown": "told of it", "held_back": "held back to measure it", "crowded": "no room for it"}[showing.arm]
+    went = ("✔ went well" if showing.ok else "✖ did not go well") if showing.says else "how it went is not known"
+    return f"{stamp(showing.at)} {told}: {went}"
+
+
+async def _within(bot: ThreadwrightBot, stand: Stand, thread: str) -> bool:
+    try:
+        await bot.reach.thread(stand, thread)
+    except OutOfReach:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""The local guild: a Discord on loopback (REST v10, gateway, files, and a page to chat in).
+
+`LocalGuild` is what tests, `threadwright run` and `threadwright task` use; docs/local-guild.md says
+what is covered and where it differs from Discord.
+"""
+
+from bot.local_discord.faults.rules import (
+    AnswerFirst,
+    Delayed,
+    Dropped,
+    Duplicated,
+    EventsFirst,
+    RateLimited,
+    Refused,
+    Reordered,
+    Reset,
+    Rule,
+    SessionLost,
+)
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.messages.parse import Upload
+from bot.local_discord.model.errors import ApiError
+from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.records import (
+    Attachment,
+    Channel,
+    Member,
+    Message,
+    Pings,
+    Reaction,
+    Role,
+)
+from bot.local_discord.model.store import UnusableFolder
+from bot.local_discord.rest.rate_limits import (
+    DISCORD,
+    WIDE,
+    Allowances,
+    Limit,
+)
+
+__all__ = [
+    "DISCORD",
+    "WIDE",
+    "Allowances",
+    "AnswerFirst",
+    "ApiError",
+    "Attachment",
+    "Channel",
+    "Delayed",
+    "Dropped",
+    "Duplicated",
+    "EventsFirst",
+    "Limit",
+    "LocalGuild",
+    "Member",
+    "Message",
+    "Permission",
+    "Pings",
+    "RateLimited",
+    "Reaction",
+    "Refused",
+    "Reordered",
+    "Reset",
+    "Role",
+    "Rule",
+    "SessionLost",
+    "UnusableFolder",
+    "Upload",
+]

@@ -1,0 +1,156 @@
+"""Saying something in the guild as a person would, or as a webhook does: text, files, polls, voice, forwards."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.local_discord.messages import poll_votes, webhooks
+from bot.local_discord.messages.parse import Draft, Revision, Upload
+from bot.local_discord.model.errors import too_long
+from bot.local_discord.model.json_fields import Fields, Json
+from bot.local_discord.model.records import (
+    Member,
+    Message,
+    MessageFlag,
+    Webhook,
+)
+from bot.local_discord.payloads.poll_payload import parse_poll
+
+if TYPE_CHECKING:
+    from bot.local_discord.messages.posting import Messages
+    from bot.local_discord.model.state import GuildState
+    from bot.local_discord.server import Server
+
+# Whoever acts: a member, an id or a name; None is the person at the page (in direct messages, their person).
+Person: TypeAlias = Member | int | str | None
+File: TypeAlias = Path | tuple[str, bytes] | Upload
+
+# What Nitro allows; everyone else, and every app, has 2,000.
+PERSON_CHARACTERS = 4_000
+
+
+class Saying:
+    """What people say in a guild; everything goes the way that a request would."""
+
+    def __init__(self, state: GuildState, server: Server) -> None:
+        self.state = state
+        self._server = server
+
+    @property
+    def you(self) -> Member:
+        """The person at the page, who owns the guild."""
+        return self.state.member(self.state.identity.owner_id)
+
+    def _person(self, who: Person) -> Member:
+        if who is None:
+            return self.you
+        if isinstance(who, Member):
+            return who
+        if isinstance(who, int):
+            return self.state.member(who)
+        named = [m for m in self.state.members.values() if m.name == who]
+        if not named:
+            raise LookupError(f"Nobody here is called {who!r}; add_member({who!r}) first.")
+        return named[0]
+
+    def _author(self, channel_id: int, who: Person) -> Member:
+        channel = self.state.channels.get(channel_id)
+        if who is None and channel is not None and channel.is_direct:
+            return self.state.member(channel.recipient_ids[0])
+        return self._person(who)
+
+    async def post(
+        self,
+        channel_id: int,
+        text: str = "",
+        *,
+        author: Person = None,
+        files: Iterable[File] = (),
+        reply_to: int | None = None,
+        nonce: str | None = None,
+        stickers: Iterable[str] = (),
+    ) -> Message:
+        """Posts a message (people may have 4,000 characters); `guild.bot.mention` is the mention of the bot."""
+        if len(text) > PERSON_CHARACTERS:
+            raise too_long(("content",), PERSON_CHARACTERS)
+        draft = Draft(
+            content=text.strip(),
+            uploads=tuple(_upload(f) for f in files),
+            reply_to=reply_to,
+            nonce=nonce,
+            enforce_nonce=nonce is not None,
+            stickers=tuple(stickers),
+        )
+        return self._said(channel_id, draft, author)
+
+    async def forward(self, message_id: int, channel_id: int, *, author: Person = None) -> Message:
+        """Passes a message on into a channel, as it is now."""
+        original = self.state.find_message(message_id)
+        return self._said(channel_id, Draft(forward_of=(original.channel_id, original.id)), author)
+
+    async def ask_poll(
+        self, channel_id: int, question: str, answers: Iterable[str], *, multiple: bool = False, author: Person = None
+    ) -> Message:
+        """Asks everyone in a channel, for a day."""
+        listed: list[Json] = [{"poll_media": {"text": a}} for a in answers]
+        fields = Fields({"question": {"text": question}, "answers": listed, "allow_multiselect": multiple}, ("poll",))
+        return self._said(channel_id, Draft(poll=parse_poll(fields)), author)
+
+    async def vote(self, message_id: int, answer_id: int, *, author: Person = None) -> Message:
+        """Votes for an answer of a poll; they count from 1."""
+        message = self.state.find_message(message_id)
+        return poll_votes.vote(self.state, self._author(message.channel_id, author).id, message, answer_id)
+
+    async def end_poll(self, message_id: int, *, author: Person = None) -> Message:
+        """Ends a poll, as its author."""
+        message = self.state.find_message(message_id)
+        who = message.author_id if author is None else self._person(author).id
+        return poll_votes.end(self.state, self._messages, who, message)
+
+    async def say_aloud(
+        self, channel_id: int, sound: bytes = b"OggS", seconds: float = 1.5, *, author: Person = None
+    ) -> Message:
+        """Posts a voice message; what is heard in it is up to `sound`, an Ogg file."""
+        waveform = base64.b64encode(bytes(range(0, 256, 16))).decode()
+        upload = Upload("voice-message.ogg", sound, "audio/ogg", duration_secs=seconds, waveform=waveform)
+        return self._said(channel_id, Draft(uploads=(upload,), flags=int(MessageFlag.IS_VOICE_MESSAGE)), author)
+
+    async def add_webhook(self, channel_id: int, name: str) -> Webhook:
+        """A webhook of a channel."""
+        return webhooks.created(self.state, self.state.channel(channel_id), name)
+
+    async def post_as(self, webhook: Webhook, text: str, *, thread_id: int | None = None, name: str = "") -> Message:
+        """Posts as a webhook does, which is nobody's account."""
+        draft = Draft(content=text)
+        return webhooks.executed(self._messages, replace(webhook, name=name or webhook.name), draft, thread_id)
+
+    async def edit(self, message_id: int, text: str, *, author: Person = None) -> Message:
+        """Edits a message as its author."""
+        message = self.state.find_message(message_id)
+        editor = message.author_id if author is None else self._person(author).id
+        return self._messages.edit(editor, message.channel_id, message_id, Revision(content=text))
+
+    async def delete(self, message_id: int, *, author: Person = None) -> None:
+        """Deletes a message, by default as the person at the page."""
+        message = self.state.find_message(message_id)
+        self._messages.delete(self._author(message.channel_id, author).id, message.channel_id, message_id)
+
+    @property
+    def _messages(self) -> Messages:
+        return self._server.api.messages
+
+    def _said(self, channel_id: int, draft: Draft, author: Person) -> Message:
+        return self._messages.create(self._author(channel_id, author).id, channel_id, draft)
+
+
+def _upload(file: File) -> Upload:
+    if isinstance(file, Upload):
+        return file
+    name, content = (file.name, file.read_bytes()) if isinstance(file, Path) else file
+    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Upload(name, content, guessed)

@@ -1,0 +1,1 @@
+"""Faults on purpose: what is delayed, lost, repeated or refused."""

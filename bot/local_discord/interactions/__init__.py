@@ -1,0 +1,1 @@
+"""Commands, buttons, menus and forms."""

@@ -1,0 +1,336 @@
+"""The local guild as a whole: started, driven as a person would, waited for, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
+
+from bot.local_discord.driver.interactions import Acting, Person
+from bot.local_discord.faults.delivery import PATIENCE
+from bot.local_discord.faults.rules import Misbehaviour, Rule
+from bot.local_discord.model.json_fields import Json
+from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.records import (
+    Channel,
+    Member,
+    Message,
+    Overwrite,
+    Role,
+)
+from bot.local_discord.new_guild import found
+from bot.local_discord.payloads.message_payload import MessageView
+from bot.local_discord.rest.rate_limits import (
+    DISCORD,
+    WIDE,
+    Allowances,
+    Limit,
+    RateLimits,
+)
+from bot.local_discord.threads.auto_archive import archive_quiet
+from bot.local_discord.web import access
+
+if TYPE_CHECKING:
+    from bot.local_discord.model.state import GuildState
+    from bot.local_discord.model.store import FolderKeeper, MemoryKeeper
+    from bot.local_discord.rest.api import Asked
+    from bot.local_discord.server import Server
+
+T = TypeVar("T")
+
+
+class LocalGuild(Acting):
+    """A Discord on loopback with one guild, one bot and any number of people."""
+
+    def __init__(self, state: GuildState, keeper: MemoryKeeper | FolderKeeper, server: Server) -> None:
+        super().__init__(state, server)
+        self._keeper = keeper
+        self._detach: Callable[[], None] | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        state: Path | None = None,
+        limits: Literal["wide", "discord"] = "wide",
+        notice: str = "",
+    ) -> Self:
+        """Listens on loopback; with a `state` folder the conversation outlives the process.
+
+        `notice` stands on the page, above whatever is written there.
+        """
+        from bot.local_discord.server import Server  # brings in the web server, which is slow to import
+
+        home = found(state)
+        home.state.notice = notice
+        try:
+            allowed = DISCORD if limits == "discord" else WIDE
+            server = await Server.start(home, allowed, host, port)
+        except BaseException:
+            home.keeper.close()
+            raise
+        return cls(home.state, home.keeper, server)
+
+    async def close(self) -> None:
+        """Disconnects everyone and stops listening."""
+        self.restore()
+        await self._server.close()
+        self._keeper.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # -- where things are ---------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Its address, which opens nothing by itself."""
+        return self._server.url
+
+    def link(self) -> str:
+        """A new link to the page to chat in; it works once."""
+        return access.link(self.url, self._server.access.key())
+
+    @property
+    def rest_base(self) -> str:
+        """What stands for https://discord.com/api/v10."""
+        return self._server.rest_base
+
+    @property
+    def gateway_url(self) -> str:
+        """What stands for wss://gateway.discord.gg/."""
+        return self._server.gateway_url
+
+    @property
+    def bot_token(self) -> str:
+        """The token that the bot logs in with."""
+        return self._server.api.token
+
+    @property
+    def bot_user_id(self) -> int:
+        """The bot's user id, which is also its application's."""
+        return self.state.identity.bot_id
+
+    @property
+    def guild_id(self) -> int:
+        """The guild's id."""
+        return self.state.identity.guild_id
+
+    @property
+    def bot(self) -> Member:
+        """The bot as a member."""
+        return self.state.member(self.bot_user_id)
+
+    @property
+    def online(self) -> bool:
+        """Whether the bot is connected to the gateway."""
+        return self._server.gateway.online
+
+    def attach(self) -> None:
+        """Points discord.py, in this whole process, at this guild; `restore` undoes it."""
+        from bot.local_discord.redirect import attach
+
+        if self._detach is None:
+            self._detach = attach(self.rest_base, self.gateway_url, self._server.url)
+
+    def restore(self) -> None:
+        """Points discord.py back at where it was."""
+        if self._detach is not None:
+            self._detach()
+            self._detach = None
+
+    def add_member(self, name: str, roles: Iterable[int] = (), *, bot: bool = False) -> Member:
+        """A further person, or another bot; `roles` are ids from `add_role`."""
+        return self._server.people.add(name, tuple(roles), bot=bot)
+
+    def add_role(self, name: str, *rights: Permission, mentionable: bool = False) -> Role:
+        """A further role, with rights beyond those of everyone."""
+        role = Role(self.state.ids.next(), name, int(_all_of(rights)), len(self.state.roles), mentionable=mentionable)
+        return self._server.people.add_role(role)
+
+    def change_role(self, role_id: int, *rights: Permission) -> Role:
+        """Gives a role these rights instead of those it had."""
+        return self._server.people.change_role(replace(self.state.role(role_id), permissions=int(_all_of(rights))))
+
+    def remove_role(self, role_id: int) -> None:
+        """Removes a role, from its members too."""
+        self._server.people.remove_role(self.state.role(role_id))
+
+    def set_roles(self, who: Person, roles: Iterable[int]) -> Member:
+        """Gives somebody other roles."""
+        return self._server.people.set_roles(self._person(who), tuple(roles))
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def messages(self, channel_id: int, *, viewer: Person = None) -> list[Message]:
+        """The messages of a channel as a person sees them, oldest first."""
+        return self.state.history(channel_id, self._person(viewer).id)
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The newest requests to the REST API, oldest first."""
+        return list(self._server.api.asked)
+
+    @property
+    def refused(self) -> int:
+        """How many requests were answered with 429, since the allowances were last set."""
+        return self._server.api.ratelimits.refused
+
+    def threads(self) -> list[Channel]:
+        """All threads, oldest first."""
+        return sorted((c for c in self.state.channels.values() if c.is_thread), key=lambda c: c.id)
+
+    def channel(self, name: str = "general") -> Channel:
+        """The text channel of that name."""
+        for one in self.state.channels.values():
+            if one.name == name and not one.is_thread and not one.is_direct:
+                return one
+        raise LookupError(f"There is no channel {name!r}; add_channel({name!r}) makes one.")
+
+    def add_channel(self, name: str) -> Channel:
+        """A further text channel."""
+        return self._server.people.add_channel(name)
+
+    def file(self, attachment_id: int) -> bytes:
+        """The content of an attachment."""
+        content = self.state.keeper.load_file(attachment_id)
+        if content is None:
+            raise LookupError(f"No attachment has the id {attachment_id}.")
+        return content
+
+    async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 30.0) -> T:
+        """The first result of `predicate` that is neither None nor False, asked at each change."""
+        async with asyncio.timeout(timeout):
+            while True:
+                changed = self.state.feed.next_change()
+                result = predicate(self)
+                if result is not None and result is not False:
+                    changed.cancel()
+                    return result
+                await changed
+
+    # -- making trouble -----------------------------------------------------------------------
+
+    def misbehave(self, rule: Rule) -> None:
+        """Does something wrong at the next matching request or event."""
+        self.misbehaviour.add(rule)
+
+    @property
+    def misbehaviour(self) -> Misbehaviour:
+        """The rules in force, and what they did so far."""
+        return self._server.api.misbehaviour
+
+    def deny(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
+        """Takes rights away in a channel: from the bot, from a member, or from a role; none gives them back."""
+        target = role or (self.bot_user_id if member is None else self._person(member).id)
+        self._overwrite(channel_id, Overwrite(target, is_member=role is None, deny=int(_all_of(rights))))
+
+    def allow(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
+        """Gives rights in a channel beyond those of the roles."""
+        target = role or (self.bot_user_id if member is None else self._person(member).id)
+        self._overwrite(channel_id, Overwrite(target, is_member=role is None, allow=int(_all_of(rights))))
+
+    def _overwrite(self, channel_id: int, overwrite: Overwrite) -> None:
+        channel = self.state.channel(channel_id)
+        others = tuple(o for o in channel.overwrites if o.target_id != overwrite.target_id)
+        self._server.people.set_overwrites(replace(channel, overwrites=(*others, overwrite)))
+
+    def limit_requests(self, limit: int, seconds: float = 1.0) -> None:
+        """How many requests each bucket holds from now on."""
+        bucket = Limit(limit, seconds)
+        wide = replace(WIDE, routes=tuple(replace(r, limit=bucket) for r in WIDE.routes), other=bucket)
+        self.allow_requests(replace(wide, everything=Limit(max(limit, WIDE.everything.number), seconds)))
+
+    def allow_requests(self, allowed: Allowances) -> None:
+        """Other allowances from now on, all unused."""
+        self._server.api.ratelimits = RateLimits(self.state.clock, allowed)
+
+    def grant_intents(self, *, members: bool = True, message_content: bool = True) -> None:
+        """What the application is granted; identifying with more is closed with 4014."""
+        self.state.grants.members = members
+        self.state.grants.message_content = message_content
+
+    def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
+        """Lets time pass at once, for messages, nonces, interactions, sessions and limits alike."""
+        self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
+        archive_quiet(self.state)
+
+    def refuse_direct(self, who: Person = None, *, refused: bool = True) -> None:
+        """A person takes no direct messages from the bot (50007), or does so again."""
+        number = self._person(who).id
+        self.state.closed_to_bot = self.state.closed_to_bot - {number} | ({number} if refused else set())
+
+    def expire_links(self) -> None:
+        """The addresses of attachments given out so far are void; a message that is read anew has fresh ones."""
+        self._server.api.view.signer.expire()
+
+    def forget_nonces(self) -> None:
+        """Behaves as if the minutes for which nonces are remembered had passed."""
+        self._messages.nonces.forget()
+
+    def reconnect(self) -> None:
+        """Asks the bot to reconnect and resume."""
+        self._server.gateway.request_reconnect()
+
+    def invalidate_sessions(self, *, resumable: bool = False) -> None:
+        """Ends the bot's session, so that it must identify again and misses events."""
+        self._server.gateway.invalidate_sessions(resumable=resumable)
+
+    def heartbeats(self, *, seconds: float | None = None, answered: bool = True, patience: float = PATIENCE) -> None:
+        """How often connections made from now on must beat, whether that is answered (a zombie if not), and
+        how many seconds late a beat may be before the connection is closed (4009)."""
+        gateway = self._server.gateway
+        gateway.answers_heartbeats = answered
+        gateway.patience = patience
+        if seconds is not None:
+            gateway.heartbeat_ms = int(seconds * 1000)
+
+    def request_heartbeat(self) -> None:
+        """Asks every client for a heartbeat at once (op 1)."""
+        self._server.gateway.request_heartbeat()
+
+    def recommend_shards(self, shards: int, *, required: bool = False) -> None:
+        """How many shards clients are told to use; `required` closes those without any (4011)."""
+        sharding = self._server.api.sharding
+        sharding.shards, sharding.required = shards, required
+
+    def remove_bot(self) -> None:
+        """Kicks the bot; every further request is answered with 50001."""
+        self._server.people.remove_bot()
+
+    def readmit_bot(self) -> None:
+        """Invites the bot again."""
+        self._server.people.readmit_bot()
+
+    def unfurl(self, message_id: int) -> Message:
+        """Adds a link preview, as Discord does by itself a moment later: an update, but no edit."""
+        return self._messages.unfurl(self.state.find_message(message_id))
+
+    def disconnect(self, code: int = 4000) -> None:
+        """Drops the bot's connection."""
+        self._server.gateway.disconnect(code)
+
+    def as_sent(self, message: Message) -> dict[str, Json]:
+        """The message as the API writes it."""
+        view: MessageView = self._server.api.view
+        return view.payload(message)
+
+
+def _all_of(rights: tuple[Permission, ...]) -> Permission:
+    combined = Permission(0)
+    for right in rights:
+        combined |= right
+    return combined

@@ -1,0 +1,1 @@
+"""Messages: rules of posting, limits, mentions, reactions, votes."""

@@ -1,0 +1,1 @@
+"""What the local Discord keeps: records, permissions, ids, errors, and its store."""

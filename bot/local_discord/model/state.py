@@ -1,0 +1,254 @@
+"""The guild itself: its members, channels and messages, and what is told about them.
+
+Everything that changes the guild goes through `GuildState`, which keeps the records, writes them
+to the store if there is one, and publishes what happened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from agentic.core.lazy_dataclass import dataclass
+from bot.local_discord.model.errors import (
+    ApiError,
+    missing_access,
+    missing_permissions,
+    unknown,
+)
+from bot.local_discord.model.event_bus import Event, Feed
+from bot.local_discord.model.json_fields import JsonObject
+from bot.local_discord.model.permissions import (
+    ALL,
+    IN_DIRECT,
+    MEMBER_DEFAULT,
+    Permission,
+    granted,
+)
+from bot.local_discord.model.records import (
+    Channel,
+    ChannelType,
+    Member,
+    Message,
+    Role,
+    Webhook,
+)
+from bot.local_discord.model.snowflakes import Snowflakes
+
+
+class Keeper(Protocol):
+    """Keeps records beyond the process."""
+
+    def save_member(self, member: Member) -> None: ...
+    def save_role(self, role: Role) -> None: ...
+    def save_channel(self, channel: Channel) -> None: ...
+    def save_message(self, message: Message) -> None: ...
+    def remove_role(self, role_id: int) -> None: ...
+    def remove_channel(self, channel_id: int) -> None: ...
+    def remove_message(self, message_id: int) -> None: ...
+    def save_file(self, attachment_id: int, content: bytes) -> None: ...
+    def save_fact(self, number: int, body: str) -> None: ...
+    def load_file(self, attachment_id: int) -> bytes | None: ...
+
+
+@dataclass(slots=True)
+class Grants:
+    """The privileged intents that the application was granted in its (imagined) settings."""
+
+    members: bool = True
+    presences: bool = True
+    message_content: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The fixed ids of a guild."""
+
+    guild_id: int
+    bot_id: int
+    owner_id: int
+    bot_role_id: int
+
+    @property
+    def everyone_id(self) -> int:
+        """The @everyone role has the guild's id."""
+        return self.guild_id
+
+    @property
+    def application_id(self) -> int:
+        """An application and its bot share the id."""
+        return self.bot_id
+
+
+class GuildState:
+    """All records of one guild, by id."""
+
+    def __init__(self, identity: Identity, ids: Snowflakes, keeper: Keeper) -> None:
+        self.identity = identity
+        self.ids = ids
+        self.clock = ids.clock
+        self.feed = Feed()
+        self.grants = Grants()
+        self.keeper = keeper
+        self.name = "Local guild"
+        self.notice = ""
+        """What everybody at the page is to know before they write; of this process, so it is not kept."""
+        self.members: dict[int, Member] = {}
+        self.roles: dict[int, Role] = {
+            identity.everyone_id: Role(identity.everyone_id, "@everyone", int(MEMBER_DEFAULT)),
+            identity.bot_role_id: Role(
+                identity.bot_role_id,
+                "Threadwright",
+                int(ALL & ~Permission.ADMINISTRATOR & ~Permission.MENTION_EVERYONE),
+                position=1,
+            ),
+        }
+        self.channels: dict[int, Channel] = {}
+        self.messages: dict[int, dict[int, Message]] = {}
+        self.bot_removed = False
+        self.closed_to_bot: set[int] = set()
+        self.webhooks: dict[int, Webhook] = {}
+
+    # -- looking up ---------------------------------------------------------------------------
+
+    def member(self, user_id: int) -> Member:
+        """The member, or 10007."""
+        if user_id not in self.members:
+            raise unknown("Member")
+        return self.members[user_id]
+
+    def role(self, role_id: int) -> Role:
+        """The role, or 10011."""
+        if role_id not in self.roles:
+            raise unknown("Role")
+        return self.roles[role_id]
+
+    def channel(self, channel_id: int) -> Channel:
+        """The channel or thread, or 10003."""
+        if channel_id not in self.channels:
+            raise unknown("Channel")
+        return self.channels[channel_id]
+
+    def message(self, channel_id: int, message_id: int) -> Message:
+        """The message, or 10008."""
+        found = self.messages.get(channel_id, {}).get(message_id)
+        if found is None:
+            raise unknown("Message")
+        return found
+
+    def find_message(self, message_id: int) -> Message:
+        """The message wherever it stands, or 10008."""
+        for in_channel in self.messages.values():
+            if message_id in in_channel:
+                return in_channel[message_id]
+        raise unknown("Message")
+
+    def history(self, channel_id: int, viewer: int | None = None) -> list[Message]:
+        """The messages of a channel, oldest first; `viewer` also sees what only they may see."""
+        return [
+            m
+            for _, m in sorted(self.messages.get(channel_id, {}).items())
+            if m.visible_to is None or m.visible_to == viewer
+        ]
+
+    def place(self, channel_id: int) -> JsonObject:
+        """How events name a channel: a direct message belongs to no guild."""
+        found = self.channels.get(channel_id)
+        here: JsonObject = {"channel_id": str(channel_id)}
+        return here if found and found.is_direct else here | {"guild_id": str(self.identity.guild_id)}
+
+    def rights(self, user_id: int, channel: Channel) -> Permission:
+        """What a member may do in a channel; threads take their parent's overwrites."""
+        if channel.is_direct:
+            return IN_DIRECT if user_id in (self.identity.bot_id, *channel.recipient_ids) else Permission(0)
+        if self.bot_removed and user_id == self.identity.bot_id:
+            return Permission(0)
+        place = self.channels.get(channel.parent_id or 0, channel) if channel.is_thread else channel
+        one = self.identity
+        return granted(self.member(user_id), place, self.roles, one.everyone_id, one.owner_id)
+
+    def require(self, user_id: int, channel: Channel, needed: Permission) -> None:
+        """50001 if the channel cannot be seen, 50013 if a needed right is missing."""
+        have = self.rights(user_id, channel)
+        if not have & Permission.VIEW_CHANNEL:
+            raise missing_access()
+        if have & needed != needed:
+            raise missing_permissions()
+
+    # -- changing -----------------------------------------------------------------------------
+
+    def put_member(self, member: Member) -> Member:
+        """Keeps a new or changed member."""
+        self.members[member.id] = member
+        self.keeper.save_member(member)
+        return member
+
+    def put_role(self, role: Role) -> Role:
+        """Keeps a new or changed role."""
+        self.roles[role.id] = role
+        self.keeper.save_role(role)
+        return role
+
+    def drop_role(self, role: Role) -> None:
+        """Forgets a role."""
+        del self.roles[role.id]
+        self.keeper.remove_role(role.id)
+
+    def put_channel(self, channel: Channel) -> Channel:
+        """Keeps a new or changed channel."""
+        self.channels[channel.id] = channel
+        self.keeper.save_channel(channel)
+        return channel
+
+    def put_message(self, message: Message) -> Message:
+        """Keeps a new or changed message, and the channel's count."""
+        in_channel = self.messages.setdefault(message.channel_id, {})
+        is_new = message.id not in in_channel
+        in_channel[message.id] = message
+        if not message.ephemeral:
+            self.keeper.save_message(message)
+        if is_new and not message.ephemeral:
+            channel = self.channels[message.channel_id]
+            counted = channel.message_count + (message.type != 21)
+            self.put_channel(replace(channel, last_message_id=message.id, message_count=counted))
+        return message
+
+    def drop_message(self, message: Message) -> None:
+        """Forgets a message."""
+        del self.messages[message.channel_id][message.id]
+        self.keeper.remove_message(message.id)
+
+    def drop_channel(self, channel: Channel) -> None:
+        """Forgets a channel with its messages."""
+        del self.channels[channel.id]
+        self.messages.pop(channel.id, None)
+        self.keeper.remove_channel(channel.id)
+
+    def publish(
+        self,
+        name: str,
+        data: JsonObject,
+        *,
+        channel_id: int | None = None,
+        only_for: int | None = None,
+    ) -> None:
+        """Tells everyone who listens."""
+        self.feed.publish(Event(name, data, channel_id, only_for))
+
+
+def text_channel(state: GuildState, name: str) -> Channel:
+    """Adds a text channel below the others."""
+    position = sum(1 for c in state.channels.values() if c.type is ChannelType.TEXT)
+    return state.put_channel(Channel(state.ids.next(), name, position=position))
+
+
+def refuse_unless_text(channel: Channel) -> None:
+    """50024 for acts that need a channel proper."""
+    if channel.type is not ChannelType.TEXT:
+        raise ApiError(400, 50024, "Cannot execute action on this channel type")
+
+
+def refuse_if_direct(channel: Channel) -> None:
+    """50003 for acts that need a guild."""
+    if channel.is_direct:
+        raise ApiError(400, 50003, "Cannot execute action on a DM channel")

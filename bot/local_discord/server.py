@@ -1,0 +1,147 @@
+"""The one port: REST, gateway, files and page behind one guard."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from aiohttp import web
+
+from agentic.core.lazy_dataclass import dataclass
+from bot.local_discord.driver.people import People
+from bot.local_discord.faults.rules import Misbehaviour
+from bot.local_discord.gateway.gateway import Gateway
+from bot.local_discord.interactions.interactions import Interactions
+from bot.local_discord.messages.posting import Messages
+from bot.local_discord.model.json_fields import encode
+from bot.local_discord.model.state import GuildState
+from bot.local_discord.new_guild import Founded
+from bot.local_discord.payloads.message_payload import MessageView
+from bot.local_discord.rest.api import PREFIX, Api
+from bot.local_discord.rest.cdn import Cdn
+from bot.local_discord.rest.loopback_guard import LOOPBACK, refuse_strangers
+from bot.local_discord.rest.rate_limits import Allowances, RateLimits
+from bot.local_discord.rest.routes_channels import ChannelRoutes
+from bot.local_discord.rest.routes_guild import GuildRoutes
+from bot.local_discord.rest.routes_interactions import CommandRoutes, InteractionRoutes
+from bot.local_discord.rest.routes_messages import MessageRoutes
+from bot.local_discord.rest.routes_polls import PollRoutes
+from bot.local_discord.threads.auto_archive import LOOK_EVERY_SECONDS, archive_quiet
+from bot.local_discord.web.access import Access
+from bot.local_discord.web.api import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is served, each part built on the others."""
+
+    api: Api
+    gateway: Gateway
+    people: People
+    page: Page
+    access: Access
+
+
+class Server:
+    """Listens on loopback and serves the guild."""
+
+    def __init__(self, runner: web.AppRunner, parts: Parts, url: str) -> None:
+        self._runner = runner
+        self._page = parts.page
+        self.api = parts.api
+        self.gateway = parts.gateway
+        self.people = parts.people
+        self.access = parts.access
+        self.url = url
+        self._look = asyncio.create_task(_archive_by_and_by(parts.api.state))
+
+    @property
+    def rest_base(self) -> str:
+        """The address of the REST API."""
+        return self.url + PREFIX
+
+    @property
+    def gateway_url(self) -> str:
+        """The address of the gateway."""
+        return self.gateway.url
+
+    @classmethod
+    async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
+        """Binds first, because addresses in payloads contain the port."""
+        if host not in LOOPBACK:
+            raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
+        sock = _bound(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{shown}:{sock.getsockname()[1]}"
+        parts = _built(home, allowed, address)
+        runner = web.AppRunner(_application(parts), access_log=None, shutdown_timeout=0.5)
+        await runner.setup()
+        await web.SockSite(runner, sock).start()
+        return cls(runner, parts, f"http://{address}")
+
+    async def close(self) -> None:
+        """Disconnects everyone and frees the port."""
+        self._look.cancel()
+        self.api.interactions.close()
+        self.gateway.disconnect(1001)
+        await self._page.close()
+        await self._runner.cleanup()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        reason = f"Port {port} on {host} is taken ({error.strerror}). Stop what listens there, or choose another port."
+        raise OSError(error.errno, reason) from error
+    return sock
+
+
+def _built(home: Founded, allowed: Allowances, address: str) -> Parts:
+    state, commands = home.state, home.commands
+    view = MessageView(state, f"http://{address}")
+    messages = Messages(state, view)
+    interactions = Interactions(state, view, messages)
+    limits = RateLimits(state.clock, allowed)
+    api = Api(state, view, messages, interactions, commands, home.token, Misbehaviour(), limits)
+    people = People(state, interactions, commands)
+    port = int(address.rpartition(":")[2])
+    gateway = Gateway(api, f"ws://{address}/gateway")
+    access = Access(home.keeper, state.clock, port)
+    return Parts(api, gateway, people, Page(api, gateway, people, access), access)
+
+
+def _application(parts: Parts) -> web.Application:
+    api, gateway = parts.api, parts.gateway
+    app = web.Application(middlewares=[refuse_strangers], client_max_size=32 * 1024 * 1024)
+    app.add_routes(
+        [
+            *GuildRoutes(api, gateway.url).routes(),
+            *ChannelRoutes(api).routes(),
+            *MessageRoutes(api).routes(),
+            *InteractionRoutes(api).routes(),
+            *CommandRoutes(api).routes(),
+            *PollRoutes(api).routes(),
+            *Cdn(api.state, api.view.signer).routes(),
+            *parts.page.routes(),
+            web.get("/gateway", gateway.handle),
+            web.get("/gateway/", gateway.handle),
+            web.route("*", PREFIX + "/{rest:.*}", _not_found),
+        ]
+    )
+    return app
+
+
+async def _archive_by_and_by(state: GuildState) -> None:
+    while True:
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        archive_quiet(state)
+
+
+async def _not_found(_: web.Request) -> web.Response:
+    body = encode({"message": "404: Not Found", "code": 0})
+    return web.Response(body=body, status=404, content_type="application/json")

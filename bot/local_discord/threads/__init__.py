@@ -1,0 +1,1 @@
+"""Threads: creation, members, archiving."""

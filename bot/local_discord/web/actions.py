@@ -1,0 +1,152 @@
+"""What a person at the page does: each act goes the way that a request of a client of Discord's would."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from bot.local_discord.driver.people import People
+from bot.local_discord.messages import poll_votes, reactions
+from bot.local_discord.messages.parse import Draft, Revision, parse_draft
+from bot.local_discord.model.errors import ApiError
+from bot.local_discord.model.json_fields import Json, JsonObject
+from bot.local_discord.model.records import Message
+from bot.local_discord.payloads import guild_payloads
+from bot.local_discord.rest.api import Api, path_id, read_body
+from bot.local_discord.threads import direct_messages, threads
+from bot.local_discord.threads.threads import ThreadRequest
+
+Act = Callable[[web.Request], Awaitable[Json]]
+
+
+class PageActs:
+    """Acts as the guild's owner, who sits at the page."""
+
+    def __init__(self, api: Api, people: People) -> None:
+        self._api = api
+        self._people = people
+
+    def table(self) -> list[tuple[str, str, Act]]:
+        """The acts with their addresses."""
+        message, channel = r"/ui/messages/{message:\d+}", r"/ui/channels/{channel:\d+}"
+        return [
+            ("POST", channel + "/messages", self.post),
+            ("POST", channel + "/typing", self.typing),
+            ("POST", channel + "/slash", self.slash),
+            ("POST", channel + "/complete", self.complete),
+            ("PATCH", message, self.edit),
+            ("DELETE", message, self.delete),
+            ("PUT", message + "/reactions/{emoji}", self.react),
+            ("DELETE", message + "/reactions/{emoji}", self.unreact),
+            ("POST", message + "/click", self.click),
+            ("POST", message + "/thread", self.thread),
+            ("PUT", message + r"/votes/{answer:\d+}", self.vote),
+            ("DELETE", message + r"/votes/{answer:\d+}", self.unvote),
+            ("POST", r"/ui/interactions/{interaction:\d+}/submit", self.submit),
+            ("POST", "/ui/direct", self.open_direct),
+        ]
+
+    @property
+    def _me(self) -> int:
+        return self._api.state.identity.owner_id
+
+    def _message(self, request: web.Request) -> Message:
+        found = self._api.state.find_message(path_id(request, "message"))
+        if found.visible_to not in (None, self._me):
+            raise ApiError(404, 10008, "Unknown Message")
+        return found
+
+    def _seen(self, message: Message) -> JsonObject:
+        return self._api.view.payload(message, viewer=self._me)
+
+    async def post(self, request: web.Request) -> Json:
+        """Posts a message, with files."""
+        body = await read_body(request)
+        draft: Draft = parse_draft(body.fields, body.uploads)
+        made = self._api.messages.create(self._me, path_id(request, "channel"), draft)
+        return self._seen(made)
+
+    async def typing(self, request: web.Request) -> Json:
+        """Types."""
+        self._api.messages.typing(self._me, path_id(request, "channel"))
+        return {}
+
+    async def edit(self, request: web.Request) -> Json:
+        """Edits a message."""
+        message = self._message(request)
+        text = (await read_body(request)).fields.text("content") or ""
+        changed = self._api.messages.edit(self._me, message.channel_id, message.id, Revision(content=text))
+        return self._seen(changed)
+
+    async def delete(self, request: web.Request) -> Json:
+        """Deletes a message."""
+        message = self._message(request)
+        ephemeral = message.visible_to == self._me
+        self._api.messages.delete(self._me, message.channel_id, message.id, via_interaction=ephemeral)
+        return {}
+
+    async def react(self, request: web.Request) -> Json:
+        """Reacts."""
+        emoji = request.match_info["emoji"]
+        return self._seen(reactions.add(self._api.state, self._me, self._message(request), emoji))
+
+    async def unreact(self, request: web.Request) -> Json:
+        """Takes a reaction back."""
+        emoji, message = request.match_info["emoji"], self._message(request)
+        return self._seen(reactions.remove(self._api.state, self._me, self._me, message, emoji))
+
+    async def click(self, request: web.Request) -> Json:
+        """Clicks a button, or chooses in a select."""
+        message = self._message(request)
+        fields = (await read_body(request)).fields
+        who = self._api.state.member(self._me)
+        values = [str(v) for v in fields.array("values") or []]
+        one = self._people.click(who, message, fields.text("custom_id") or "", values)
+        return {"id": str(one.id)}
+
+    async def slash(self, request: web.Request) -> Json:
+        """Uses a slash command."""
+        fields = (await read_body(request)).fields
+        options = fields.object("options")
+        who = self._api.state.member(self._me)
+        values = options.data if options else {}
+        one = self._people.slash(who, path_id(request, "channel"), fields.text("name") or "", values)
+        return {"id": str(one.id)}
+
+    async def submit(self, request: web.Request) -> Json:
+        """Fills in a form."""
+        asked = self._api.interactions.find(path_id(request, "interaction"))
+        values = (await read_body(request)).fields.object("values")
+        return {"id": str(self._people.submit(asked, values.data if values else {}).id)}
+
+    async def thread(self, request: web.Request) -> Json:
+        """Starts a thread from a message."""
+        message = self._message(request)
+        name = (await read_body(request)).fields.text("name") or "Thread"
+        made = threads.from_message(self._api.state, self._api.view, self._me, message, ThreadRequest(name[:100]))
+        return guild_payloads.channel(self._api.state, made)
+
+    async def complete(self, request: web.Request) -> Json:
+        """What the bot offers for an option of a slash command; nothing if it says nothing in time."""
+        fields = (await read_body(request)).fields
+        options = fields.object("options")
+        name, option, typed = (fields.text(key) or "" for key in ("name", "option", "typed"))
+        who, values = self._api.state.member(self._me), options.data if options else {}
+        one = self._people.complete(who, path_id(request, "channel"), name, option, typed, values)
+        await self._api.interactions.settled(one)
+        return [*one.choices]
+
+    async def vote(self, request: web.Request) -> Json:
+        """Votes in a poll."""
+        answer = path_id(request, "answer")
+        return self._seen(poll_votes.vote(self._api.state, self._me, self._message(request), answer))
+
+    async def unvote(self, request: web.Request) -> Json:
+        """Takes a vote back."""
+        answer = path_id(request, "answer")
+        return self._seen(poll_votes.unvote(self._api.state, self._me, self._message(request), answer))
+
+    async def open_direct(self, _: web.Request) -> Json:
+        """The direct messages with the bot."""
+        return guild_payloads.channel(self._api.state, direct_messages.opened(self._api.state, self._me))

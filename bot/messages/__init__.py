@@ -1,0 +1,1 @@
+"""The text of each message that people read; pure."""

@@ -1,0 +1,161 @@
+"""An approval as a person reads it: exactly what would run, why it is gated, who may decide, until when; pure.
+
+What is shown comes from the call itself and from the gate, as they stand in the log, and not from the model's words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import field
+
+from pydantic import JsonValue
+
+from agentic.core.events.execution_events import (
+    Asked,
+    Envelope,
+    Gated,
+    OutboxItem,
+)
+from agentic.core.fold.fold import evolve
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.execution import Execution
+from bot.access.denials import LEVELS
+from bot.messages.question_text import Standing, closing_line
+from bot.rendering.code_blocks import FENCE
+from bot.rendering.discord_text import (
+    LIMIT,
+    Attached,
+    Rendered,
+    length,
+    plain,
+)
+from bot.rendering.unicode_safety import boxed, hides, revealed
+
+FILE = "what-would-run.txt"
+_HIDDEN = "⚠️ It holds characters that cannot be seen or that reorder text; they are written out as ⟨U+…⟩."
+_FENCED = f"⚠️ It holds {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has it as it is."
+
+
+_RUN: tuple[tuple[str, str, str], ...] = (
+    ("command", "", "sh"),
+    ("code", "", "python"),
+    ("fallback", "And if that fails:", "sh"),
+)
+"""(argument, what leads to it, its language)."""
+_APART = frozenset(("command", "code", "fallback", "reasoning", "alternatives", "expectation"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a person is to approve."""
+
+    tool: str = ""
+    arguments: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    why: str = ""
+    asked: Asked | None = None
+    put_back: bool = False
+    """It ran, and what it did is put back."""
+    left: str = ""
+    """What could not be put back."""
+
+    def said(self, name: str) -> str:
+        """An argument that is a text, '' where the call has none."""
+        value = self.arguments.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def others(self) -> dict[str, JsonValue]:
+        """The other arguments that were given, without what only explains."""
+        return {name: value for name, value in self.arguments.items() if name not in _APART and value not in (None, "")}
+
+
+def sought(log: Iterable[Envelope], question: str) -> Sought:
+    """What a question of the log asks to approve."""
+    execution = Execution()
+    gates: dict[str, Gated] = {}
+    for envelope in log:
+        execution = evolve(execution, envelope)
+        event = envelope.event
+        if isinstance(event, Gated):
+            gates[event.call] = event
+        if isinstance(event, Asked) and event.question == question:
+            call = next((one for one in execution.turn.calls if one.id == event.call), None)
+            block = call.block if call is not None else None
+            gate = gates.get(event.call)
+            tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
+            if gate is None:
+                return Sought(tool, arguments, asked=event)
+            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left)
+    return Sought()
+
+
+def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
+    """The message, and a file with the whole where it is long; ``item`` and ``standing`` say how it stands."""
+    whole = _whole(seeks)
+    files = [Attached(FILE, revealed(whole).encode())] if FENCE in whole else []
+    head, foot = _head(item, seeks), _foot(item, seeks, standing)
+    body = _body(seeks)
+    if length(f"{head}\n{body}\n{foot}") > LIMIT:
+        files = [Attached(FILE, revealed(whole).encode())]
+        room = LIMIT - length(head) - length(foot) - 120
+        body = (
+            f"{boxed(_cut(whole, room // 2))}\n**This is only the beginning. The whole is in `{FILE}`: read it first.**"
+        )
+    return Rendered((f"{head}\n{body}\n{foot}",), tuple(files))
+
+
+def _head(item: OutboxItem, seeks: Sought) -> str:
+    why = f", because it {plain(seeks.why, 300)}" if seeks.why else ""
+    if not seeks.tool:
+        return f"🔐 **This needs an approval.**\n{plain(item.text, 600)}"
+    what = (
+        "run this"
+        if any(seeks.said(name) for name, _, _ in _RUN)
+        else f"use the tool {plain(seeks.tool, 40)} with this"
+    )
+    if seeks.put_back:
+        left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
+        ran = f"I ran it, and it {plain(seeks.why, 300)}. What was there is back{left}."
+        return f"🔐 **May I {what} again?** Then nothing is put back.\n{ran}"
+    return f"🔐 **I want to {what}. It needs an approval{why}:**"
+
+
+def _body(seeks: Sought) -> str:
+    blocks: list[str] = []
+    for name, lead, language in _RUN:
+        if text := seeks.said(name):
+            blocks += [*filter(None, (lead,)), boxed(text, language)]
+    if seeks.others:
+        blocks += ["With:"] if blocks else []
+        blocks.append(boxed(_json(seeks.others), "json"))
+    whole = _whole(seeks)
+    blocks += [_HIDDEN] if hides(whole) else []
+    blocks += [_FENCED] if FENCE in whole else []
+    return "\n".join(blocks)
+
+
+def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
+    if standing.way != "open":
+        return closing_line(item, standing)
+    level = seeks.asked.who_may if seeks.asked is not None else "operator"
+    who = LEVELS["operator" if level in ("viewer", "executor") else level]
+    until = f" · <t:{int(item.expires.timestamp())}:R> it counts as denied" if item.expires else ""
+    return f"-# {who[0].upper()}{who[1:]} may decide · it counts once, for exactly this{until}"
+
+
+def _whole(seeks: Sought) -> str:
+    parts = [f"{lead}\n{text}".lstrip("\n") for name, lead, _ in _RUN if (text := seeks.said(name))]
+    return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
+
+
+def _json(arguments: dict[str, JsonValue]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, indent=2, sort_keys=True)
+
+
+def _cut(text: str, limit: int) -> str:
+    """So much that it fits even if half of it has to be written out."""
+    shown = text[: max(limit, 100)]
+    while length(revealed(shown)) > limit and shown:
+        shown = shown[: len(shown) // 2]
+    return shown

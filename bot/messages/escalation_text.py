@@ -1,0 +1,116 @@
+"""When another tier took over, why, what was known then and what came of it; from the log, pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from agentic.core.claims.confidence import told
+from agentic.core.events.execution_events import (
+    Envelope,
+    Escalated,
+    Finished,
+    Intervened,
+    ModelAnswered,
+    ModelRequested,
+    Tier,
+    TurnEnded,
+)
+from agentic.core.lazy_dataclass import dataclass
+from bot.messages.report_text import stamp
+from bot.ports.conversation import StatusView
+from bot.progress.text import money
+from bot.rendering.discord_text import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """A change of tier or an advice: what it was decided on, and what came of it until the next one."""
+
+    at: datetime
+    turn: int
+    from_tier: int
+    to_tier: int
+    trigger: str
+    from_model: str = ""
+    to_model: str = ""
+    confidence: int | None = None
+    usd: float = 0.0
+    """Spent by then."""
+    turns_after: int = 0
+    usd_after: float = 0.0
+    confidence_after: int | None = None
+    ended: str = ""
+    """How the execution ended, where nothing changed any more before."""
+
+
+def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
+    """The changes of tier, in order."""
+    found: list[Rise] = []
+    turn, tier, usd = 0, 0, 0.0
+    sure: int | None = None
+    for each in envelopes:
+        match each.event:
+            case ModelRequested(purpose="turn") as asked:
+                turn = asked.turn
+            case TurnEnded() as ended:
+                sure = told(ended.confidence, None)
+                if found:
+                    found[-1] = replace(found[-1], turns_after=found[-1].turns_after + 1, confidence_after=sure)
+            case ModelAnswered() as answered:
+                usd += answered.usd
+                if found:
+                    found[-1] = replace(found[-1], usd_after=found[-1].usd_after + answered.usd)
+            case Escalated() as change:
+                tier = change.to_tier
+                found.append(
+                    Rise(
+                        each.at, change.turn or turn, change.from_tier, tier, change.trigger, change.from_model,
+                        change.to_model, change.confidence if sure is None else sure, change.usd or usd,
+                    )
+                )  # fmt: skip
+            case Intervened(rule="advice"):
+                found.append(Rise(each.at, turn, tier, tier, "", confidence=sure, usd=usd))
+            case Finished() as finished if found:
+                found[-1] = replace(found[-1], ended=finished.reason)
+            case _:
+                pass
+    return found
+
+
+def escalation(found: Iterable[Rise], status: StatusView, tiers: Sequence[Tier]) -> str:
+    """Each change of tier with its reason and its fruits, where it stands now, and which tiers there are."""
+    lines = [line for rise in found for line in _told(rise)]
+    lines = lines or ["It never moved to a stronger model here."]
+    if status.model:
+        lines.append(f"Now: tier {status.tier}, {plain(status.model, 80)}.")
+    lines += [f"-# tier {tier.number}: {plain(', '.join(tier.models), 150)}" for tier in tiers]
+    lines.append("-# It moves up when it is stuck, fails alike again and again, or is unsure; 🚀 asks for it at once.")
+    return "\n".join(lines)
+
+
+def _told(rise: Rise) -> Iterable[str]:
+    by_then = [
+        f"confidence {rise.confidence}" if rise.confidence is not None else "",
+        f"{money(rise.usd)} spent by then",
+    ]
+    after = [
+        f"{rise.turns_after} turn{'s' * (rise.turns_after != 1)}",
+        money(rise.usd_after),
+        f"confidence {rise.confidence_after}" if rise.confidence_after is not None else "",
+        rise.ended,
+    ]
+    where = f"{stamp(rise.at)} turn {rise.turn}"
+    if not rise.trigger:
+        yield f"💡 {where}: a stronger model gave advice, and the same one went on"
+    else:
+        sign = "▲" if rise.to_tier > rise.from_tier else "▼"
+        tiers = f"{_tier(rise.from_tier, rise.from_model)} → {_tier(rise.to_tier, rise.to_model)}"
+        yield f"{sign} {where}: {tiers}, because {plain(rise.trigger)}"
+    yield f"-# {', '.join(filter(None, by_then))} · after it: {', '.join(filter(None, after))}"
+
+
+def _tier(number: int, model: str) -> str:
+    bare = plain(model.rpartition("/")[2], 60)
+    return f"tier {number} ({bare})" if bare else f"tier {number}"

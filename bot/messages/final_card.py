@@ -1,0 +1,125 @@
+"""The final answer as people read it: the answer, what was changed, how it is known, what can be undone; pure.
+
+It is text, not an embed: embeds are suppressed in everything the bot posts, so that no link in a model's words is
+fetched by anybody, and that would take ours away too.  Small print stands in Discord's subtext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.claims.completion import NOTHING_DONE
+from agentic.core.events.execution_events import Claim, Finished
+from bot.messages.file_changes import Difference, change_line, inline_diff
+from bot.messages.lesson_card_lines import used_lines
+from bot.progress.model import Progress
+from bot.progress.text import ending, names
+from bot.rendering.code_blocks import FENCE, kept_apart
+from bot.rendering.discord_text import inline, plain
+
+WITHOUT_FINISH = "This answer was given without calling finish."
+UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
+"""What the core notes of an answer that claims nothing; for people it is said differently."""
+NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
+LAST_NOTE = "**Last note** (the model's own words, not checked)"
+NOT_CHANGED = "-# ⚠ Nothing was changed."
+DIFF_FILE = "changes.diff"
+FILES_SHOWN = 8
+CLAIMS_SHOWN = 8
+UNCLEAR_SHOWN = 3
+_VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ **contradicted:**"}
+
+
+def card(
+    text: str, progress: Progress | None, differences: Sequence[Difference] = (), attempts: Sequence[str] = ()
+) -> str:
+    """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
+    if progress is None or progress.finished is None or progress.plain:
+        return kept_apart(text)
+    end = progress.finished
+    parts = [_words(kept_apart(text.strip()), end)]
+    if end.reason != "done":
+        parts.insert(0, ending(end))
+    parts += _changes(differences)
+    parts += _claims(tuple(claim for claim in end.claims if claim.text != NOTHING_DONE.text))
+    parts += ["\n".join(lines)] if (lines := [*_small(progress), *attempts]) else []
+    return "\n\n".join(parts)
+
+
+def _words(text: str, end: Finished) -> str:
+    """The answer; what the model said last of a task that is not done is quoted as the model's."""
+    if not text:
+        return "*(It ended without an answer.)*"
+    if not end.last_words:
+        return text
+    quoted = "\n".join(f"> {line}" for line in text.splitlines())
+    return f"{LAST_NOTE}\n{text if FENCE in text else quoted}"
+
+
+def undoable(progress: Progress) -> bool:
+    """Whether the changes can be put back by a click."""
+    did = progress.changed or progress.offered
+    return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
+
+
+def _changes(differences: Sequence[Difference]) -> list[str]:
+    if not differences:
+        return []
+    lines = ["**What I changed**", *(f"- {change_line(each)}" for each in differences[:FILES_SHOWN])]
+    if len(differences) > FILES_SHOWN:
+        lines.append(f"-# … and {len(differences) - FILES_SHOWN} more files")
+    diff = inline_diff(differences)
+    return ["\n".join([*lines, diff] if diff else lines)]
+
+
+def _claims(claims: Sequence[Claim]) -> list[str]:
+    if not claims:
+        return []
+    if all(claim.text in UNCLAIMED for claim in claims):
+        return [NO_EVIDENCE]
+    lines = ["**How I know**", *map(_claim, claims[:CLAIMS_SHOWN])]
+    if len(claims) > CLAIMS_SHOWN:
+        lines.append(f"-# … and {len(claims) - CLAIMS_SHOWN} more claims")
+    return ["\n".join(lines)]
+
+
+def _claim(claim: Claim) -> str:
+    evidence = ""
+    if claim.command:
+        ended = "" if claim.exit_code is None else f" → exit {claim.exit_code}"
+        evidence = f" — {inline(claim.command)}{ended}"
+    elif claim.file:
+        seal = f" · sha256 {plain(claim.sha[:8])}" if claim.sha else ""
+        evidence = f" — {inline(claim.file)}{seal}"
+    note = f" ({plain(claim.note)})" if claim.note and evidence else ""
+    text = plain(claim.text, 300)
+    return f"{_VERDICTS[claim.verdict]} {text.rstrip('.') if evidence else text}{evidence}{note}"
+
+
+def _listed(calls: Sequence[str]) -> str:
+    """Calls, each once, the first by name."""
+    once = tuple(dict.fromkeys(calls))
+    more = f" and {len(once) - UNCLEAR_SHOWN} more" if len(once) > UNCLEAR_SHOWN else ""
+    return ", ".join(inline(call, 100) for call in once[:UNCLEAR_SHOWN]) + more
+
+
+def _small(progress: Progress) -> list[str]:
+    end = progress.finished
+    lines = [NOT_CHANGED] if end is not None and end.unchanged and end.reason == "done" else []
+    back = tuple(what for what in progress.denied if what in progress.put_back)
+    if denied := tuple(what for what in progress.denied if what not in back):
+        lines.append(f"-# ⊘ Denied, did not run: {_listed(denied)}")
+    if back:
+        lines.append(f"-# ⊘ Put back and denied: {_listed(back)}. It had destroyed files; they are as they were.")
+    if progress.unclear:
+        lines.append(
+            f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and did not repeat it."
+        )
+    if progress.changed and progress.checkpoint_problem:
+        lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
+    if progress.cut_off:
+        lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
+    if progress.estimated:
+        requests = "1 request" if progress.estimated == 1 else f"{progress.estimated} requests"
+        lines.append(f"-# Cost estimated: the provider's usage did not arrive for {requests}.")
+    return [*lines, *used_lines(progress.lessons, progress.withheld)]

@@ -1,0 +1,192 @@
+"""Lessons as people read them; pure.  Their words come from the world: shown, never obeyed, and never a link or a ping."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from agentic.core.lazy_dataclass import dataclass
+from bot.messages.report_text import stamp
+from bot.rendering.discord_text import fenced, inline, plain
+from reflexion.lessons.lesson import Change, Lesson, LessonStatus
+from reflexion.text.screening import objections
+from reflexion.text.secrets import redact
+
+UNREADABLE = (
+    "What was learned cannot be read or kept at the moment, so nothing was changed; tasks run without it. Try this again "
+    "in a while. Whoever runs me finds out why with `threadwright doctor`."
+)
+NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
+NONE_SO = "None is {status}."
+ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
+"""What waits for a person first."""
+SIGNS: Mapping[LessonStatus, str] = {
+    "quarantined": "⚠ waits for approval", "active": "● active", "probation": "◐ on probation",
+    "candidate": "○ candidate", "retired": "✕ retired",
+}  # fmt: skip
+MEANING: Mapping[LessonStatus, str] = {
+    "quarantined": "no task is told of it until an owner approves it",
+    "active": "tasks that it fits are told of it",
+    "probation": "tasks that it fits are told of it, and it is measured whether that helps",
+    "candidate": "only remembered; it counts once the same failure is seen again",
+    "retired": "no task is told of it any more",
+}
+AGAINST = "says the opposite of {others}: no task is told of either until an owner approves or retires one of them"
+DECIDES = "-# What waits is decided by an owner: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
+USES_SHOWN = 8
+WIDTH = 72
+"""Characters of a line in a block."""
+CHANGES_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """One execution that a lesson fitted, as whoever asks may see it: ``words`` say when, and how it went."""
+
+    thread: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a lesson beside itself: what it does to tasks, in words, and where it was used, newest first.
+
+    ``hidden`` counts the uses in threads that whoever asks cannot see.
+    """
+
+    effect: str = ""
+    uses: tuple[Used, ...] = ()
+    hidden: int = 0
+
+
+def safe(text: str, limit: int = 400) -> str:
+    """A lesson's words on one line: as code where they hold a command or an address, so that nothing can be followed."""
+    text = redact(text)
+    return inline(text, limit) if "://" in text or objections(text) else plain(text, limit)
+
+
+def meaning(lesson: Lesson) -> str:
+    """What its status means for tasks."""
+    return opposite(lesson) or MEANING[lesson.status]
+
+
+def opposite(lesson: Lesson) -> str:
+    """Why no task is told of it although its status would let it; '' where nothing says the opposite of it."""
+    if not lesson.contradicts or lesson.status in ("retired", "quarantined"):
+        return ""
+    return AGAINST.format(others=", ".join(f"`{id}`" for id in lesson.contradicts[:3]))
+
+
+def said(lesson: Lesson, limit: int = 400) -> str:
+    """When and what."""
+    return f"{safe(lesson.trigger, limit)} → {safe(lesson.action, limit)}"
+
+
+def quoted(lesson: Lesson, limit: int = 600) -> str:
+    """The same as two blocks, for whoever decides on it."""
+    return f"**When**\n{fenced(_bounded(lesson.trigger, limit))}\n**Do**\n{fenced(_bounded(lesson.action, limit))}"
+
+
+def listed(
+    lessons: Sequence[Lesson],
+    effects: Mapping[str, str],
+    overall: str = "",
+    *,
+    of: LessonStatus | None = None,
+    page: int = 1,
+    size: int = 10,
+) -> str:
+    """A page of them by status, how many there are of each, and what they do together (``overall``).
+
+    ``effects`` say by id what one does to tasks.
+    """
+    wanted = [lesson for status in ORDER if of in (None, status) for lesson in lessons if lesson.status == status]
+    if not wanted:
+        return NONE_SO.format(status=status_word(of)) if of and lessons else NONE
+    shown = wanted[(page - 1) * size : page * size]
+    if not shown:
+        return "There are no more."
+    lines = [_counts(lessons), *([f"-# {overall}"] if overall and page == 1 else [])]
+    for status in ORDER:
+        group = [lesson for lesson in shown if lesson.status == status]
+        if group:
+            lines.append(f"**{SIGNS[status]}** – {MEANING[status]}")
+            lines += [_listed(lesson, effects.get(lesson.id, "")) for lesson in group]
+    waiting = next((lesson.id for lesson in shown if lesson.status == "quarantined"), "")
+    lines += [DECIDES.format(id=waiting)] if waiting else []
+    if len(wanted) > page * size:
+        lines.append(f"-# There are more: `page:{page + 1}`.")
+    return "\n".join(lines)
+
+
+def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
+    """All that is known of it; the quoted output it rests on only for those who may change it (``whole``)."""
+    where = {"thread": f"<#{lesson.scope.thread}>", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
+    lines = [
+        f"{SIGNS[lesson.status]}: {meaning(lesson)}",
+        *([f"-# {safe(lesson.note)}"] if lesson.note and not opposite(lesson) else []),
+        *([DECIDES.format(id=lesson.id)] if lesson.status == "quarantined" else []),
+        f"**When** {safe(lesson.trigger, 600)}",
+        f"**Do** {safe(lesson.action, 600)}",
+        f"-# A {lesson.kind} for {where}, made {stamp(lesson.created)}"
+        + (f" from a failure of {plain(lesson.model, 60)}" if lesson.model else "")
+        + f"; seen in {times(len(lesson.executions), 'task')}",
+    ]
+    if lesson.error_signature:
+        lines.append(f"Error: {inline(redact(lesson.error_signature), 150)}")
+    lines += ["**Does it help?**", known.effect] if known.effect else []
+    lines += _used(known)
+    lines += _changed(lesson.history)
+    if whole and lesson.evidence:
+        lines += ["It rests on this output:", fenced(redact("\n".join(lesson.evidence)))]
+    return "\n".join(lines)
+
+
+def _listed(lesson: Lesson, effect: str) -> str:
+    small = [f"⚖ {opposite(lesson)}"] if opposite(lesson) else []
+    return "\n-# ".join((f"`{lesson.id}` {said(lesson, 110)}", *small, *([effect] if effect else [])))
+
+
+def _counts(lessons: Sequence[Lesson]) -> str:
+    counted = ((sum(lesson.status == status for lesson in lessons), status_word(status)) for status in ORDER)
+    return "-# " + " · ".join(f"{count} {name}" for count, name in counted if count)
+
+
+def status_word(status: LessonStatus | None) -> str:
+    """A status in a word or two."""
+    return {"quarantined": "waiting", "probation": "on probation"}.get(status or "", status or "there")
+
+
+def _used(known: Known) -> list[str]:
+    if not known.uses and not known.hidden:
+        return []
+    lines = ["**Used in**", *(f"<#{use.thread}> {use.words}" for use in known.uses[:USES_SHOWN])]
+    more = max(len(known.uses) - USES_SHOWN, 0)
+    lines += [f"-# … and {times(more, 'earlier task')}"] if more else []
+    return [*lines, *([f"-# {times(known.hidden, 'task')} in threads that you cannot see"] if known.hidden else [])]
+
+
+def _changed(history: Iterable[Change]) -> list[str]:
+    changes = tuple(history)[-CHANGES_SHOWN:]
+    lines = [f"{stamp(each.at)} {change_line(each)}" for each in reversed(changes)]
+    return ["**What was done to it**", *lines] if lines else []
+
+
+def change_line(change: Change) -> str:
+    """What was done, and by whom where a person did it; the status that came of it."""
+    became = f" → {status_word(change.status)}" if change.status else ""
+    return f"{safe(change.what, 300)}{became}"
+
+
+def times(count: int, what: str) -> str:
+    """A number with its noun."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _bounded(text: str, limit: int) -> str:
+    """With line breaks at blanks: a code block is as wide as its longest line."""
+    text = redact(text)
+    whole = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "\n".join(
+        textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False) for line in whole.splitlines()
+    )

@@ -1,0 +1,276 @@
+"""What commands answer with, in words; pure.  Foreign text is shown and never obeyed.
+
+How far the caps of the day are used up, in words; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from statistics import mean
+
+from agentic.core.claims.confidence import band
+from agentic.core.events.execution_events import (
+    Envelope,
+    Policy,
+    Started,
+    Tier,
+    Triaged,
+    Whose,
+)
+from agentic.core.fold.fold import fold
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.prompt.roles import ROLES, known
+from agentic.core.text.amounts import dollars
+from agentic.ports.runtime import SessionRow
+from agentic.runtime.budget_ledger import Day
+from bot.history.checkpoint_list import Kept, moment
+from bot.history.summaries import (
+    Cost,
+    Trend,
+    by_person,
+    by_thread,
+    sparkline,
+)
+from bot.ports.conversation import StatusView, ThreadState
+from bot.progress.text import duration, estimated, money
+from bot.rendering.discord_text import fenced, inline, plain
+from reflexion.lessons.lesson import Reflection
+
+_OF: Mapping[Whose, str] = {"person": "your tasks", "guild": "this server", "bot": "this bot"}
+
+
+def of_today(days: Iterable[Day]) -> str:
+    """A line; '' where nothing is capped by the day."""
+    parts = [
+        f"{_OF[day.whose]} {dollars(day.spent_usd)} of {dollars(day.cap_usd + day.raised_usd)}{_raised(day)}"
+        for day in days
+    ]
+    return f"-# Today (UTC), with what is set aside: {' · '.join(parts)}" if parts else ""
+
+
+def _raised(day: Day) -> str:
+    return f" (raised by {dollars(day.raised_usd)})" if day.raised_usd else ""
+
+
+NO_EXECUTION = "Nothing has run here yet."
+NO_COST = "Nothing has cost anything here yet."
+NO_NUMBER = "No number: the last task was talk, or ended without success."
+NO_SESSIONS = "I work in no thread that you can see. Mention me with a task, and I open one."
+_STATES: Mapping[ThreadState, str] = {
+    "idle": "· idle", "busy": "▶ working", "asking": "💬 waits for an answer", "paused": "⏸ paused", "unknown": "·",
+}  # fmt: skip
+_TODO = {"open": "☐", "doing": "▶", "done": "☑"}
+TASK = 60
+SCORES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A thread in a list."""
+
+    row: SessionRow
+    status: StatusView
+
+
+def title_of_sessions(*, openly: bool) -> str:
+    """Which threads are listed."""
+    return "Threads of this channel" if openly else "Threads that you can see"
+
+
+def sessions(seen: Sequence[Seen], *, asker: str, page: int = 1, more: int = 0) -> str:
+    """A thread in two lines, last used first."""
+    if not seen:
+        return NO_SESSIONS if page == 1 else "There are no more."
+    lines = [line for each in seen for line in _session(each, asker)]
+    if more:
+        lines.append(f"-# There are more: `page:{more}`.")
+    return "\n".join(lines)
+
+
+def _session(each: Seen, asker: str) -> list[str]:
+    row, status = each.row, each.status
+    state = _STATES[status.state]
+    if status.state == "asking" and status.requester == asker:
+        state = "💬 waits for you"
+    if status.crashes:
+        state = "⚠ quarantined; write there to try once more"
+    when = [f"begun {stamp(row.created)}" if row.created else "", f"used {stamp(row.accessed)}" if row.accessed else ""]
+    sure = f"confidence {estimated(status.confidence, fitted=status.fitted)}" if status.confidence is not None else ""
+    facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))
+    ended = f" ({status.finished})" if status.finished else ""
+    return [facts, *([f"-# {inline(status.task, TASK)}{ended}"] if status.task else [])]
+
+
+def checkpoints(kept: Sequence[Kept]) -> str:
+    """What was kept, newest first, and how to go on from it."""
+    if not kept:
+        return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
+    lines: list[str] = []
+    task = ""
+    for one in kept:
+        if one.execution != task:
+            task = one.execution
+            lines.append(f"**{plain(one.task, TASK)}**" + (f" ({one.finished})" if one.finished else " (not ended)"))
+        lines.append(_checkpoint(one))
+    lost = list(dict.fromkeys(what for one in kept for what in one.saved.not_kept))
+    if lost:
+        lines.append(f"-# In none of them: {plain('; '.join(lost), 400)}.")
+    lines.append("-# `/resume checkpoint:` goes on from one here, `/fork checkpoint:` in a new thread, `/retry turn:` "
+                 "thinks a turn again. The newest 30 are kept, fewer where they are large.")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _checkpoint(one: Kept) -> str:
+    if one.saved.problem:
+        return f"⚠ {stamp(one.at)} {moment_of(one)}: could not be kept ({plain(one.saved.problem)})"
+    files = f" · {_times(one.changed, 'file')} changed since the one before" if one.changed else ""
+    return f"{'●' if one.there else '○'} {inline(one.id)} {stamp(one.at)} {moment_of(one)}{files}" + (
+        "" if one.there else " · no longer there"
+    )
+
+
+def moment_of(one: Kept) -> str:
+    """When it was taken, in words."""
+    return moment(one.why, one.turn)
+
+
+def cost_of_thread(costs: Sequence[Cost]) -> str:
+    """An execution a line, and the sum."""
+    if not costs:
+        return NO_COST
+    lines = [
+        f"{money(cost.usd)} · {cost.tokens:,} tokens · {_times(cost.turns, 'turn')} · {inline(cost.task, TASK)}"
+        f" by {plain(cost.requester.name, 40)}"
+        for cost in costs
+    ]
+    models: dict[str, float] = {}
+    for model, usd in (pair for cost in costs for pair in cost.models):
+        models[model] = models.get(model, 0.0) + usd
+    lines.append(f"**{money(sum(cost.usd for cost in costs))}** in {_times(len(costs), 'execution')}")
+    if models:
+        lines.append("-# " + " · ".join(f"{plain(model, 60)} {money(usd)}" for model, usd in models.items()))
+    return "\n".join(lines)
+
+
+def cost_by_person(costs: Iterable[Cost]) -> str:
+    """The dearest first."""
+    rows = by_person(costs)
+    lines = [f"{money(usd)} · {_times(count, 'execution')} · {plain(person.name, 60)}" for person, count, usd in rows]
+    return _summed(lines, sum(row[2] for row in rows))
+
+
+def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
+    """The dearest first."""
+    rows = by_thread(costs)
+    lines = [
+        f"{money(usd)} · {_times(count, 'execution')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
+        for thread, count, usd in rows
+    ]
+    return _summed(lines, sum(row[2] for row in rows))
+
+
+def _summed(lines: list[str], usd: float) -> str:
+    if not lines:
+        return NO_COST
+    return "\n".join([*lines, f"**{money(usd)}** in the threads that you can see"])
+
+
+def confidence(trends: Sequence[Trend]) -> str:
+    """How sure it is now, the turns of each of the last executions as bars, and the thread's own line."""
+    seen = [each for each in trends if each.scores or each.shown is not None]
+    if not seen:
+        return "Nothing is known yet: it comes with the first turn of a model."
+    last = seen[-1]
+    lines = [f"**{last.shown}** of 100, {band(last.shown)}" if last.shown is not None else NO_NUMBER]
+    if len(last.scores) > 1:
+        change = last.scores[-1] - round(mean(last.scores[:-1][-3:]))
+        lines[0] += f" · {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
+    lines.append(_basis(last))
+    for each in seen[-5:]:
+        numbers = " ".join(map(str, each.scores[-SCORES_SHOWN:]))
+        lines.append(f"{inline(each.task, TASK)} {each.reason or 'running'}{_judged(each)}")
+        lines.append(fenced(f"100 {sparkline(each.scores)} 0\n{numbers}") if each.scores else "-# no turn ended")
+    if len(whole := [each.shown for each in seen if each.shown is not None]) > 1:
+        lines.append(f"This thread, task by task: `{sparkline(whole)}`")
+    return "\n".join(lines)
+
+
+def _basis(one: Trend) -> str:
+    """What the number rests on."""
+    if not one.labels or not one.heuristics:
+        return "-# An estimate, by its tools, tests and reports: too few tasks came out yet to hold it against."
+    differs = bool(one.scores) and one.scores[-1] != one.heuristics[-1]
+    before = f"; before that it would be {one.heuristics[-1]}" if differs else ""
+    return f"-# Held against how {_times(one.labels, 'task')} came out{before}."
+
+
+def _judged(one: Trend) -> str:
+    votes = "".join("👍" if vote == "up" else "👎" for vote in one.votes)
+    scored = f" · scored {one.evaluated}" if one.evaluated is not None else ""
+    return f"{scored} {votes}".rstrip()
+
+
+def tiers_of(envelopes: Sequence[Envelope]) -> tuple[Tier, ...]:
+    """The tiers an execution began with."""
+    started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
+    return started.policy.tiers if started else ()
+
+
+def title_of_log(there: int, lines: int) -> str:
+    """How much of the log is shown."""
+    return f"Log: the newest {min(lines, there)} of {there} lines" if there > lines else f"Log: {_times(there, 'line')}"
+
+
+def log(lines: Sequence[str]) -> str:
+    """The lines as they are; the time is UTC."""
+    return fenced("\n".join(lines)) if lines else NO_EXECUTION
+
+
+def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Sequence[Reflection]) -> str:
+    """Notes, to-do list and reflections."""
+    lines = [f"• {plain(note, 300)}" for note in notes]
+    if todo:
+        lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
+    if learned:
+        lines += ["**Learned here**"]
+        lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
+    return "\n".join(lines) or "It has noted nothing here yet."
+
+
+def role(envelopes: Sequence[Envelope]) -> str:
+    """The role of the newest execution, and what there is to choose."""
+    events = [each.event for each in envelopes]
+    triaged = next((event for event in events if isinstance(event, Triaged)), None)
+    started = next((event for event in events if isinstance(event, Started)), None)
+    if started is None:
+        return NO_EXECUTION
+    named = (triaged.role if triaged else "") or started.role or "general"
+    how = "" if triaged is None else f", a {triaged.complexity} {'talk' if triaged.talk else 'task'}"
+    tools = ", ".join(tool.name for tool in known(fold(envelopes)))
+    return (
+        f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n"
+        f"-# `/settings set name:role` chooses one for this thread or channel: {', '.join(ROLES)}. "
+        "Else the words of the task say it."
+    )
+
+
+def rules(policy: Policy) -> str:
+    """The caps that end a task, and where further rules can stand."""
+    return (
+        f"A task ends at {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens, or "
+        f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
+        f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes is a no. What `.aiignore` in the workspace "
+        "names is neither read nor changed.\n"
+        "-# Rule files for a server, channel or thread are not there yet, and an AGENTS.md is not read by itself: write "
+        "rules into the task, or name the file there. What stands in a file never widens a right."
+    )
+
+
+def stamp(at: datetime) -> str:
+    """When, as each reader's own clock says it."""
+    return f"<t:{int(at.timestamp())}:R>"
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,1 @@
+"""Delivery to Discord: outbox, queue, rate limits, edits, messages that follow a state."""

@@ -1,0 +1,166 @@
+"""Outbox items as messages: words, footer, files of the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import Store
+from agentic.workspace.file_names import safe_name
+from bot.config.preferences import Verbosity
+from bot.messages.file_changes import (
+    Changes,
+    FetchBefore,
+    FetchFile,
+    inline_diff,
+    nothing_kept,
+    whole_diff,
+)
+from bot.messages.question_choices import question_of
+from bot.messages.question_text import Standing
+from bot.outbound.branch_offer_messages import offer_of
+from bot.progress.feed import Feed, folded
+from bot.progress.model import Progress
+from bot.progress.text import footer, progress_text
+from bot.rendering.discord_text import (
+    ANSWER_FILE,
+    Attached,
+    Rendered,
+    beginning,
+    inline,
+    render,
+)
+
+FILES_AT_MOST = 8
+FILE_BYTES = 8 * 1024 * 1024
+ALL_BYTES = 20 * 1024 * 1024
+FETCH_SECONDS = 20.0
+
+Chosen = Callable[[str], Awaitable[Verbosity]]
+"""thread -> how much its progress is to tell."""
+
+Telling = Callable[[OutboxItem], Awaitable[Rendered]]
+"""The message about a lesson, as it is to be shown now."""
+
+log = logging.getLogger(__name__)
+
+
+async def as_it_was(item: OutboxItem) -> Rendered:
+    """Where no lessons are kept."""
+    return Rendered((item.text,))
+
+
+async def normally(thread: str) -> Verbosity:
+    """Where nobody can choose."""
+    return "normal"
+
+
+class Composer:
+    """Renders at delivery, when the whole log is known."""
+
+    def __init__(
+        self, store: Store, feed: Feed, fetch_file: FetchFile, fetch_before: FetchBefore = nothing_kept,
+        chosen: Chosen = normally, lesson: Telling = as_it_was,
+    ) -> None:  # fmt: skip
+        self._lesson = lesson
+        self._store, self._feed, self._fetch_file, self._chosen = store, feed, fetch_file, chosen
+        self._changes = Changes(fetch_before, fetch_file)
+
+    async def compose(self, item: OutboxItem) -> Rendered:
+        """The messages and files an item becomes."""
+        item = item.model_copy(update={"text": self._feed.discretion.text(item.text)})
+        match item.sort:
+            case "answer":
+                return await self._answer(item)
+            case "question":
+                return await question_of(self._store, item, Standing())
+            case "offer":
+                return await offer_of(self._store, item)
+            case "lesson":
+                return await self._lesson(item)
+            case "progress":
+                verbosity = await self._chosen(item.thread)
+                return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))
+            case _:
+                files, problems = await self._files(item)
+                rendered = render(item.text, footer=problems, name="message.md")
+                return Rendered(rendered.parts, (*rendered.files, *files))
+
+    def as_file(self, item: OutboxItem) -> Rendered:
+        """The plainest form there is, for content that Discord did not take."""
+        if not item.text:
+            return Rendered(("👀 I have begun.",))
+        content = item.text.encode("utf-8", "replace")[:FILE_BYTES]
+        return Rendered(("This could not be shown as a message; it is in the file.",), (Attached("text.md", content),))
+
+    async def _answer(self, item: OutboxItem) -> Rendered:
+        from bot.history.attempts import tried_in  # with the first answer: what goes on after a crash waits for neither
+        from bot.messages.final_card import DIFF_FILE, card, undoable
+
+        progress = await self._progress(item.execution, ended=True)
+        hide = self._feed.discretion.text
+        differences = tuple(replace(each, path=hide(each.path)) for each in await self._changes.of(progress))
+        files, problems = await self._files(item)
+        unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
+        diff = () if inline_diff(differences) else _attached(DIFF_FILE, whole_diff(unseen))
+        foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
+        tried = await tried_in(self._store, item.execution)
+        whole = card(item.text, progress, differences, tried.lines)
+        rendered = render(whole, footer=foot, name=ANSWER_FILE)
+        if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened
+            short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
+            rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
+        shown = (*rendered.files, *diff, *files)[:10]
+        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered, votes=not progress.tour)
+
+    async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
+        """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""
+        known = self._feed.progress(execution)
+        if known is not None and (known.finished is not None or not ended):
+            return known
+        return await folded(self._store, execution, self._feed.discretion)
+
+    async def _files(self, item: OutboxItem) -> tuple[tuple[Attached, ...], str]:
+        """The files that could be attached, and a line about those that could not."""
+        files: list[Attached] = []
+        problems: list[str] = []
+        left = ALL_BYTES
+        for path in item.files[:FILES_AT_MOST]:
+            content = await self._content(item.thread, path)
+            if content is None:
+                problems.append(f"{inline(self._feed.discretion.text(path))} (not readable)")
+            elif len(content) > min(FILE_BYTES, left):
+                problems.append(f"{inline(self._feed.discretion.text(path))} (too large: {len(content):,} bytes)")
+            else:
+                left -= len(content)
+                files.append(Attached(_name(path, files), content, made=False))
+        if len(item.files) > FILES_AT_MOST:
+            problems.append(f"{len(item.files) - FILES_AT_MOST} more")
+        return tuple(files), f"-# Not attached: {', '.join(problems)}" if problems else ""
+
+    async def _content(self, thread: str, path: str) -> bytes | None:
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                return await self._fetch_file(thread, path)
+        except (AgenticError, OSError, ValueError) as error:  # a path that no file system takes
+            log.warning("thread %s: %r is not attached: %s", thread, path, error)
+            return None
+
+
+def _attached(name: str, content: bytes) -> tuple[Attached, ...]:
+    return (Attached(name, content[:FILE_BYTES]),) if content else ()
+
+
+def _name(path: str, taken: list[Attached]) -> str:
+    """A file's own name, with its folders where another has the same."""
+    pure = PurePosixPath(path)
+    others = {file.name for file in taken}
+    name = safe_name(pure.name)
+    if name in others:
+        name = "_".join(part for part in pure.parts if part not in ("/", ".."))
+    return safe_name(name, others)

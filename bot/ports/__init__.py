@@ -1,0 +1,1 @@
+"""Protocols and values that pass between Discord handlers and sessions."""

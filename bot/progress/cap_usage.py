@@ -1,0 +1,109 @@
+"""How much an execution has used of its caps, for people; no I/O.
+
+The core's own fold counts (``evolve``), over the events that concern a cap and over no others: so people read what the rules
+go by, and no history is kept a second time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from datetime import datetime
+from typing import Literal
+
+from agentic.core.events.execution_events import (
+    Asked,
+    Decided,
+    Envelope,
+    Finished,
+    InputReceived,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    OwnerChanged,
+    PolicyChanged,
+    Quarantined,
+    Started,
+    Triaged,
+    WorkspaceRestored,
+)
+from agentic.core.fold.fold import evolve
+from agentic.core.fold.model_requests import cost_of_failure
+from agentic.core.fold.people import worked
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.rules.used_up_limits import (
+    WARNED,
+    minute_cap,
+    token_cap,
+    usd_cap,
+)
+from agentic.core.state.execution import Execution
+
+_CONCERNED = (
+    Started | Triaged | Asked | Decided | InputReceived | PolicyChanged | OwnerChanged | Quarantined | WorkspaceRestored
+    | Finished
+)  # fmt: skip
+"""What sets a cap, raises it, or says when nobody's time runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """So much of a cap is used; at most one request more than the cap."""
+
+    what: Literal["usd", "tokens", "turns", "minutes"]
+    used: float
+    cap: float
+
+
+@dataclass(slots=True)
+class Limits:
+    """What one execution has used, and may use."""
+
+    _state: Execution = field(default_factory=Execution)
+    _at: datetime | None = None
+    _reserved: float = 0.0
+    """US dollars that the newest request could cost."""
+    _turn: int = 0
+    usd: float = 0.0
+    """US dollars that count as spent; of a request that was lost, what had been reserved for it."""
+    estimated: int = 0
+    """Requests in that sum of which the provider did not say what they used, or not all of it."""
+    _tokens: int = 0
+
+    def take(self, envelope: Envelope) -> None:
+        """Count one more event."""
+        match envelope.event:
+            case ModelRequested() as event:
+                self._reserved, self._turn = event.reserved_usd, event.turn
+            case ModelAnswered() as event:
+                self.usd += event.usd
+                self.estimated += event.estimated and bool(event.usd)
+                self._tokens += event.usage.total
+            case ModelFailed() as event:
+                lost = cost_of_failure(event, self._reserved)
+                self.usd += lost
+                self.estimated += bool(lost)
+                self._tokens += event.usage.total
+            case event if isinstance(event, _CONCERNED):
+                self._state = evolve(replace(self._state, at=self._at), envelope)
+            case _:
+                pass
+        self._at = envelope.at
+
+    def uses(self, now: datetime | None = None) -> tuple[Use, ...]:
+        """All four caps, as they stand ``now``, or were with the latest event."""
+        state = self._state
+        return (
+            Use("usd", self.usd, usd_cap(state)),
+            Use("tokens", self._tokens, token_cap(state)),
+            Use("turns", self._turn, state.turn_limit),
+            Use("minutes", self._minutes(now), minute_cap(state)),
+        )
+
+    def near(self, now: datetime | None = None) -> tuple[Use, ...]:
+        """Those of which four fifths are used."""
+        return tuple(use for use in self.uses(now) if use.used and use.used >= WARNED * use.cap)
+
+    def _minutes(self, now: datetime | None) -> float:
+        """While a person is asked or holds it, no time runs."""
+        until = self._state.resting_since or now or self._at
+        return max(worked(self._state, until), 0.0) / 60 if until is not None else 0.0

@@ -1,0 +1,128 @@
+"""The sink of the Discord side: what executions do, kept as read models until somebody shows them.
+
+It only takes note; the board (``bot/outbound/progress_messages.py``) edits progress messages and the outbox
+delivers, each at its own pace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentic.core.events.execution_events import (
+    Asked,
+    CommitCreated,
+    Decided,
+    Envelope,
+    Escalated,
+    Finished,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    OwnerChanged,
+    Quarantined,
+    Started,
+    ToolFinished,
+    WorkspaceFound,
+)
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.runtime import EventLog
+from bot.progress.model import Progress, update_of
+from bot.rendering.secrets import Discretion
+
+TAIL_KEPT, TAIL_SHOWN = 6_000, 600
+_VISIBLE = (
+    Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
+)
+"""Events that the core makes outbox items of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something happened to a question, '' for whichever is open; ``asked`` is its outbox key where it was put now."""
+
+    execution: str
+    question: str = ""
+    asked: str = ""
+
+
+class Feed:
+    """A ``Sink``; hands on which executions changed and that the outbox has something."""
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.outbox = asyncio.Event()
+        self.questions: asyncio.Queue[Change] = asyncio.Queue()
+        """What happened to questions."""
+        self.discretion = Discretion()
+        """What takes secrets out; the bot knows which there are."""
+        self._progress: dict[str, Progress] = {}
+        self._tails: dict[str, str] = {}
+        self._dirty: dict[str, None] = {}
+
+    def saw(self, envelope: Envelope) -> None:
+        """Keep the read model of a running execution up to date."""
+        event, execution = envelope.event, envelope.execution
+        known = self._progress.get(execution)
+        if known is None and isinstance(event, Started):
+            known = self._progress[execution] = Progress(execution, self.discretion.text)
+        if isinstance(event, Asked):
+            self.questions.put_nowait(Change(execution, event.question, f"{execution}.{envelope.seq}.0"))
+        elif isinstance(event, Decided):
+            self.questions.put_nowait(Change(execution, event.question))
+        elif isinstance(event, Finished) or (isinstance(event, InputReceived) and event.sort == "answer"):
+            self.questions.put_nowait(Change(execution))
+        if known is not None and envelope.seq > known.seq + 1:
+            del self._progress[execution]  # something was missed while it was loaded: it is loaded again
+        elif known is not None:
+            known.take(envelope)
+        if isinstance(event, ModelRequested | ModelAnswered | ToolFinished):
+            self._tails.pop(execution, None)
+        if isinstance(event, _VISIBLE) or (isinstance(event, ToolFinished) and event.outcome == "unknown"):
+            self.outbox.set()
+        if update_of(event) is not None:
+            self._mark(execution)
+
+    def streamed(self, execution: str, text: str) -> None:
+        """Keep the last words of what is being said."""
+        self._tails[execution] = (self._tails.get(execution, "") + text)[-TAIL_KEPT:]
+        self._mark(execution)
+
+    def progress(self, execution: str) -> Progress | None:
+        """The read model, None where the execution began before this process and was not loaded yet."""
+        return self._progress.get(execution)
+
+    def tail(self, execution: str) -> str:
+        """What is being streamed now."""
+        tail = self._tails.get(execution, "")
+        return self.discretion.growing(tail)[-TAIL_SHOWN:] if tail else ""  # cut last: half a secret has no form
+
+    def load(self, progress: Progress) -> None:
+        """Take in what was folded from the log of an execution that began before this process."""
+        known = self._progress.get(progress.execution)
+        if known is None or known.seq < progress.seq:
+            self._progress[progress.execution] = progress
+
+    def take_dirty(self) -> list[str]:
+        """Executions that changed since the last call."""
+        self.changed.clear()
+        dirty = list(self._dirty)
+        self._dirty.clear()
+        return dirty
+
+    def forget(self, execution: str) -> None:
+        """Let go of an execution that is over and shown."""
+        self._progress.pop(execution, None)
+        self._tails.pop(execution, None)
+        self._dirty.pop(execution, None)
+
+    def _mark(self, execution: str) -> None:
+        self._dirty[execution] = None
+        self.changed.set()
+
+
+async def folded(store: EventLog, execution: str, discretion: Discretion | None = None) -> Progress:
+    """The read model of an execution, from its log."""
+    progress = Progress(execution, (discretion or Discretion()).text)
+    async for envelope in store.read(execution):
+        progress.take(envelope)
+    return progress

@@ -1,0 +1,480 @@
+"""Event -> what a person reads of a running execution; no I/O.
+
+A ``Progress`` is the read model of the one progress message and of the footer under the final answer; ``take`` is the
+only thing that changes it, and ``bot/progress/text.py`` puts it into words.  It is changed in place because every event of
+every execution passes here: making a new value of this size for each costs more than the rest of the sink.
+
+The steps of an execution as people see them, and what became of each file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field, replace
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agentic.core.claims import confidence
+from agentic.core.events.execution_events import (
+    Asked,
+    CallBlock,
+    CheckpointSaved,
+    ChosenLesson,
+    CommitCreated,
+    Confidence,
+    Decided,
+    Envelope,
+    Escalated,
+    Event,
+    FileChange,
+    FileRef,
+    Finished,
+    Gated,
+    HandedOver,
+    InputReceived,
+    Intervened,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    OwnerChanged,
+    Quarantined,
+    Started,
+    TextBlock,
+    Todo,
+    TodoChanged,
+    ToolFinished,
+    ToolStarted,
+    Triaged,
+    TurnEnded,
+    WithheldLesson,
+    WorkspaceFound,
+    WorkspaceRestored,
+)
+from agentic.core.events.ids import call_id
+from agentic.core.lazy_dataclass import dataclass
+from bot.progress.cap_usage import Limits
+
+LOOKED_THROUGH = 4_000
+"""Characters of a long text, of which far fewer are shown."""
+_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A tool call: what it does, on what, and what came of it ('' while it runs)."""
+
+    call: str
+    tool: str
+    subject: str
+    outcome: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    began: datetime | None = None
+    expected: str = ""
+    """What the agent expected of it."""
+    came: str = ""
+    """The last line of what came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something between the calls that only a detailed account shows."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of one file in all: ``before`` and ``after`` are hashes, '' where it did not exist."""
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def kind(self) -> Literal["added", "modified", "deleted"]:
+        """What a person would call it."""
+        return "added" if not self.before else "modified" if self.after else "deleted"
+
+
+def subject(arguments: dict[str, JsonValue]) -> str:
+    """What a call is about: the first of its arguments that says it."""
+    for name in _SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value[:LOOKED_THROUGH]
+    return ""
+
+
+def last(preview: str) -> str:
+    """The last line that says something."""
+    lines = preview[-LOOKED_THROUGH:].split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def before(change: FileChange) -> str:
+    """A hash, or what stands for one where nobody knows it: only an added file was not there before."""
+    return "" if change.kind == "added" else change.sha_before or "?"
+
+
+def after(change: FileChange) -> str:
+    """The same for how it was left."""
+    return "" if change.kind == "deleted" else change.sha_after or "??"
+
+
+UpdateKind = Literal[
+    "turn_start", "turn_complete", "tool_execution", "checkpoint", "escalation", "clarification_request"
+]  # fmt: skip
+STEPS_KEPT = 40
+FILES_KEPT = 200
+_UPDATES: dict[str, UpdateKind] = {
+    "model_requested": "turn_start",
+    "turn_ended": "turn_complete",
+    "finished": "turn_complete",
+    "tool_started": "tool_execution",
+    "tool_finished": "tool_execution",
+    "todo_changed": "tool_execution",
+    "checkpoint_saved": "checkpoint",
+    "escalated": "escalation",
+    "intervened": "escalation",
+    "model_failed": "escalation",
+    "asked": "clarification_request",
+    "decided": "clarification_request",
+    "quarantined": "clarification_request",
+}
+MACHINE = "0"
+"""Who pauses a thread that is locked, or in which the bot may not speak: no person."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is shown of one execution."""
+
+    execution: str
+    hide: Callable[[str], str] = field(default=_as_it_is, compare=False, repr=False)
+    """Takes secrets out of what is kept here, before any of it is shortened."""
+    thread: str = ""
+    seq: int = 0
+    """The last event it has taken."""
+    started: datetime | None = None
+    latest: datetime | None = None
+    away: float = 0.0
+    """Seconds before it was gone on with from an earlier position, in which nothing of it ran."""
+    role: str = ""
+    sandbox: str = ""
+    turn: int = 0
+    tier: int = 0
+    model: str = ""
+    thinking: bool = False
+    account: dict[str, Step | Remark] = field(default_factory=dict[str, "Step | Remark"])
+    """The latest calls, by id, and what was between them."""
+    todo: tuple[Todo, ...] = ()
+    said: str = ""
+    """The model's last text."""
+    note: str = ""
+    skipped: tuple[FileRef, ...] = ()
+    """Attachments that were not taken, each with the reason."""
+    asked: str = ""
+    approval: bool = False
+    """What is asked is whether something may be done."""
+    paused: str | None = None
+    """Why it is paused; None while it is not."""
+    crashes: int = 0
+    """How often its process ended in the middle of it, where it is left alone for that."""
+    handed_over: bool = False
+    """Its process ended in order, and no other has it yet."""
+    owners: int = 0
+    cut_off: tuple[str, ...] = ()
+    """Files that were changed by what was cut off with an earlier process."""
+    stop_given: datetime | None = None
+    stopped_in: float | None = None
+    """Seconds from the stop to the end."""
+    talk: bool = False
+    side: bool = False
+    tour: bool = False
+    """No model is configured, so it is no answer: nothing of it is counted."""
+    limits: Limits = field(default_factory=Limits)
+    confidence: Confidence | None = None
+    """What the last turn ended with, as the votes that stand move it."""
+    votes: tuple[tuple[str, str], ...] = ()
+    """(person, vote) while it ran."""
+    made: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """The calls of the last answer, by id: tool and what it is about.  One that never begins is a step all the same."""
+    touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
+    """Files of the workspace it changed, in order of first change."""
+    unclear: tuple[str, ...] = ()
+    """Calls that were interrupted: nobody knows what came of them."""
+    denied: tuple[str, ...] = ()
+    """What was denied and did not run later either."""
+    put_back: tuple[str, ...] = ()
+    """What had run, and was put back because of what it did."""
+    offered: bool = False
+    """Some of its work stands on a branch that people merge or delete."""
+    checkpoint: str = ""
+    """The workspace as it was before the first change."""
+    checkpoint_problem: str = ""
+    lessons: tuple[ChosenLesson, ...] = ()
+    withheld: tuple[WithheldLesson, ...] = ()
+    finished: Finished | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The latest calls."""
+        return tuple(each for each in self.account.values() if isinstance(each, Step))
+
+    @property
+    def changed(self) -> tuple[Changed, ...]:
+        """Files that are not as they were."""
+        return tuple(change for change in self.touched.values() if change.before != change.after)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it was talk, which is answered without a card."""
+        done = self.finished is not None and self.finished.reason == "done"
+        return done and (self.side or (self.talk and not self.touched and not self.offered))
+
+    @property
+    def running(self) -> tuple[Step, ...]:
+        """The calls without a result."""
+        return tuple(step for step in self.steps if not step.outcome)
+
+    @property
+    def usd(self) -> float:
+        """US dollars spent."""
+        return self.limits.usd
+
+    @property
+    def estimated(self) -> int:
+        """Requests of which it is not known what they cost."""
+        return self.limits.estimated
+
+    @property
+    def seconds(self) -> float:
+        """From the start to the latest event, less what lies between an earlier position and going on from it."""
+        return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0
+
+    def take(self, envelope: Envelope) -> None:
+        """Show one more event; one that was taken already changes nothing."""
+        if envelope.seq <= self.seq:
+            return
+        if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
+            self.away += max((envelope.at - self.latest).total_seconds(), 0.0)
+        self.seq, self.latest = envelope.seq, envelope.at
+        self.limits.take(envelope)
+        self.handed_over = isinstance(envelope.event, HandedOver)
+        if isinstance(envelope.event, InputReceived):
+            self._heard(envelope.event)
+        match envelope.event:
+            case ModelRequested() | ModelAnswered() | ModelFailed() as event:
+                self._think(event)
+            case ToolStarted() | ToolFinished() as event:
+                self._act(event)
+            case TurnEnded() as event:
+                self._sure(event)
+            case CommitCreated() as event:
+                self._offer(event)
+            case Gated(put_back=True) as event:
+                self._take_back(event)
+            case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
+                self._owned(event)
+            case event:
+                self._turn_to(event)
+
+    def _think(self, event: ModelRequested | ModelAnswered | ModelFailed) -> None:
+        self.thinking = False
+        if isinstance(event, ModelAnswered):
+            said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
+            self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
+            self.model = event.served_by or self.model
+            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            self.made = {
+                call_id(event.request, index): (block.tool, subject(block.arguments))
+                for index, block in enumerate(calls)
+            }
+        elif isinstance(event, ModelFailed):
+            self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
+        elif event.purpose == "turn":
+            self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
+
+    def _sure(self, event: TurnEnded) -> None:
+        if not self.tour:
+            self.confidence = event.confidence
+            self._remark(f"turn {event.turn} ended with confidence {confidence.told(event.confidence, None)}")
+
+    def _act(self, event: ToolStarted | ToolFinished) -> None:
+        if isinstance(event, ToolStarted):
+            self._enter(
+                event.call,
+                Step(
+                    event.call,
+                    event.tool,
+                    self.hide(subject(event.arguments))[:300],
+                    began=self.latest,
+                    expected=self.hide(event.expectation[:LOOKED_THROUGH])[:200],
+                ),
+            )
+            return
+        step = self.account.get(event.call) or self._unbegun(event.call)
+        if isinstance(step, Step):
+            self.account[event.call] = replace(
+                step,
+                outcome=event.outcome,
+                exit_code=event.exit_code,
+                seconds=event.seconds,
+                came=self.hide(last(event.preview))[:200],
+            )
+        if event.outcome == "unknown" and isinstance(step, Step):
+            self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
+        if isinstance(step, Step):
+            self._allow(event, step.subject or step.tool)
+        for change in event.changes:
+            self._change(change)
+
+    def _take_back(self, event: Gated) -> None:
+        """A call had run, and its files are as they were; whether it may run again is asked next."""
+        step = self.account.get(event.call)
+        if isinstance(step, Step):
+            self.account[event.call] = replace(step, outcome="put back", came=f"it {self.hide(event.reason)}"[:200])
+            self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
+        for change in event.changes:
+            self._change(change)
+
+    def _allow(self, event: ToolFinished, what: str) -> None:
+        """What was denied is kept until the same did run."""
+        if event.outcome == "denied":
+            self.denied = (*self.denied, what)[-STEPS_KEPT:]
+        elif event.outcome in ("ok", "failed") and what in self.denied:
+            self.denied = tuple(one for one in self.denied if one != what)
+
+    def _unbegun(self, call: str) -> Step | None:
+        """A call that got its result without having begun: it was denied, refused or cancelled."""
+        if call not in self.made:
+            return None
+        tool, about = self.made[call]
+        step = Step(call, tool, self.hide(about)[:300])
+        self._enter(call, step)
+        return step
+
+    def _change(self, change: FileChange) -> None:
+        first = self.touched.get(change.path)
+        if first is not None or len(self.touched) < FILES_KEPT:
+            was = first.before if first is not None else before(change)
+            self.touched[change.path] = Changed(change.path, was, after(change))
+
+    def _enter(self, name: str, what: Step | Remark) -> None:
+        self.account[name] = what
+        if len(self.account) > STEPS_KEPT:
+            del self.account[next(iter(self.account))]
+
+    def _remark(self, text: str) -> None:
+        self._enter(f"#{self.seq}", Remark(self.hide(text[:LOOKED_THROUGH])))
+
+    def _turn_to(self, event: Event) -> None:
+        match event:
+            case Started():
+                self._start(event)
+            case Triaged():
+                self.role, self.talk = event.role, event.talk
+            case TodoChanged():
+                self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
+            case Asked():
+                self.asked, self.thinking, self.approval = event.text or "?", False, event.sort == "approval"
+            case Decided():
+                self.asked = ""
+            case InputReceived(sort="pause"):
+                self.paused = self.hide(event.text) if event.author.id == MACHINE else ""
+            case InputReceived(sort="resume"):
+                self.paused = None
+            case Escalated():
+                self.tier = event.to_tier
+                self.note = self.hide(f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}")
+            case Intervened():
+                self._remark(event.text)
+            case CheckpointSaved():
+                self._saved(event)
+            case Finished():
+                self.finished, self.thinking, self.asked, self.note, self.paused = (
+                    self._ended(event),
+                    False,
+                    "",
+                    "",
+                    None,
+                )
+            case _:
+                pass
+
+    def _heard(self, event: InputReceived) -> None:
+        if event.author.id != MACHINE and event.sort != "feedback":
+            self.crashes = self.owners = 0
+        if event.sort == "stop" and self.stop_given is None:
+            self.stop_given = self.latest
+        if event.sort == "feedback":
+            self._vote(event)
+
+    def _vote(self, event: InputReceived) -> None:
+        """A vote moves the confidence as it does for the rules, and that is seen."""
+        vote, before = confidence.vote_of(event), confidence.told(self.confidence, None)
+        self.votes = confidence.standing(self.votes, event.author.id, vote)
+        if self.confidence is None:
+            return
+        self.confidence = confidence.voted(self.confidence, confidence.points(self.votes))
+        sign = {"up": "👍", "down": "👎"}.get(vote, "a vote was taken back")
+        self._remark(f"{sign} by {event.author.name}: confidence {before} → {confidence.told(self.confidence, None)}")
+
+    def _owned(self, event: OwnerChanged | HandedOver | Quarantined | WorkspaceFound) -> None:
+        """Its process ended, in order or not; another has it, or nobody."""
+        if isinstance(event, Quarantined):
+            self.crashes, self.thinking = max(self.owners, 1), False
+        elif not isinstance(event, WorkspaceFound):
+            self.owners += 1 if isinstance(event, OwnerChanged) else -1
+        else:
+            self._find(event)
+
+    def _find(self, event: WorkspaceFound) -> None:
+        for change in event.changes:
+            self._change(change)
+        self.cut_off = tuple(dict.fromkeys((*self.cut_off, *(change.path for change in event.changes))))
+
+    def _start(self, event: Started) -> None:
+        self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
+        self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
+        self.skipped = tuple(file for file in event.files if file.skipped)
+        self.lessons, self.withheld = event.lessons, event.withheld
+
+    def _ended(self, event: Finished) -> Finished:
+        if self.stop_given is not None and self.latest is not None:
+            self.stopped_in = max((self.latest - self.stop_given).total_seconds(), 0.0)
+        fields = ("text", "command", "file", "note")
+        claims = tuple(
+            claim.model_copy(update={name: self.hide(getattr(claim, name)) for name in fields})
+            for claim in event.claims
+        )
+        return event.model_copy(update={"claims": claims})
+
+    def _offer(self, event: CommitCreated) -> None:
+        """What stands on the branch is again as it was in the workspace."""
+        self.offered = True
+        for path in event.paths:
+            self.touched.pop(path, None)
+
+    def _saved(self, event: CheckpointSaved) -> None:
+        if not self.touched and not self.offered:
+            self.checkpoint, self.checkpoint_problem = event.manifest, event.problem
+        self._remark(f"no checkpoint: {event.problem}" if event.problem else "saved a checkpoint")
+
+
+def update_of(event: Event) -> UpdateKind | None:
+    """The kind of update a person gets by an event, None where nothing is to be seen of it."""
+    if isinstance(event, ModelRequested) and event.purpose != "turn":
+        return None
+    if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
+        return "clarification_request"
+    if isinstance(event, InputReceived) and event.sort == "feedback":
+        return "turn_complete"
+    return _UPDATES.get(event.kind)

@@ -1,0 +1,121 @@
+"""What the agent is doing, in plain words: "Running the tests (`pytest -q`)", not the names of tools; pure."""
+
+from __future__ import annotations
+
+import re
+
+from agentic.core.patterns import later
+from bot.progress.model import Step
+from bot.rendering.discord_text import inline, plain
+
+Verbs = tuple[str, str]
+"""While it runs, and afterwards."""
+
+_VERBS: dict[str, Verbs] = {
+    "shell": ("Running", "Ran"),
+    "python": ("Running a piece of Python", "Ran a piece of Python"),
+    "read": ("Reading", "Read"),
+    "write": ("Writing", "Wrote"),
+    "edit": ("Editing", "Edited"),
+    "multi_edit": ("Editing", "Edited"),
+    "list": ("Looking into", "Looked into"),
+    "glob": ("Looking for files", "Looked for files"),
+    "grep": ("Searching for", "Searched for"),
+    "read_output": ("Reading an output again", "Read an output again"),
+    "job": ("Looking after a background command", "Looked after a background command"),
+    "todo": ("Updating the to-do list", "Updated the to-do list"),
+    "note": ("Taking a note", "Took a note"),
+    "report": ("Taking stock", "Took stock"),
+    "ask_user": ("Asking you", "Asked you"),
+    "ask_stronger": ("Asking for a stronger model", "Asked for a stronger model"),
+    "commit": ("Preparing a branch", "Prepared a branch"),
+    "finish": ("Wrapping up", "Wrapped up"),
+}
+_WITHOUT_SUBJECT = frozenset(
+    ("python", "read_output", "job", "todo", "note", "report", "ask_stronger", "ask_user", "commit", "finish")
+)
+
+_RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
+_COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
+    (later(rf"\A(?:{pattern})"), verbs)
+    for pattern, verbs in (
+        (
+            _RUNNER + r"(?:pytest|unittest|nose2|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
+            r"|(?:npm|pnpm|yarn|bun|deno|go|cargo|dotnet|mvn|gradle|\./gradlew|make|just) (?:run )?(?:tests?|check|nextest)\b",
+            ("Running the tests", "Ran the tests"),
+        ),
+        (_RUNNER + r"(?:mypy|pyright|basedpyright|tsc)\b", ("Checking the types", "Checked the types")),
+        (
+            _RUNNER + r"(?:ruff|flake8|pylint|black|isort|eslint|prettier|golangci-lint|rustfmt|gofmt)\b"
+            r"|cargo (?:clippy|fmt)\b",
+            ("Checking the style", "Checked the style"),
+        ),
+        (
+            r"(?:uv |python[\d.]* -m |\S*/bin/)?(?:pip3?|npm|pnpm|yarn|bun|poetry|apt|apt-get|cargo|go|gem|bundle)"
+            r" (?:install|add|ci|sync|get)\b",
+            ("Installing packages", "Installed packages"),
+        ),
+        (
+            r"(?:make|ninja|cmake)\b|(?:cargo|go|docker|npm run|pnpm|yarn|dotnet|mvn|gradle) (?:build|package)\b",
+            ("Building", "Built"),
+        ),
+        (r"git (?:status|diff|log|show|blame)\b", ("Looking at the changes", "Looked at the changes")),
+        (r"git clone\b", ("Fetching a repository", "Fetched a repository")),
+        (r"(?:curl|wget)\b", ("Fetching from the network", "Fetched from the network")),
+        (r"(?:grep|rg|ag|ack)\b", ("Searching", "Searched")),
+        (r"(?:ls|tree|find|pwd|du|stat)\b", ("Looking around", "Looked around")),
+        (r"(?:cat|head|tail|less|nl|wc|sed -n)\b", ("Reading", "Read")),
+    )
+)
+_LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
+"""What changes nothing, as long as that is all the command does."""
+_HARMLESS = later(r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b")
+_MORE = later(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
+"""Something else happens too: a command after it, a file that is written."""
+_BEFORE = later(
+    r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
+    r"|\w+=\S*\s+"
+    r"|(?:timeout|nice|time|env)(?: -?[\d.]+[smh]?)? )+"
+)
+
+
+def phrase(step: Step, *, ended: bool) -> str:
+    """What a step does, or did."""
+    tense = 1 if ended else 0
+    if step.tool == "shell" and (verbs := _recognised(step.subject)):
+        return f"{verbs[tense]} ({inline(step.subject, 60)})"
+    verbs = _VERBS.get(step.tool)
+    words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
+    if step.tool == "list" and step.subject in ("", "."):
+        return ("Listing the workspace", "Listed the workspace")[tense]
+    if step.tool in _WITHOUT_SUBJECT or not step.subject:
+        return words
+    return f"{words} {inline(step.subject, 70)}"
+
+
+def unbegun(step: Step) -> str:
+    """What a step was to do that was denied, refused or cancelled before it began."""
+    words = phrase(step, ended=False)
+    return f"Not done: {words[:1].lower()}{words[1:]}"
+
+
+def headline(step: Step) -> str:
+    """The same for the first line, where only the words are bold."""
+    words, _, rest = phrase(step, ended=False).partition(" (`" if _is_recognised(step) else " `")
+    if not rest:
+        return f"**{words}**"
+    return f"**{words}** (`{rest}" if _is_recognised(step) else f"**{words}** `{rest}"
+
+
+def _is_recognised(step: Step) -> bool:
+    return step.tool == "shell" and _recognised(step.subject) is not None
+
+
+def _recognised(command: str) -> Verbs | None:
+    """Plain words for what a command is for, by how it begins; None where it says so best itself."""
+    bare = _BEFORE.sub("", " ".join(command.split()))
+    verbs = next((verbs for pattern, verbs in _COMMANDS if pattern.match(bare)), None)
+    if verbs is None or verbs[1] not in _LOOKING:
+        return verbs
+    more = len(command.strip().splitlines()) > 1 or _MORE.search(_HARMLESS.sub("", bare))
+    return None if more else verbs

@@ -1,0 +1,1 @@
+"""Text and components within the limits of Discord."""

@@ -1,0 +1,243 @@
+"""Buttons and lists that live as long as their message: everything they need stands in their ``custom_id``.
+
+So does the key of the outbox item they belong to: past Discord's memory of nonces, that is how the outbox finds out
+whether it had posted something (``bot/rendering/buttons.py``), and how a click is held against what was really offered
+(``bot/cogs/question_buttons.py``).  A click is only handed on, as the event ``pressed``; nothing in it is believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import discord
+from discord import ButtonStyle, ui
+
+from bot.inbound.events import Press, Wish
+
+if TYPE_CHECKING:
+    from discord import Client, Interaction
+
+_NAME = r"[A-Za-z0-9._-]{1,40}"
+
+
+class Control(ui.DynamicItem[Any], template="tw:never"):
+    """What all of ours have in common: they hand a ``Press`` on."""
+
+    match: re.Match[str]
+    event: ClassVar[str] = "pressed"
+    """What hears of a press."""
+
+    @classmethod
+    async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
+        """One that was pressed, perhaps one of an earlier process."""
+        pressed = cls(item)
+        pressed.match = match
+        return pressed
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """What its ``custom_id`` says."""
+        return Press(match["key"])
+
+    async def callback(self, interaction: Interaction[Client]) -> None:
+        """Hand it on."""
+        values: tuple[str, ...] = tuple(getattr(self.item, "values", ()))
+        interaction.client.dispatch(self.event, interaction, self.read(self.match, values))
+
+
+class Choice(
+    Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d{{1,9}})\.)?(?P<number>\d{{1,9}}):(?P<key>{_NAME})"
+):
+    """One option of a question, counted from 0, or of one of its parts, which are counted from 1."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which option."""
+        return Press(
+            match["key"], question=match["question"], part=int(match["part"] or 0), number=int(match["number"])
+        )
+
+    @classmethod
+    def make(cls, press: Press, label: str, style: ButtonStyle, row: int | None = None) -> Self:
+        """The button of an option."""
+        place = f"{press.part}.{press.number}" if press.part else str(press.number)
+        button: ui.Button[Any] = ui.Button(
+            label=label, style=style, custom_id=f"tw:ask:{press.question}:{place}:{press.key}", row=row
+        )
+        return cls(button)
+
+
+class Pick(
+    Control, template=rf"tw:pick:(?P<question>{_NAME}):(?P<part>\d{{1,9}})\.(?P<page>\d{{1,9}}):(?P<key>{_NAME})"
+):
+    """A list of options; its values are their numbers."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which option was picked."""
+        number = int(values[0]) if values and values[0].isdecimal() else -1
+        return Press(match["key"], question=match["question"], part=int(match["part"]), number=number)
+
+    @classmethod
+    def make(
+        cls, press: Press, options: list[discord.SelectOption], *, page: int = 0, hint: str = "", row: int | None = None
+    ) -> Self:
+        """The list of at most 25 options."""
+        made: ui.Select[Any] = ui.Select(
+            custom_id=f"tw:pick:{press.question}:{press.part}.{page}:{press.key}", options=options,
+            placeholder=hint or "Choose…", row=row,
+        )  # fmt: skip
+        return cls(made)
+
+
+class Vote(Control, template=rf"tw:vote:(?P<vote>up|down):(?P<key>{_NAME})"):
+    """👍 or 👎 under a final answer."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which vote."""
+        return Press(match["key"], vote=match["vote"])
+
+    @classmethod
+    def make(cls, vote: str, key: str) -> Self:
+        """The button for one of the two votes."""
+        emoji = "👍" if vote == "up" else "👎"
+        return cls(ui.Button(emoji=emoji, custom_id=f"tw:vote:{vote}:{key}"))
+
+
+class Halt(Control, template=rf"tw:halt:(?P<key>{_NAME})"):
+    """Stop the task, under every question."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """That it is to stop."""
+        return Press(match["key"], halt=True)
+
+    @classmethod
+    def make(cls, key: str, row: int | None = None) -> Self:
+        """The button of one question."""
+        button: ui.Button[Any] = ui.Button(
+            label="Stop the task", emoji="🛑", style=ButtonStyle.secondary, custom_id=f"tw:halt:{key}", row=row
+        )
+        return cls(button)
+
+
+class Undo(Control, template=rf"tw:undo:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Put back what an execution changed, under its final answer."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Of which execution."""
+        return Press(match["key"], undo=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str) -> Self:
+        """The button of one execution."""
+        button: ui.Button[Any] = ui.Button(
+            label="Undo these changes", emoji="↩️", custom_id=f"tw:undo:{execution}:{key}"
+        )
+        return cls(button)
+
+
+class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Take an undo back, under its receipt."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Of which execution."""
+        return Press(match["key"], redo=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str, label: str = "") -> Self:
+        """The button of one receipt."""
+        button: ui.Button[Any] = ui.Button(
+            label=label or "Do it again", emoji="↪️", style=ButtonStyle.secondary, custom_id=f"tw:redo:{execution}:{key}"
+        )
+        return cls(button)
+
+
+class Again(Control, template=rf"tw:again:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Run a task again from its beginning, under an answer or where somebody said what was wrong with it."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which execution's task."""
+        return Press(match["key"], again=match["execution"])
+
+    @classmethod
+    def make(cls, execution: str, key: str) -> Self:
+        """The button of one execution."""
+        button: ui.Button[Any] = ui.Button(
+            label="Try again", emoji="🔄", style=ButtonStyle.secondary, custom_id=f"tw:again:{execution}:{key}"
+        )
+        return cls(button)
+
+
+class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_NAME}):(?P<key>{_NAME})"):
+    """Merge an offered branch, or delete it."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which of the two, of which offer."""
+        return Press(match["key"], offer=match["offer"], verdict="merge" if match["verdict"] == "merge" else "reject")
+
+    @classmethod
+    def make(cls, verdict: Literal["merge", "reject"], offer: str, key: str) -> Self:
+        """The button for one of the two."""
+        merge = verdict == "merge"
+        button: ui.Button[Any] = ui.Button(
+            label="Merge" if merge else "Delete the branch", emoji="👍" if merge else "👎",
+            style=ButtonStyle.success if merge else ButtonStyle.secondary, custom_id=f"tw:offer:{verdict}:{offer}:{key}",
+        )  # fmt: skip
+        return cls(button)
+
+
+_WISHES: Mapping[Wish, tuple[str, str, ButtonStyle]] = {
+    "approve": ("Approve", "✅", ButtonStyle.success),
+    "edit": ("Edit", "✏️", ButtonStyle.secondary),
+    "retire": ("Retire", "🗑️", ButtonStyle.secondary),
+}
+
+
+class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<lesson>{_NAME}):(?P<key>{_NAME})"):
+    """Decide on a lesson that waits for a person; heard as ``lesson_pressed``, since a form has to be the first answer."""
+
+    event = "lesson_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """What is wanted, of which lesson."""
+        wish: Wish = "approve" if match["wish"] == "approve" else "retire" if match["wish"] == "retire" else "edit"
+        return Press(match["key"], lesson=match["lesson"], wish=wish)
+
+    @classmethod
+    def make(cls, wish: Wish, lesson: str, key: str) -> Self:
+        """The button for one of the three."""
+        label, emoji, style = _WISHES[wish]
+        button: ui.Button[Any] = ui.Button(
+            label=label, emoji=emoji, style=style, custom_id=f"tw:lesson:{wish}:{lesson}:{key}"
+        )
+        return cls(button)
+
+
+class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
+    """What was wrong with a result; heard as ``regret_pressed``, since a form has to be the first answer."""
+
+    event = "regret_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which reason."""
+        return Press(match["key"], reason=match["reason"])
+
+    @classmethod
+    def make(cls, reason: str, label: str, key: str, *, chosen: bool = False) -> Self:
+        """The button of one reason."""
+        style = ButtonStyle.success if chosen else ButtonStyle.secondary
+        return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
+
+
+CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
+"""All of them, for ``add_dynamic_items``."""

@@ -1,0 +1,207 @@
+"""Text of a model or a tool, made fit for Discord: cleaned, split, fenced; pure.
+
+Discord counts 2,000 characters a message; here they are counted as UTF-16 units, the stricter way.  Whatever stands in
+foreign text, it cannot move the cursor (ANSI, OSC), reorder what is read (bidi), leave the fence or spoiler it was put
+into, or break the request (NUL, lone surrogates).  Pings are prevented by ``AllowedMentions.none()`` on the client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.patterns import later
+from bot.rendering.code_blocks import FENCE, fence_after
+from bot.rendering.tables import with_tables
+
+LIMIT = 2_000
+"""Characters Discord takes in one message."""
+MESSAGES_AT_MOST = 3
+"""Longer text becomes a file."""
+ANSWER_FILE = "answer.md"
+NAME = 100
+"""Characters of a name that are shown."""
+BEGINNING = 1_200
+"""Characters that are shown of what became a file."""
+
+_OSC = later(r"\x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|$)|\x9d.*?(?:\x07|\x9c|$)", re.DOTALL)
+_CSI = later(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
+_CONTROLS = later(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_LOST = later(r"[\x00\ud800-\udfff]")
+_INVISIBLE = later(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+_MARKS = later(r"([\\*_~`|>\[\]#<])")
+_LONG_RUN = later(r"`{4,}")
+
+
+def clean(text: str) -> str:
+    """The text without terminal sequences, controls and characters that hide or reorder; NUL and the like as U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    text = _CSI.sub("", _OSC.sub("", text)).replace("\r", "\n")
+    return _INVISIBLE.sub("", _CONTROLS.sub("", _LOST.sub("\ufffd", text)))
+
+
+def storable(text: str) -> str:
+    """The text as it was said, without what no encoding holds: NUL and lone surrogates become U+FFFD."""
+    return _LOST.sub("\ufffd", text)
+
+
+def length(text: str) -> int:
+    """Length as Discord may count it: UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters, with an ellipsis where something is missing."""
+    if length(text) <= limit:
+        return text
+    return text[: _units(text, limit - 1)].rstrip() + "…"
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """The first words of a text on one line."""
+    return cut(" ".join(clean(text[: limit * 8]).split()), limit)
+
+
+def named(name: str, otherwise: str = "somebody") -> str:
+    """A name that somebody chose, on one line and without what hides or reorders; for people, prompts and logs."""
+    return one_line(name, NAME) or otherwise
+
+
+def inline(text: str, limit: int = 80) -> str:
+    """Foreign text as inline code that it cannot leave."""
+    inner = one_line(text, limit).replace("`", "ˋ")
+    return f"`{inner}`" if inner else ""
+
+
+def plain(text: str, limit: int = 200) -> str:
+    """Foreign text on one line, its Markdown shown and not obeyed."""
+    return _MARKS.sub(r"\\\1", one_line(text, limit))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Foreign text as a code block that it cannot leave."""
+    inner = clean(text).replace(FENCE, "ˋˋˋ").strip("\n")
+    return f"{FENCE}{language}\n{inner}\n{FENCE}"
+
+
+def spoiler(text: str) -> str:
+    """Foreign text behind a spoiler that it cannot leave."""
+    inner = clean(text).replace("|", "\\|")
+    return f"||{inner}||"
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file: made of text that did not fit, or of the workspace (``made`` is False)."""
+
+    name: str
+    content: bytes
+    made: bool = True
+    told: str = ""
+    """A picture in words, for who cannot see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A text as messages; ``files`` belong to the last of them."""
+
+    parts: tuple[str, ...]
+    files: tuple[Attached, ...] = ()
+    undo: bool = False
+    """A button that puts back what was changed belongs under the last of them."""
+    again: bool = False
+    """So does one that tries the task again."""
+    votes: bool = True
+    """So do 👍 and 👎."""
+
+
+def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:
+    """Text as at most ``messages`` messages; what does not fit, and wide tables, become files.  Never empty."""
+    body, wide = with_tables(clean(text).strip("\n"))
+    files = tuple(Attached(f"table-{number}.md", table.encode()) for number, table in enumerate(wide, 1))
+    ending = cut(clean(footer).strip(), LIMIT // 2)
+    parts = split(body)
+    if len(parts) > messages:
+        files = (Attached(name, clean(text).encode()), *files)
+        parts = _shortened(body, name, ending)
+    return Rendered(_with_ending(parts, ending), files)
+
+
+def beginning(text: str, name: str = ANSWER_FILE, limit: int = BEGINNING) -> str:
+    """The first lines of a text that became a file, and a word on where the whole is."""
+    return split(clean(text).strip("\n"), limit)[0] + f"\n\n*This is the beginning; the whole is in `{name}`.*"
+
+
+def _shortened(body: str, name: str, ending: str) -> list[str]:
+    return [beginning(body, name, LIMIT - length(ending) - length(name) - 60)]
+
+
+def _with_ending(parts: list[str], ending: str) -> tuple[str, ...]:
+    if not ending:
+        return tuple(parts) or ("*(nothing to say)*",)
+    if not parts:
+        return (ending,)
+    *before, last = parts
+    if length(last) + length(ending) + 1 > LIMIT:
+        *more, last = split(last, LIMIT - length(ending) - 1)
+        before += more
+    return (*before, f"{last}\n{ending}")
+
+
+def split(text: str, limit: int = LIMIT) -> list[str]:
+    """The text in parts of at most ``limit`` (200 or more), at line ends where possible; fences closed and reopened.
+
+    Nothing is lost: without the fence lines added at the seams, the parts hold the text's lines in order.
+    """
+    parts: list[str] = []
+    lines: list[str] = []
+    used, fence = 0, ""
+    for line in _lines_that_fit(_LONG_RUN.sub(FENCE, text), limit):
+        if lines and used + length(line) + 1 + len(FENCE) + 1 > limit:
+            _close(parts, lines, fence)
+            lines = [fence] if fence else []
+            used = len(fence) + 1 if fence else 0
+        lines.append(line)
+        used += length(line) + 1
+        fence = fence_after(fence, line)
+    _close(parts, lines, fence)
+    return parts
+
+
+def _close(parts: list[str], lines: list[str], fence: str) -> None:
+    part = "\n".join([*lines, FENCE] if fence else lines)
+    if part.strip():
+        parts.append(part)
+
+
+def _lines_that_fit(text: str, limit: int) -> Iterator[str]:
+    """Lines short enough to stand in a part beside a reopened and a closing fence; never cut inside a fence mark."""
+    room = limit - 40
+    for line in text.split("\n"):
+        rest = line
+        while length(rest) > room:
+            end = _units(rest, room)
+            end = rest.rfind(" ", end * 3 // 4, end) + 1 or end
+            while rest[end - 1] == "`":
+                end -= 1
+            yield rest[:end]
+            rest = rest[end:]
+        yield rest
+
+
+def _units(text: str, limit: int) -> int:
+    """How many code points make at most ``limit`` UTF-16 units."""
+    if text.isascii():
+        return limit
+    used = 0
+    for index, char in enumerate(text):
+        used += 2 if char > "\uffff" else 1
+        if used > limit:
+            return index
+    return len(text)

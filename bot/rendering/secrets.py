@@ -1,0 +1,106 @@
+"""No secret leaves through a message: known forms, and the values this process holds itself; pure.
+
+Whatever is posted passes here last, after everything else was put into words: answers, notices, names of files, the
+files made of text.  What is shortened before it is shown passes here before that, too: half a secret has no form.  A
+file that is no text is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from agentic.core.patterns import later
+from reflexion.text.secrets import REDACTED, redact_known
+
+LEAST = 8
+"""A shorter value is too likely to be an ordinary word."""
+_NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
+_ASSIGNS = later(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_VALUE = later(r"[\w+/=.-]{16,}")
+TELLING = 4
+"""So many characters of a value say something of it."""
+_BEGINS = later(
+    r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)"
+)
+_PATHLIKE = later(r"[./]")
+_DIGIT = later(r"\d")
+_LETTER = later(r"[a-z]", re.IGNORECASE)
+
+
+def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
+    """The values of an environment whose names say that they are secret."""
+    return frozenset(
+        value for name, value in environment.items() if _NAMES.search(name) and len(value.strip()) >= LEAST
+    )
+
+
+class Discretion:
+    """Takes secrets out of what is shown."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
+        self._values = later("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
+        self._longest = len(longest_first[0]) if longest_first else 0
+
+    def text(self, text: str) -> str:
+        """The text, with ``[redacted]`` in the place of each secret."""
+        return _without_assigned(redact_known(self._without_values(text)))
+
+    def growing(self, text: str) -> str:
+        """The same for a text that is still being said: a last word that may become a secret is held back."""
+        last = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
+        ends = range(max(0, len(last) - self._longest), len(last))
+        held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in ends)
+        return self.text(text[: len(text) - len(last)] if held else text)
+
+    def content(self, content: bytes, *, made: bool = True) -> bytes:
+        """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.
+
+        A file of somebody's workspace that was changed on the way would be of no use, and nobody would see why.
+        """
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return content
+        shown = self.text(text) if made else self._without_values(text)
+        return content if shown == text else shown.encode()
+
+    def everywhere(self, value: object) -> object:
+        """The same in all strings of a nested value."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {key: self.everywhere(each) for key, each in cast("dict[str, object]", value).items()}
+            case list():
+                return [self.everywhere(each) for each in cast("list[object]", value)]
+            case _:
+                return value
+
+    def _without_values(self, text: str) -> str:
+        return text if self._values is None else self._values.sub(REDACTED, text)
+
+
+def _without_assigned(text: str) -> str:
+    """The text without values that a name calls secret; each run of characters is looked at once.
+
+    Code that hands a secret on by name (``token=settings.api_token_2``) is none, nor are mere words or numbers.
+    """
+    shown: list[str] = []
+    at = read = plain = 0
+    for found in _ASSIGNS.finditer(text):
+        begin = found.end()
+        value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
+        if value is None:
+            continue
+        if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
+            plain = value.end()  # and so is what ends there too
+            continue
+        read = value.end()
+        if not _PATHLIKE.search(value[0]):
+            shown += [text[at:begin], REDACTED]
+            at = read
+    return "".join([*shown, text[at:]])

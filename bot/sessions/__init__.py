@@ -1,0 +1,1 @@
+"""The worker of one thread: lease, slot, start, run, recovery."""

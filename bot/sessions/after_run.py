@@ -1,0 +1,200 @@
+"""What is learned once an execution has ended: its evaluation, and what people think of its result.
+
+No slot is held by it; only the next execution of the same thread waits for it, for what it is to know.  Whatever goes
+wrong here concerns no answer that was given, and is done again: in a while, by the next execution, with the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol
+
+from agentic.core.events.execution_events import (
+    Evaluated,
+    InboxItem,
+    OutboxItem,
+    Person,
+    Started,
+    TrialDecided,
+)
+from agentic.core.events.ids import execution_id, trial_item
+from agentic.ports.errors import AgenticError
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import ExecutionRow, Store
+from bot.rendering.discord_text import plain
+from reflexion.errors import ReflexionError
+from reflexion.evaluation.outcome_stream import owes
+from reflexion.reflection.feedback_question import open_question
+
+LEARN_SECONDS = 120.0
+AGAIN_SECONDS = (5.0, 30.0, 120.0)
+"""What could not be taken in or learned is tried again after so long; then with the next start."""
+NOT_TAKEN = (
+    "⚠️ The {sign} of {name} could not be taken in yet ({why}). It is kept, and I try again by myself: nothing has to be "
+    "done."
+)
+LATEST = 3
+"""So many of a thread's last executions are looked at by its next one, as many as it is told of."""
+RECENT = 50
+"""So many of the newest executions are looked at for one from which something is still to be learned."""
+
+Tell = Callable[[OutboxItem], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+
+class Afterwards(Protocol):
+    """What happens after an execution."""
+
+    async def after(self, execution: str) -> Evaluated:
+        """Score it and, where it failed, reflect."""
+        ...
+
+
+class Learning(Afterwards, Protocol):
+    """The same, and who waits for it: ``reflexion.service.Reflexion``."""
+
+    async def known(self, thread: str) -> None:
+        """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
+        ...
+
+
+class Feedback(Protocol):
+    """Who learns from what people say of a result: ``reflexion.service.Reflexion``."""
+
+    async def feedback(
+        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
+    ) -> Evaluated:
+        """Record a vote on a finished execution, with what the person says was wrong, and judge it again."""
+        ...
+
+
+async def learn(learning: Afterwards, execution: str) -> None:
+    """Evaluate an execution; what goes wrong is logged."""
+    try:
+        async with asyncio.timeout(LEARN_SECONDS):
+            reach("learn.before")
+            await learning.after(execution)
+            reach("learn.after")
+    except (AgenticError, ReflexionError, TimeoutError) as error:
+        log.warning("execution %s could not be evaluated: %s", execution, error)
+    except (
+        Exception
+    ):  # a bug in judging one task must not end the thread that waits for it; the failures we know are above
+        log.exception("a fault of ours in the evaluation of execution %s", execution)
+
+
+async def catch_up(store: Store, learning: Afterwards) -> None:
+    """Do what should have followed the end of an execution, and did not, when the process ended."""
+    try:
+        rows = await store.executions()
+    except AgenticError as error:
+        log.error("what had ended cannot be read: %s", error)
+        return
+    for row in rows[-RECENT:]:
+        if row.finished and not await _elsewhere(store, row) and not await _settled(store, row):
+            await learn(learning, row.execution)
+
+
+async def still_owed(store: Store, thread: str) -> list[str]:
+    """The last executions of a thread from which something is still to be learned.  Raises ``StoreError``."""
+    owed: list[str] = []
+    for row in [row for row in await store.executions(thread) if row.finished][-LATEST:]:
+        outcome = [each.event for each in await store.read_outcome(row.execution)]
+        if not await _elsewhere(store, row) and await owes(store, row.execution, outcome):
+            owed.append(row.execution)
+    return owed
+
+
+async def _elsewhere(store: Store, row: ExecutionRow) -> bool:
+    """It came from another home, which learned from it."""
+    return bool(await store.fact(f"imported: {row.execution}"))
+
+
+async def _settled(store: Store, row: ExecutionRow) -> bool:
+    """All was learned from it, nobody is being asked what was wrong, and what was to be tried again was begun."""
+    try:
+        outcome = [each.event for each in await store.read_outcome(row.execution)]
+        if await owes(store, row.execution, outcome) or open_question(outcome):
+            return False
+        decided = next((event.way for event in reversed(outcome) if isinstance(event, TrialDecided)), None)
+        if decided == "again":
+            trial = execution_id(row.thread, trial_item(row.execution))
+            return await store.execution(trial) is not None or await store.was_buried(trial) is not None
+        return decided is not None or not await _tries_by_itself(store, row.execution)
+    except AgenticError as error:
+        log.warning("the outcome of execution %s could not be read: %s", row.execution, error)
+        return True
+
+
+async def _tries_by_itself(store: Store, execution: str) -> bool:
+    async for envelope in store.read(execution):
+        event = envelope.event
+        return isinstance(event, Started) and event.policy.trials == "auto" and not event.policy.tour
+    return False
+
+
+class Opinions:
+    """Votes on executions that have ended: kept in the inbox until they stand in the outcome stream."""
+
+    def __init__(self, store: Store, feedback: Feedback, tell: Tell) -> None:
+        self._store, self._feedback, self._tell = store, feedback, tell
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def take(self, item: InboxItem) -> bool:
+        """Take a vote in, beside; False where there is no result that it could be about."""
+        execution = item.target.partition("/")[0] or await self.newest(item.thread)
+        if not execution or await self._store.was_buried(execution) is not None:
+            await self._store.discard([item.id])
+            return False
+        if item.id not in self._tasks:
+            task = asyncio.create_task(self._learn(execution, item), name=f"feedback on {execution}")
+            self._tasks[item.id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
+        return True
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """What is being taken in now."""
+        return tuple(self._tasks.values())
+
+    async def _learn(self, execution: str, item: InboxItem) -> None:
+        """Take it in, if need be in a while; whoever gave it is told that it has to wait."""
+        why = item.text.strip() if item.sort == "correction" else ""
+        for wait in (*AGAIN_SECONDS, None):
+            try:
+                await self._feedback.feedback(execution, item.author, _vote(item), item.target, why)
+                await self._store.discard([item.id])
+                return
+            except (AgenticError, ReflexionError) as error:
+                log.warning("feedback %s on execution %s is not taken in yet: %s", item.id, execution, error)
+                await self._told(item, str(error))
+            except Exception as bug:
+                log.exception("a fault of ours: feedback %s on execution %s is not taken in yet", item.id, execution)
+                await self._told(item, f"a fault in Threadwright itself, {type(bug).__name__}")
+            if wait is not None:
+                await asyncio.sleep(wait)
+
+    async def _told(self, item: InboxItem, why: str) -> None:
+        """Say once that it waits; where that cannot be kept now either, with the next try."""
+        words = NOT_TAKEN.format(
+            sign="❌" if item.sort == "correction" else "vote", name=plain(item.author.name, 40), why=why
+        )
+        key = f"{item.id}.not-taken"
+        try:
+            await self._tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=words))
+        except AgenticError as error:
+            log.warning("and it cannot be told in thread %s now: %s", item.thread, error)
+
+    async def newest(self, thread: str) -> str:
+        """The last execution of a thread that has ended, '' where there is none."""
+        rows = [row for row in await self._store.executions(thread) if row.finished]
+        return rows[-1].execution if rows else ""
+
+
+def _vote(item: InboxItem) -> Literal["up", "down", "none"]:
+    if item.sort == "correction" or item.text == "down":
+        return "down"
+    return "up" if item.text == "up" else "none"

@@ -1,0 +1,96 @@
+"""How much may wait in one thread: a bounded number of messages, in the order they were written.
+
+What waits is what lies in the inbox, and what an execution has taken in but no request has carried yet.  Whoever writes
+more is told once that it is full, and once, when there is room again, how much was left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import field
+
+from agentic.core.events.execution_events import (
+    Envelope,
+    Finished,
+    InboxItem,
+    InputReceived,
+    ModelRequested,
+    Sort,
+    Started,
+)
+from agentic.core.lazy_dataclass import dataclass
+from bot.bells import Bell
+from bot.rendering.discord_text import plain
+
+ROOM = 50
+MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))
+"""Sorts that take up room; signs, answers and stops always fit."""
+FULL = (
+    "{room} messages wait here already, more than I can take in at once. This one is left out, and so is what follows, "
+    "until I have read those."
+)
+ROOM_AGAIN = "There is room again. While it was full I left out {count}; send again what still matters."
+
+
+@dataclass(slots=True)
+class Crowd:
+    """What waits in one thread; ``waiting`` are ids of inbox items."""
+
+    waiting: set[str] = field(default_factory=set[str])
+    unseen: int = 0
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """Messages that did not fit, by the name of who wrote them."""
+    room: asyncio.Event = field(default_factory=Bell)
+
+    @property
+    def full(self) -> bool:
+        """Nothing more fits."""
+        return len(self.waiting) + self.unseen >= ROOM
+
+    def refuses(self, item: InboxItem) -> bool:
+        """Whether it does not fit; then it is counted."""
+        if item.sort not in MESSAGES or not self.full or not self.waiting.isdisjoint((item.id, item.message)):
+            return False  # an edit of what waits takes its place
+        self.room.clear()
+        self.left_out[item.author.name] = self.left_out.get(item.author.name, 0) + 1
+        return True
+
+    def added(self, item: InboxItem) -> None:
+        """It lies in the inbox."""
+        if item.sort in MESSAGES:
+            self.waiting.add(item.id)
+
+    def found(self, pending: list[InboxItem]) -> None:
+        """What lies in the inbox now."""
+        self.waiting = {item.id for item in pending if item.sort in MESSAGES}
+        self._look()
+
+    def saw(self, envelope: Envelope) -> None:
+        """An execution took something in, or a request carried what it had taken in."""
+        event = envelope.event
+        if isinstance(event, Started):
+            self.waiting.discard(event.inbox)
+            self.unseen = 0
+        elif isinstance(event, InputReceived):
+            self.waiting.discard(event.inbox)
+            self.unseen += event.sort in MESSAGES
+        elif isinstance(event, ModelRequested | Finished):
+            self.unseen = 0
+        else:
+            return
+        self._look()
+
+    def gone(self, ids: list[str]) -> None:
+        """They were discarded."""
+        self.waiting.difference_update(ids)
+        self._look()
+
+    def over(self) -> str:
+        """What is told once there is room again; the count begins anew."""
+        counts = [f"{number} of {plain(name, 40)}'s messages" for name, number in self.left_out.items()]
+        self.left_out.clear()
+        return ROOM_AGAIN.format(count=", ".join(counts))
+
+    def _look(self) -> None:
+        if not self.full:
+            self.room.set()

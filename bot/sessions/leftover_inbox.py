@@ -1,0 +1,84 @@
+"""What lies in an inbox and is taken in by no execution any more: each of it is kept where it belongs, or answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from agentic.core.events.execution_events import InboxItem, Sort
+from bot.sessions.session import Session, starts
+
+CLOSED = "This question is closed. Write what I should do."
+EDITED_LATE = (
+    "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
+)
+FILES = ".files"
+"""The end of an item's id that stands for another one, now that its files are there."""
+AS = "as:"
+"""The beginning of its target while a task stands for words whose files are being fetched."""
+HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does the rest"
+_ACTS: dict[Sort, str] = {
+    "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
+    "rewind": "going on from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
+    "trial": "a further attempt at the task before",
+}  # fmt: skip
+UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its result runs it again."
+_WORDS = {"edited": EDITED_LATE, "answer": CLOSED, "escalate": UNNEEDED}
+
+Opine = Callable[[InboxItem], Awaitable[bool]]
+"""Takes in a vote on what has ended; it stays in the inbox until then."""
+
+
+async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -> None:
+    """No execution takes these in any more: opinions go to what they are about, the rest is answered."""
+    for item in items:
+        if item.sort in ("feedback", "correction"):
+            await opine(item)
+            continue
+        if words := _WORDS.get(item.sort):
+            await session.tell(f"{item.id}.late", "", words)
+        await session.ground.store.discard([item.id])
+
+
+def opinions_on_others(items: list[InboxItem], opened: list[str]) -> list[InboxItem]:
+    """Votes on what ended before: what is open takes none of them in, and may wait for a person for long."""
+    mine = ("", *opened)
+    return [one for one in items if one.sort in ("feedback", "correction") and one.target.partition("/")[0] not in mine]
+
+
+def doubles(items: list[InboxItem]) -> list[str]:
+    """Ids of those that were kept anew with their files just before the process ended."""
+    ids = {item.id for item in items}
+    return [item.id for item in items if f"{item.id}{FILES}" in ids]
+
+
+def until_fetched(item: InboxItem) -> InboxItem:
+    """How it is kept while its files are being fetched: as a task for afterwards, which remembers what it was sent as."""
+    return item.model_copy(update={"sort": "queue", "target": f"{AS}{item.sort}:{item.target}"})
+
+
+def as_sent(item: InboxItem) -> InboxItem | None:
+    """What it was sent as, whose files were still being fetched when it was kept; None for all else."""
+    if item.sort != "queue" or not item.target.startswith(AS):
+        return None
+    sort, _, target = item.target.removeprefix(AS).partition(":")
+    return item.model_copy(update={"sort": sort, "target": target})
+
+
+async def call_off(session: Session, why: str) -> None:
+    """Who stops a thread does not want what waits in it to begin; what is called off is told."""
+    pending = await session.ground.store.pending(session.thread)
+    last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
+    off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction", "fork")]
+    lines = "".join(f"\n- {name}" for name in map(_named, off) if name)
+    if lines:
+        words = f" It waited, because {why}." if why else ""
+        text = f"Stopped before it began; nothing of it was done.{words} Send it again if you want it:{lines}"
+        await session.tell(f"{off[0].id}.called-off", "", text)
+    await session.ground.store.discard([one.id for one in off])
+
+
+def _named(item: InboxItem) -> str:
+    """What would have begun, '' for what begins nothing."""
+    if starts(item):
+        return item.text[:200]
+    return f"{_ACTS[item.sort]}{HALFWAY}" if item.sort in _ACTS else ""

@@ -1,0 +1,107 @@
+"""An execution whose log is damaged is put aside where people see it: never gone on with, never begun anew in silence.
+
+Nothing of the log is changed, so a backup can be held against it.  The thread is told, and works on with new tasks.
+
+What an earlier process left behind, what its sessions know of it, and whether it is safe to go on with it.
+
+An execution that ends its process each time it is taken up would do so for ever: after three crashes since a person last
+said something the rules leave it alone (``agentic/core/fold/ownership.py``).  From then on no process takes it up by
+itself, only
+what a person does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+from agentic.core.events.execution_events import Envelope
+from agentic.core.fold.fold import fold
+from agentic.ports.errors import StoreCorrupt, StoreError
+from agentic.ports.runtime import Store
+from agentic.runtime.budget_ledger import DailyCaps, Purse
+from bot.sessions.session import Session
+
+
+async def recall(session: Session, execution: str) -> None:
+    """What outlives a process: whose it is, a question, a pause, that it is left alone.  Raises ``StoreError``."""
+    folded = fold([envelope async for envelope in session.ground.store.read(execution)])
+    session.requester = folded.started.requester.id if folded.started is not None else ""
+    session.side = folded.side
+    if folded.question is not None:
+        session.asked(folded.question)
+    else:
+        session.answered()
+    session.paused = folded.paused.author.id if folded.paused is not None else ""
+    session.left_alone = folded.quarantined is not None
+
+
+async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
+    """Money that ended executions, and the judging of them, had set aside and did not come to settle, by their logs.
+
+    An open execution's is settled by whoever takes it up.  Raises ``StoreError``.
+    """
+    purse = Purse(store, caps)
+    left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
+    opened = {row.execution for row in await store.executions(open_only=True)}
+    for of in sorted(left - opened):
+        execution, _, outcome = of.partition(".")
+        row = await store.execution(execution)
+        if row is not None and row.finished:
+            await purse.clear_up(of, _outcome(store, execution) if outcome else store.read(execution))
+
+
+async def _outcome(store: Store, execution: str) -> AsyncIterator[Envelope]:
+    for envelope in await store.read_outcome(execution):
+        yield envelope
+
+
+DAMAGED = "damaged"
+"""Stands in the place of how it ended."""
+ASIDE = (
+    "⚠️ What was stored of this task is damaged, so I put it aside and do not go on with it: {trouble}. Everything else is "
+    "as it was: its files are in the workspace, and what you write here now is a new task. Whoever runs the bot: "
+    "`threadwright doctor` shows all that is damaged, and `threadwright import BACKUP --into FOLDER` brings back a copy "
+    "that `threadwright backup` made."
+)
+
+log = logging.getLogger(__name__)
+
+
+async def set_aside(session: Session, trouble: Exception) -> str:
+    """What the thread is told, where the log of what ran in it is damaged and was put aside; '' otherwise."""
+    execution, store = session.execution or session.left_open, session.ground.store
+    if not isinstance(trouble, StoreCorrupt) or not execution:
+        return ""
+    try:
+        async for _ in store.read(execution):
+            pass
+    except StoreCorrupt as damaged:
+        return await _put_aside(session, execution, damaged)
+    except StoreError as error:
+        log.error("thread %s: %s", session.thread, error)
+    return ""
+
+
+async def ended_after_all(session: Session) -> str:
+    """What was left open, where its log has its end: a store may say that it did not keep what it kept.  '' otherwise."""
+    execution = session.left_open
+    try:
+        row = await session.ground.store.execution(execution) if execution else None
+    except StoreError as error:
+        log.error("thread %s: whether %s has ended cannot be read: %s", session.thread, execution, error)
+        return ""
+    if row is None or not row.finished or session.left_open != execution:
+        return ""
+    session.is_over()
+    return execution
+
+
+async def _put_aside(session: Session, execution: str, damaged: StoreCorrupt) -> str:
+    try:
+        await session.ground.store.set_aside(execution, DAMAGED)
+    except StoreError as error:
+        log.error("execution %s is damaged and could not be put aside: %s", execution, error)
+        return ""
+    log.error("execution %s is put aside: %s", execution, damaged)
+    return ASIDE.format(trouble=damaged)

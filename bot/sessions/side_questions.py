@@ -1,0 +1,307 @@
+"""Side questions: answered beside the running execution, under the same lease, by an execution without tools.
+
+It knows the task and what was done so far, as data; the running execution learns nothing of it, and does not wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from pydantic import JsonValue
+
+from agentic.core.events.execution_events import (
+    Envelope,
+    FileChange,
+    InboxItem,
+    InputReceived,
+    ModelAnswered,
+    QuotedMessage,
+    Started,
+    TextBlock,
+    ToolFinished,
+    ToolStarted,
+)
+from agentic.core.events.ids import execution_id, side_target
+from agentic.ports.errors import AgenticError, StoreCorrupt, StoreUnavailable
+from agentic.ports.runtime import (
+    Found,
+    Lease,
+    Observation,
+    Perception,
+    Prepared,
+    Refused,
+    Saved,
+    ToolSpec,
+)
+from bot.sessions import lease as lease_module
+from bot.sessions.session import Session
+
+SECONDS = 90.0
+"""A side question may outlast the execution by so much; then it is given up."""
+STOP_SECONDS = 2.0
+BEGINNING_LOOKS, BEGINNING_PAUSE = 50, 0.1
+"""How often, and how many seconds apart, it is looked whether what it is asked beside has begun."""
+AGAIN_SECONDS = 1.0
+STEPS = 30
+CHARACTERS = 200
+
+log = logging.getLogger(__name__)
+
+
+class NoTools:
+    """The toolbox of who only answers."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """There are none."""
+        return ()
+
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        """Nothing can be used."""
+        return Refused(f"There is no tool {tool!r} for a side question.")
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        """Never asked for, since nothing is prepared."""
+        return Observation("refused", f"There is no tool {tool!r}.")
+
+    @property
+    def diary(self) -> str:
+        """Nothing is written down."""
+        return ""
+
+    async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
+        """Nothing was begun."""
+
+    async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
+        """Nothing is touched."""
+        return ""
+
+    async def checkpoint(self) -> Saved:
+        """Nothing is changed."""
+        return Saved("", "")
+
+    async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """Nothing is changed."""
+        return Found()
+
+    async def perceive(self) -> Perception:
+        """Nothing is seen."""
+        return Perception()
+
+    async def settle(self) -> None:
+        """Nothing runs."""
+
+
+@asynccontextmanager
+async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGenerator[None]:
+    """Answer the thread's side questions while the execution runs; those that are begun are answered to their end."""
+    sides = _Sides(session, lease, parent)
+    watchers: list[asyncio.Task[None]] = []
+    if session.side and session.halt.is_set():
+        await _stopped_itself(session, parent)
+    elif session.side:
+        watchers.append(asyncio.create_task(_stopped_itself(session, parent), name=f"a stop for {parent}"))
+    watchers.append(asyncio.create_task(sides.watch(), name=f"side questions in {session.thread}"))
+    try:
+        yield
+    finally:
+        for watcher in watchers:
+            watcher.cancel()
+        try:
+            await asyncio.wait(watchers)
+        finally:
+            try:
+                await sides.end()
+            finally:
+                session.siding = sides.left
+
+
+async def _stopped_itself(session: Session, execution: str) -> None:
+    """Where what runs is itself a side question, a stop of the thread is its own: there is nothing else that takes it in."""
+    await session.halt.wait()
+    while True:
+        try:
+            pending = await session.ground.store.pending(session.thread)
+            for stop in [one for one in pending if one.sort == "stop" and not one.target]:
+                own = stop.model_copy(update={"id": f"{stop.id}.side", "target": side_target(execution)})
+                await session.ground.store.put(own)
+        except AgenticError as error:
+            log.warning("the stop of side question %s cannot be read now: %s", execution, error)
+            await session.ground.clock.sleep(AGAIN_SECONDS)
+        else:
+            break
+    session.doorbell.set()
+
+
+class _Sides:
+    def __init__(self, session: Session, lease: Lease, parent: str) -> None:
+        self._session, self._lease, self._parent = session, lease, parent
+        self._begun: dict[str, asyncio.Task[None]] = {}
+        self._asked: dict[str, tuple[InboxItem, asyncio.Event]] = {}
+        """Each with the bell of its execution."""
+        self.left = False
+        """The process ends before all are answered; they are what people speak to until then."""
+
+    async def watch(self) -> None:
+        """Begin what is asked; a store that fails for a moment is asked again."""
+        session, opened = self._session, False
+        while True:
+            session.aside.clear()
+            try:
+                left = [] if opened else await self._left_open()
+                asked = [item for item in await session.ground.store.pending(session.thread) if item.sort == "side"]
+                for item in (*left, *asked):
+                    if item.id not in self._begun:
+                        self._begin(item)
+                opened = True
+            except AgenticError as error:
+                log.warning("side questions in thread %s cannot be read now: %s", session.thread, error)
+                await session.ground.clock.sleep(AGAIN_SECONDS)
+            else:
+                await session.aside.wait()
+
+    def _begin(self, item: InboxItem) -> None:
+        self._session.siding = True  # a stop that comes between the execution's end and `end` holds for these
+        self._asked[item.id] = (item, asyncio.Event())
+        self._begun[item.id] = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
+
+    async def _left_open(self) -> list[InboxItem]:
+        """What an earlier process had begun to answer: it waits for nobody whom the task beside it may wait for."""
+        store, thread = self._session.ground.store, self._session.thread
+        found: list[InboxItem] = []
+        for row in await store.executions(thread, open_only=True):
+            try:
+                first = await anext(aiter(store.read(row.execution)), None)
+            except StoreCorrupt as damaged:  # it is put aside when its turn comes
+                log.error("side questions in thread %s: %s", thread, damaged)
+                continue
+            event = first.event if first is not None else None
+            if first is not None and isinstance(event, Started) and event.side:
+                found.append(
+                    InboxItem(
+                        id=event.inbox, thread=thread, sort="side", author=event.requester, at=first.at,
+                        text=event.task, quoted=event.quoted,
+                    )
+                )  # fmt: skip
+        return [item for item in found if execution_id(thread, item.id) != self._parent]
+
+    async def end(self) -> None:
+        """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next.
+
+        When it returns, or is cancelled itself, none of them runs: the thread's lease is given back then.
+        """
+        running = {id: task for id, task in self._begun.items() if not task.done()}
+        try:
+            if running:
+                leaving = asyncio.create_task(self._leave([*running]), name="leaving side questions")
+                try:
+                    await self._answered([*running.values()])
+                finally:
+                    leaving.cancel()
+            if self._session.halt.is_set():
+                await self._stop([id for id, task in running.items() if not task.done()])
+        finally:
+            await lease_module.ended(*running.values())
+
+    async def _leave(self, ids: list[str]) -> None:
+        """Where the process ends each is told, and is left in order; the next process answers it."""
+        session = self._session
+        while not session.ended:
+            session.aside.clear()
+            await session.aside.wait()
+        for id in ids:
+            self._asked[id][1].set()
+
+    async def _stop(self, ids: list[str]) -> None:
+        session = self._session
+        for id in ids:
+            asked, bell = self._asked[id]
+            stop = InboxItem(
+                id=f"{id}.stop", thread=session.thread, sort="stop", author=asked.author,
+                at=session.ground.clock.now(), target=side_target(execution_id(session.thread, id)),
+            )  # fmt: skip
+            try:
+                await session.ground.store.put(stop)
+            except AgenticError as error:
+                log.warning("side question %s goes on after the stop: %s", id, error)
+            bell.set()
+        if ids:
+            await asyncio.wait([self._begun[id] for id in ids], timeout=STOP_SECONDS)
+
+    async def _answered(self, running: list[asyncio.Task[None]]) -> None:
+        """Until all are answered, or a stop is given, or it takes too long."""
+        answered = asyncio.create_task(_all_done(running), name="side questions")
+        halted = asyncio.create_task(self._session.halt.wait(), name="a stop for side questions")
+        try:
+            await asyncio.wait((answered, halted), timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            halted.cancel()
+            answered.cancel()
+
+    async def _answer(self, item: InboxItem) -> None:
+        session, ground, ended = self._session, self._session.ground, False
+        try:
+            started = await self._started(item)
+            execution = execution_id(session.thread, item.id)
+            _, bell = self._asked[item.id]
+            ended = (await ground.runner.run(self._lease, execution, NoTools(), bell, started)).finished is not None
+            session.crowd.gone([item.id])
+        except AgenticError as error:
+            log.warning("side question %s was not answered: %s", item.id, error)
+            await session.tell(f"{item.id}.side", "", f"Your side question could not be answered: {error}")
+        except Exception:
+            log.exception("a fault of ours with side question %s", item.id)
+        finally:
+            self.left = self.left or (session.ended and not ended)
+
+    async def _log_so_far(self) -> list[Envelope]:
+        """The log of what runs: a question that comes in the very moment of its beginning waits for that."""
+        ground = self._session.ground
+        for _ in range(BEGINNING_LOOKS):
+            if log_so_far := [envelope async for envelope in ground.store.read(self._parent)]:
+                return log_so_far
+            await ground.clock.sleep(BEGINNING_PAUSE)
+        raise StoreUnavailable("the task beside it did not begin")
+
+    async def _started(self, item: InboxItem) -> Started:
+        log_so_far = await self._log_so_far()
+        running = next(e.event for e in log_so_far if isinstance(e.event, Started))
+        return Started(
+            thread=item.thread, task=item.text, requester=item.author, root=self._parent, parent=self._parent,
+            policy=running.policy, side=True, inbox=item.id,
+            quoted=(*so_far(running, log_so_far), *item.quoted),
+        )  # fmt: skip
+
+
+async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
+    await asyncio.wait(tasks)
+
+
+def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMessage, ...]:
+    """The running task and what was done of it, as data."""
+    tools: dict[str, str] = {}
+    lines: list[str] = []
+    for envelope in log_so_far:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            lines += [f"thought: {_short(block.text)}" for block in event.blocks if isinstance(block, TextBlock)]
+        elif isinstance(event, ToolStarted):
+            tools[event.call] = f"{event.tool} {_short(str(event.arguments))}"
+        elif isinstance(event, ToolFinished) and event.call in tools:
+            lines.append(f"{tools.pop(event.call)}: {event.outcome}: {_short(event.preview)}")
+        elif isinstance(event, InputReceived) and event.text:
+            lines.append(f"{event.author.name} wrote: {_short(event.text)}")
+    lines += [f"{what}: still running" for what in tools.values()]
+    task = QuotedMessage(author=f"{running.requester.name}, the running task", text=running.task)
+    work = QuotedMessage(author="The work on it so far", text="\n".join(lines[-STEPS:]) or "It has only begun.")
+    return task, work
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= CHARACTERS else line[: CHARACTERS - 1] + "…"

@@ -1,0 +1,234 @@
+"""How many executions run at once: a bounded number of slots, given out in turns (``bot/sessions/slots.py``).
+
+A thread that has had its slot asks anew for its next execution, so a busy thread never starves the others.  An execution
+that waits for a person gives its slot away, and takes it back without waiting when the person has answered: for a moment
+there may be a few more than the bound, but nobody waits behind somebody who is asleep.
+
+Whose turn it is where more wants to run than may; pure.
+
+Turns go by server, and within a server by person: whoever has the fewest running goes first, then who has waited longest for
+a turn, then the oldest of their tasks.  Whoever has seen ``PATIENCE`` turns of others go by is next, so that nobody waits
+for ever behind people whose tasks are short.
+
+Who waits for their first word goes before those who are being worked for, while the process has more to do than it can.
+
+Five hundred people may write in the same second.  Without this each new thread shares the processor with every further
+turn of all the others, and the last one waits several times as long for any sign of work as the first.  A request that is
+not a thread's first gives way while threads are beginning, but only as long as the event loop itself is late, and never
+longer than ``AT_MOST``: on a process with time to spare nobody waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.conversation import Prompt
+from agentic.ports.runtime import Answer, LanguageModel, Meter
+
+AT_MOST = 3.0
+"""Seconds a request gives way."""
+LATE = 0.02
+"""The event loop is behind when a turn of it takes so many seconds."""
+LONGEST_NAP = 0.25
+
+
+class Courtesy:
+    """Which threads are beginning: given something to do, and no model asked yet."""
+
+    def __init__(self) -> None:
+        self._beginning: set[str] = set()
+
+    def begins(self, thread: str) -> None:
+        """The thread was given something to do."""
+        self._beginning.add(thread)
+
+    def began(self, thread: str) -> None:
+        """Its first request is on its way, or there will be none."""
+        self._beginning.discard(thread)
+
+    async def give_way(self) -> None:
+        """Wait while threads begin and the event loop is behind."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + AT_MOST
+        while self._beginning and (now := loop.time()) < until:
+            await asyncio.sleep(0)
+            late = loop.time() - now
+            if late < LATE:
+                return
+            await asyncio.sleep(min(4 * late, LONGEST_NAP))
+
+
+class Courteous:
+    """A ``LanguageModel`` that lets threads which are beginning go first."""
+
+    def __init__(self, model: LanguageModel, courtesy: Courtesy) -> None:
+        self._model, self._courtesy = model, courtesy
+
+    async def answer(
+        self,
+        model: str,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        timeout: float,
+        on_text: Callable[[str], None] | None = None,
+        meter: Meter | None = None,
+    ) -> Answer:
+        """Ask as the model behind it does, a little later where others are beginning."""
+        if any(message.role == "assistant" for message in prompt.messages):
+            await self._courtesy.give_way()
+        return await self._model.answer(
+            model, prompt, max_tokens=max_tokens, timeout=timeout, on_text=on_text, meter=meter
+        )
+
+    def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """The price of the model behind it."""
+        return self._model.price(model, tokens_in, tokens_out)
+
+    async def close(self) -> None:
+        """Nothing here is open; the model behind it is closed by whoever made it."""
+
+
+PATIENCE = 10
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What wants to run: its thread, who asked and in which server, and how many turns had been when it asked."""
+
+    thread: str
+    server: str = ""
+    person: str = ""
+    asked: int = 0
+
+
+def next_of(waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int) -> Task:
+    """The task that goes next.
+
+    ``waiting`` is in the order in which they asked, and not empty; ``last`` says, for a server ``(server,)`` and a person in
+    it ``(server, person)``, the number of the last turn they had; ``turns`` is how many there have been.
+    """
+    for key in (_server, _person):
+        waiting = _of_first(key, waiting, running, last, turns)
+    return waiting[0]
+
+
+def order_of(waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int) -> list[Task]:
+    """The order in which they go if nothing else comes, as far as it can be known before anything ends."""
+    left, taken, known, order = list(waiting), list(running), dict(last), list[Task]()
+    while left:
+        task = next_of(left, taken, known, turns)
+        turns += 1
+        known |= dict.fromkeys((_server(task), _person(task)), turns)
+        left.remove(task)
+        taken.append(task)
+        order.append(task)
+    return order
+
+
+def _server(task: Task) -> Key:
+    return (task.server,)
+
+
+def _person(task: Task) -> Key:
+    return (task.server, task.person)
+
+
+def _of_first(
+    key: Callable[[Task], Key], waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int
+) -> list[Task]:
+    """The tasks of the server or person whose turn it is."""
+    groups: dict[Key, list[Task]] = {}
+    for task in waiting:
+        groups.setdefault(key(task), []).append(task)
+    busy = [key(task) for task in running]
+
+    def rank(one: Key) -> tuple[bool, int, int]:
+        since = max(last.get(one, 0), groups[one][0].asked)
+        impatient = turns - since >= PATIENCE
+        return (not impatient, 0 if impatient else busy.count(one), since)
+
+    return groups[min(groups, key=rank)]
+
+
+class Slots:
+    """At most ``limit`` holders; the next one is whose turn it is."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._line: dict[str, tuple[Task, asyncio.Event]] = {}
+        self._working: dict[str, Task] = {}
+        self._aside: dict[str, Task] = {}
+        self._turns = 0
+        self._last: dict[Key, int] = {}
+
+    @asynccontextmanager
+    async def slot(
+        self, thread: str, server: str = "", person: str = "", *, hurried: bool = False, aside: bool = False
+    ) -> AsyncGenerator[None]:
+        """Hold a slot for ``thread``, for which ``person`` asked in ``server``, when it is its turn.
+
+        ``hurried`` is one that was told to stop: it does not wait.  ``aside`` is one that waits for a person: it needs
+        no slot before the answer.
+        """
+        turn = asyncio.Event()
+        self._line[thread] = Task(thread, server, person, self._turns), turn
+        if hurried or aside:
+            self._enter(thread)
+        if aside:
+            self.set_aside(thread)
+        self._admit()
+        try:
+            await turn.wait()
+            yield
+        finally:
+            self._line.pop(thread, None)
+            self._working.pop(thread, None)
+            self._aside.pop(thread, None)
+            self._admit()
+
+    def position(self, thread: str) -> int:
+        """How many go before this thread if nothing else comes, and it: 0 if it holds a slot or wants none."""
+        if thread not in self._line:
+            return 0
+        order = order_of(self._waiting, self._working.values(), self._last, self._turns)
+        return [task.thread for task in order].index(thread) + 1
+
+    def hurry(self, thread: str) -> None:
+        """Let a waiting thread through at once, as one that was told to stop."""
+        if thread in self._line:
+            self._enter(thread)
+
+    def set_aside(self, thread: str) -> None:
+        """Give the slot away while the thread waits for a person."""
+        if thread in self._working:
+            self._aside[thread] = self._working.pop(thread)
+            self._admit()
+
+    def take_back(self, thread: str) -> None:
+        """Hold the slot again: the person has answered."""
+        if thread in self._aside:
+            self._working[thread] = self._aside.pop(thread)
+
+    @property
+    def _waiting(self) -> list[Task]:
+        return [task for task, _ in self._line.values()]
+
+    def _admit(self) -> None:
+        while self._line and len(self._working) < self._limit:
+            task = next_of(self._waiting, self._working.values(), self._last, self._turns)
+            self._turns += 1
+            self._last |= dict.fromkeys(((task.server,), (task.server, task.person)), self._turns)
+            self._enter(task.thread)
+        if not self._line:
+            self._last.clear()  # who asks later has waited since then
+
+    def _enter(self, thread: str) -> None:
+        task, turn = self._line.pop(thread)
+        self._working[thread] = task
+        turn.set()

@@ -1,0 +1,257 @@
+"""How an execution begins: what the rules, the model and later readers of the log need, in one ``Started``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from agentic.core.events.calibrator import Calibrator
+from agentic.core.events.execution_events import (
+    EarlierResult,
+    FileRef,
+    Finished,
+    InboxItem,
+    ModelRequested,
+    OutboxItem,
+    Policy,
+    QuotedMessage,
+    Started,
+    Tier,
+    ToolFinished,
+    ToolRef,
+)
+from agentic.core.events.ids import execution_id
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.tiers import chosen_for
+from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
+from agentic.models.providers.prices import Prices
+from agentic.models.router import SCRIPTED
+from agentic.models.scripted.tour import NAME as TOUR
+from agentic.ports.errors import StoreCorrupt
+from agentic.ports.runtime import (
+    ExecutionRow,
+    SessionRow,
+    Store,
+    Toolbox,
+)
+from agentic.runtime.budget_ledger import DailyCaps
+from bot.config.settings import Settings
+from bot.history.run_history import past_of, told_later
+from bot.rendering.discord_text import inline, plain
+
+if TYPE_CHECKING:
+    from reflexion.retrieval.selection import Choice
+
+log = logging.getLogger(__name__)
+OLLAMA = ("ollama/", "ollama_chat/")
+EARLIER = 5
+ANSWER_CHARACTERS = 2_000
+
+
+Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
+"""Puts the files that a person sent into the thread's workspace; each that was left out says why."""
+
+
+class Lessons(Protocol):
+    """What was learned before: ``reflexion.service.Reflexion``."""
+
+    async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
+        """Reflections of the thread first, then lessons that fit."""
+        ...
+
+
+class Quotes(Protocol):
+    """What was said in a thread lately."""
+
+    async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
+        """Messages before a message, at most 50 of the last 30 minutes, that ``reader`` may read as well."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Builds ``Started``."""
+
+    store: Store
+    lessons: Lessons
+    policy: Policy
+    receive: Receive
+    tell: Callable[[OutboxItem], Awaitable[None]]
+    quotes: Quotes | None = None
+    place: Callable[[], Awaitable[str]] | None = None
+    """Where commands run, in words."""
+    surroundings: Callable[[str], tuple[str, ...]] | None = None
+    """What is told of that place: date, platform, network, what is installed."""
+    instructions: str = ""
+    """What whoever runs the bot says to every agent."""
+    role: Callable[[SessionRow], Awaitable[str]] | None = None
+    """The role that somebody chose for the thread, '' where the words of a task say it."""
+    calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
+    """What the shown confidence is made by."""
+
+    async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
+        """Everything an execution knows before its first turn."""
+        files = await self.receive(item) if item.files else ()
+        if notice := left_out(item, files):
+            await self.tell(notice)
+        said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
+        recent = await said if said is not None else ()
+        place = await self.place() if self.place else ""
+        choice = await self._lessons(item, session)
+        return Started(
+            thread=item.thread,
+            task=item.text,
+            requester=item.author,
+            role=await self.role(session) if self.role else "",
+            policy=self.policy,
+            tools=tuple(
+                ToolRef(
+                    name=spec.name,
+                    effect=spec.effect,
+                    permission=spec.permission,
+                    version=spec.version,
+                    cognitive=spec.cognitive,
+                    asks=spec.asks,
+                )
+                for spec in toolbox.specs
+            ),
+            files=files,
+            earlier=await self._earlier(item.thread),
+            quoted=(*recent, *item.quoted),
+            lessons=choice.chosen,
+            withheld=choice.withheld,
+            sandbox=place,
+            environment=self.surroundings(place) if self.surroundings else (),
+            instructions=self.instructions,
+            calibrator=await self.calibrator() if self.calibrator else None,
+            inbox=item.id,
+        )
+
+    async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:
+        """The tour is told none: how it ends says nothing of them."""
+        from reflexion.retrieval.selection import Choice  # with the first task, as what looks for them is
+
+        if self.policy.tour:
+            return Choice()
+        return await self.lessons.lessons_for(
+            item.thread,
+            session.guild,
+            item.text,
+            execution=execution_id(item.thread, item.id),
+            model=chosen_for(self.policy),
+        )
+
+    async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:
+        rows = [row for row in await self.store.executions(thread) if row.finished]
+        results = [await self._readable(row) for row in rows[-EARLIER:]]
+        return tuple(result for result in results if result is not None)
+
+    async def _readable(self, row: ExecutionRow) -> EarlierResult | None:
+        """A damaged log costs what it said, not the new task."""
+        try:
+            return await self._result(row)
+        except StoreCorrupt as damaged:
+            log.warning("execution %s is left out: %s", row.execution, damaged)
+            lost = "(What was stored of this is damaged, and nothing of it is known.)"
+            return EarlierResult(execution=row.execution, task=row.task, reason="failed", answer=lost)
+
+    async def _result(self, row: ExecutionRow) -> EarlierResult | None:
+        files: dict[str, None] = {}
+        model = ""
+        async for envelope in self.store.read(row.execution):
+            event = envelope.event
+            if isinstance(event, ToolFinished):
+                files.update(dict.fromkeys(change.path for change in event.changes))
+            elif isinstance(event, ModelRequested) and event.purpose == "turn":
+                model = event.model
+            elif isinstance(event, Finished):
+                past = await past_of(self.store, row)
+                return EarlierResult(
+                    execution=row.execution,
+                    task=row.task,
+                    reason=event.reason,
+                    answer=event.answer[:ANSWER_CHARACTERS],
+                    files=tuple(files)[:50],
+                    model=model,
+                    since=told_later(past),
+                )
+        return None
+
+
+def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
+    """What a person is told of files that were not taken; None where all were."""
+    lines = [f"- {inline(file.name)}: {plain(file.skipped)}" for file in files if file.skipped]
+    if not lines:
+        return None
+    text = "These files were not taken into the workspace:\n" + "\n".join(lines)
+    return OutboxItem(key=f"{item.id}.left-out", thread=item.thread, execution="", sort="notice", text=text)
+
+
+def caps_from(settings: Settings) -> DailyCaps:
+    """The caps that executions share."""
+    return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
+
+
+def policy_from(
+    settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True
+) -> Policy:
+    """The policy that new executions get: settings where there are some, else the policy's own numbers.
+
+    ``tries``: what fails may be tried again here.
+    """
+    numbers = [tier.number for tier in tiers if tier.models]
+    start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
+    known = prices or Prices()
+    return Policy(
+        turns_simple=settings.max_turns_simple,
+        turns_medium=settings.max_turns_medium,
+        turns_complex=settings.max_turns_complex,
+        max_tokens=settings.max_tokens,
+        max_usd=settings.max_usd,
+        max_minutes=settings.max_minutes,
+        request_seconds=settings.request_seconds,
+        attended=attended,
+        tiers=tiers,
+        starting_tier=start,
+        history=strategy_of(tiers, start, known) if settings.history == "auto" else settings.history,
+        history_tokens=settings.history_tokens,
+        windows=windows_of(tiers, known),
+        prices=prices_of(tiers, known),
+        triage_by_model=settings.triage == "model" and not _is_scripted(tiers),
+        advise_first=settings.advise_first,
+        come_down=settings.come_down,
+        complex_starts_higher=settings.complex_starts_higher,
+        failure_escalates=settings.failure_escalates,
+        trials=settings.trials if tries else "never",
+        hold_back=settings.lessons_held_back,
+    )
+
+
+def _is_scripted(tiers: tuple[Tier, ...]) -> bool:
+    """The cheap model is the tour, which can place nothing."""
+    return any(tier.number == 1 and tier.models[:1] == (TOUR,) for tier in tiers)
+
+
+def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal["append", "seed"]:
+    """A growing history where the provider of the first model keeps what a request begins with, else a short one."""
+    model = next((model for tier in tiers if tier.number == start for model in tier.models), "")
+    if model.startswith(SCRIPTED):
+        return "append"
+    known = prices.facts(model)
+    return "append" if keeps_prefix(model, known.cache_read if known else None) else "seed"
+
+
+def prices_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, tuple[float, float]]:
+    """What each model costs, where that is known: US dollars a million tokens, in and out."""
+    known = {model: prices.facts(model) for tier in tiers for model in tier.models}
+    return {model: (facts.input * 1e6, facts.output * 1e6) for model, facts in known.items() if facts is not None}
+
+
+def windows_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, int]:
+    """How many tokens each model reads, where that is known."""
+    models = dict.fromkeys(model for tier in tiers for model in tier.models)
+    sizes = {model: prices.context_window(model) for model in models}
+    return {
+        model: min(size, OLLAMA_WINDOW) if model.startswith(OLLAMA) else size for model, size in sizes.items() if size
+    }

@@ -1,0 +1,368 @@
+"""The asyncio task of one thread: its executions, one after the other, each under the thread's lease.
+
+It lives while there is something to do: an execution the log holds open, an act on what one left behind, or an item in
+the inbox that starts one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+
+from agentic.core.events.execution_events import InboxItem, Sort, Started
+from agentic.core.events.ids import execution_id
+from agentic.core.state.execution import Execution
+from agentic.ports.errors import (
+    AgenticError,
+    LeaseLost,
+    ModelError,
+    SandboxLost,
+    SandboxUnavailable,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import Lease, Toolbox
+from bot.messages.error_text import in_plain_words
+from bot.sessions.after_run import learn
+from bot.sessions.dependencies import Acted, receipt_of
+from bot.sessions.lease import (
+    Halted,
+    ThreadTaken,
+    give_back,
+    take,
+    unless,
+    while_held,
+)
+from bot.sessions.leftover_inbox import (
+    Opine,
+    call_off,
+    doubles,
+    leave_behind,
+    opinions_on_others,
+)
+from bot.sessions.recovery import ended_after_all, recall, set_aside
+from bot.sessions.session import Session, starts
+from bot.sessions.side_questions import side_questions
+from bot.sessions.waiting_notices import word_of_learning, word_of_waiting
+
+RESUMES = 2
+"""A lost sandbox is made anew this often; then a person is asked to look."""
+ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean")
+"""What people do to what an execution left behind, between two executions."""
+AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
+"""What begins a further execution; what was learned from the one before is known to it."""
+NOT_DONE = "That could not be done: {error}"
+FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
+TRIES = 3
+"""So often it is tried to begin what somebody said, before it is left out for what is said after it."""
+NOT_BEGUN = (
+    "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: {error} What you wrote "
+    "after it goes on. Send it again in other words, or without its files."
+)
+OF_THE_PLACE = (SandboxUnavailable, SandboxLost, LeaseLost, StoreUnavailable, StoreTooNew, ModelError)
+"""What is wrong with the machine, and not with what somebody said: that waits until it is mended."""
+SETTLE_SECONDS = 5.0
+TELL_AGAIN_SECONDS = 5.0
+"""What went wrong is told as soon as the store takes it; until then it is tried so often."""
+
+log = logging.getLogger(__name__)
+
+
+async def serve(session: Session, opine: Opine) -> None:
+    """Do what is to be done in the thread; what goes wrong is told there."""
+    serving = _Serving(session, opine)
+    try:
+        while await serving.work():
+            pass
+    except AgenticError as trouble:
+        log.error("thread %s: %s", session.thread, trouble)
+        await serving.report(trouble)
+    except Exception as bug:
+        log.exception("a fault of ours in thread %s", session.thread)
+        await serving.report(bug)
+    finally:
+        session.task = None
+        session.rests()
+        if session.doorbell.is_set() or session.again:
+            session.wake()
+
+
+class _Serving:
+    def __init__(self, session: Session, opine: Opine) -> None:
+        self._session, self._ground, self._opine = session, session.ground, opine
+        self._seen: frozenset[str] = frozenset()
+        """What lay in the inbox when the work at hand was chosen."""
+        self._tries: Counter[str] = Counter()
+        """How often each item was not begun."""
+
+    async def work(self) -> bool:
+        """One execution; False where there is none to do."""
+        session = self._session
+        session.doorbell.clear()
+        if session.ended:
+            return False
+        work = await self._next()
+        if work is None:
+            return session.doorbell.is_set()
+        try:
+            await self._perform(work)
+        except (SandboxLost, LeaseLost) as lost:
+            if session.resumed >= RESUMES:
+                raise
+            session.resumed += 1
+            log.warning("thread %s goes on after: %s", session.thread, lost)
+        except Exception as trouble:
+            if isinstance(work, str) or isinstance(trouble, OF_THE_PLACE) or not await self._never_began(work):
+                raise
+            await self._try_again(work, trouble)
+        else:
+            session.resumed = 0
+        return True
+
+    async def _next(self) -> InboxItem | str | None:
+        """An open execution of the log first, then the oldest item that starts one.
+
+        What lies before that item concerns what has ended: a stop of then is no stop of what comes.
+        """
+        session, store = self._session, self._ground.store
+        session.halt.clear()
+        opened = [row.execution for row in await store.executions(session.thread, open_only=True)]
+        waiting = await store.pending(session.thread)
+        # No await from here until it is said what is taken up: what people do meanwhile is about that.
+        self._seen = frozenset(one.id for one in waiting)
+        twice = doubles(waiting)
+        waiting = [one for one in waiting if one.sort != "fork" and one.id not in twice]  # a fork is done beside
+        pending = [one for one in waiting if one.id not in session.fetching]
+        starting = [one for one in pending if starts(one) or one.sort in ACTS]
+        first = starting[0] if starting and not opened else None
+        work = opened[0] if opened else first
+        session.waits = len(starting) > (first is not None) or (first is not None and first.sort in ACTS)
+        if work is None:
+            session.is_over()
+        elif isinstance(work, str) or work.sort not in ACTS:
+            session.takes_up(work)
+        before = [] if opened else pending[: pending.index(first)] if first is not None else pending
+        session.crowd.found(pending[len(before) :])
+        if any(one.sort == "stop" for one in pending[len(before) :]):
+            session.halt.set()
+        elif _stops_fetching(waiting, before):
+            await call_off(session, "")
+        await store.discard(twice)
+        await leave_behind(session, self._opine, opinions_on_others(pending, opened) if opened else before)
+        return work
+
+    async def _perform(self, work: InboxItem | str) -> None:
+        session = self._session
+        if not isinstance(work, str) and work.sort in ACTS:
+            await self._attempt(work)
+            return
+        try:
+            if isinstance(work, str):
+                await self._recall(work)
+            else:
+                await unless(session.halt, self._learned(work))
+                await self._caught_up()
+            await self._hold(session.execution, work)
+        except Halted as halted:
+            session.execution = ""
+            await call_off(session, str(halted))
+
+    async def _never_began(self, item: InboxItem) -> bool:
+        """Whether the log knows nothing of it, so that it would be the first thing to be done here again and again."""
+        return await self._ground.store.execution(execution_id(self._session.thread, item.id)) is None
+
+    async def _try_again(self, item: InboxItem, trouble: Exception) -> None:
+        """With the next look at the inbox; what never begins is told once, and what came after it has its turn."""
+        session, ground = self._session, self._ground
+        session.execution = ""
+        self._tries[item.id] += 1
+        log.error("thread %s: %s was not begun", session.thread, item.id, exc_info=trouble)
+        if self._tries[item.id] < TRIES:
+            return
+        ours = not isinstance(trouble, AgenticError)
+        error = FAULT.format(name=type(trouble).__name__) if ours else f"{trouble}."
+        receipt = receipt_of(item, Acted(NOT_BEGUN.format(tries=TRIES, error=error)))
+        await ground.tell(receipt.model_copy(update={"notify": True}))
+        await ground.store.discard([item.id])
+
+    async def _attempt(self, item: InboxItem) -> None:
+        """An act; a stop calls it off before it begins."""
+        session = self._session
+        try:
+            if item.sort in AGAIN:
+                await unless(session.halt, self._learned(item))
+            await self._act(item)
+        except Halted as halted:
+            await call_off(session, str(halted))
+        except Exception:
+            session.waits = False
+            raise
+        finally:
+            session.acting = False
+
+    async def _act(self, item: InboxItem) -> None:
+        """What one did is said, also where it could not be done; it is not tried again by itself."""
+        session, ground = self._session, self._ground
+        reach("act.before")
+        acted = await self._acted(item)
+        reach("act.after")
+        # Who reads the receipt may do the next thing at once.
+        pending = await ground.store.pending(session.thread)
+        session.acting = False
+        session.waits = any(one.id != item.id and (starts(one) or one.sort in ACTS) for one in pending)
+        await ground.tell(receipt_of(item, acted))
+        reach("act.told")
+        await ground.store.discard([item.id])
+
+    async def _acted(self, item: InboxItem) -> Acted:
+        session, ground = self._session, self._ground
+        if ground.acts is None:
+            return Acted(NOT_DONE.format(error="there is nothing here that it could be done to"))
+        lease = await self._take(begun=False)
+        try:
+            session.acting = True
+            act = ground.acts.act(item, session.row, lease)
+            return await while_held(ground.store, ground.clock, lease, act, ground.allow)
+        except LeaseLost:
+            raise
+        except AgenticError as error:
+            log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
+            return Acted(NOT_DONE.format(error=error))
+        except Exception as bug:  # done again and again it would keep all that is said here from beginning
+            log.exception("a fault of ours in thread %s: %s was not done", session.thread, item.sort)
+            return Acted(NOT_DONE.format(error=FAULT.format(name=type(bug).__name__)))
+        finally:
+            await give_back(ground.store, lease)
+
+    async def _hold(self, execution: str, work: InboxItem | str) -> None:
+        session, ground = self._session, self._ground
+        halted, aside = session.halt.is_set(), bool(session.question or session.paused or session.left_alone)
+        async with contextlib.AsyncExitStack() as stack:
+            async with word_of_waiting(session, execution):
+                asker = work.author.id if not isinstance(work, str) else session.requester
+                slot = ground.slots.slot(session.thread, session.row.guild, asker, hurried=halted, aside=aside)
+                await stack.enter_async_context(slot)
+            lease = await self._take(isinstance(work, str))
+            try:
+                work_done = self._run(lease, execution, work)
+                ended = await while_held(ground.store, ground.clock, lease, work_done, ground.allow)
+            finally:
+                await give_back(ground.store, lease)
+            session.rests()
+        if ended.finished is not None:
+            self._learn_from(execution)
+
+    def _learn_from(self, execution: str) -> None:
+        learning = self._session.learning
+        task = asyncio.create_task(learn(self._ground.learning, execution), name=f"learning from {execution}")
+        learning.add(task)
+        task.add_done_callback(learning.discard)
+
+    async def _take(self, begun: bool) -> Lease:
+        """The lease; what has not begun is called off by a stop, what has begun waits for it, for it ends in its log."""
+        session, ground = self._session, self._ground
+        if session.halt.is_set() and not begun:
+            raise Halted
+        try:
+            halt = None if begun else session.halt
+            return await take(ground.store, ground.clock, session.thread, ground.owner, halt)
+        except ThreadTaken as taken:
+            if begun or not session.halt.is_set():
+                raise
+            raise Halted(str(taken)) from taken
+
+    async def _learned(self, item: InboxItem) -> None:
+        """What is being learned in the thread, from results, votes and corrections, is known to what begins."""
+        async with word_of_learning(self._session, item.id):
+            await self._ground.learning.known(self._session.thread)
+
+    async def _recall(self, execution: str) -> None:
+        """A question and a pause outlive the process; what was said while nobody listened comes before going on."""
+        session = self._session
+        if session.recalled != execution:
+            await recall(session, execution)
+        session.recalled = ""
+        with contextlib.suppress(Halted):
+            await self._caught_up()
+
+    async def _caught_up(self) -> None:
+        """What an earlier process left waits until this one is connected, and has read what was said meanwhile."""
+        if self._ground.missed is not None:
+            await unless(self._session.halt, self._ground.missed(self._session.thread))
+
+    async def _run(self, lease: Lease, execution: str, work: InboxItem | str) -> Execution:
+        session, ground = self._session, self._ground
+        toolbox = ground.workshop.toolbox(session.thread)
+        try:
+            started = None
+            if not isinstance(work, str):
+                started = await unless(session.halt, self._begin(work, toolbox))
+                reach("task.begin")
+            async with side_questions(session, lease, execution):
+                session.at_work = True
+                ended = await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
+            reach("task.ended")
+        finally:
+            session.at_work = False
+            await self._settle(toolbox)
+        if ground.acts is not None and ended.finished is not None:
+            await ground.acts.ended(ended)
+        return ended
+
+    async def _begin(self, item: InboxItem, toolbox: Toolbox) -> Started:
+        if self._ground.acts is not None:
+            await self._ground.acts.begins(self._session.thread)
+        return await self._ground.begin(item, self._session.row, toolbox)
+
+    async def _settle(self, toolbox: Toolbox) -> None:
+        """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await toolbox.settle()
+        except (AgenticError, TimeoutError) as error:
+            log.warning("thread %s: what ran in the sandbox may still be ending: %s", self._session.thread, error)
+
+    async def report(self, trouble: Exception) -> None:
+        """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
+        session = self._session
+        session.doorbell.clear()
+        aside = await set_aside(session, trouble)
+        session.left_open = "" if aside else session.execution or session.left_open
+        key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
+        while not await self._told(key, aside or in_plain_words(trouble)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TELL_AGAIN_SECONDS):
+                    await session.doorbell.wait()
+            if session.doorbell.is_set():
+                return  # the store takes things again, and what came in takes the work up
+        if ended := await ended_after_all(session):
+            self._learn_from(ended)
+        if ended or aside or await self._came_since():
+            session.doorbell.set()
+
+    async def _came_since(self) -> bool:
+        """Whether something came during what broke off; what was there before it does not take it up again by itself."""
+        try:
+            return any(one.id not in self._seen for one in await self._ground.store.pending(self._session.thread))
+        except AgenticError as error:
+            log.error("the inbox of thread %s cannot be read now: %s", self._session.thread, error)
+            return False
+
+    async def _told(self, key: str, text: str) -> bool:
+        """Whether it could be kept that this is to be said; a store that fails now may take it later."""
+        session = self._session
+        try:
+            await session.tell(key, session.left_open, text, notify=True)
+        except AgenticError as error:
+            log.error("and it cannot be told in thread %s now: %s", session.thread, error)
+            return False
+        return True
+
+
+def _stops_fetching(waiting: list[InboxItem], before: list[InboxItem]) -> bool:
+    """Whether a stop of then came after words whose files are still being fetched: they begin nothing any more."""
+    stop = next((place for place, one in enumerate(reversed(waiting)) if one.sort == "stop" and one in before), None)
+    return stop is not None and any(one not in before for one in waiting[: len(waiting) - stop])

@@ -1,0 +1,1 @@
+"""The registry of threads and their durable inboxes."""

@@ -1,0 +1,99 @@
+"""Forks that people asked for, each done beside whatever runs; it stays in the inbox until it is complete and told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agentic.core.events.execution_events import InboxItem, OutboxItem
+from agentic.ports.errors import StoreError
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import SessionRow
+from agentic.workspace.snapshots.snapshot_store import SnapshotLost
+
+if TYPE_CHECKING:
+    from bot.actions.fork import Forking
+
+BROKEN = (
+    "The fork could not be completed because of a fault on my side. Nothing here was changed; I take it up again by myself "
+    "at my next start."
+)
+
+log = logging.getLogger(__name__)
+
+
+class Forks:
+    """Does forks."""
+
+    def __init__(self, forking: Forking | None, adopt: Callable[[SessionRow], None]) -> None:
+        self._forking, self._adopt = forking, adopt
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """What is being done."""
+        return tuple(self._tasks.values())
+
+    def take(self, item: InboxItem, source: SessionRow) -> None:
+        """Begin, unless it is being done already."""
+        if self._forking is None or item.id in self._tasks:
+            return
+        task = asyncio.create_task(self._do(self._forking, item, source), name=f"fork {item.id}")
+        self._tasks[item.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
+
+    async def _do(self, forking: Forking, item: InboxItem, source: SessionRow) -> None:
+        try:
+            words, row = await _tried(forking, item, source)
+            receipt = OutboxItem(
+                key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=words, target=item.message
+            )
+            await forking.tell(receipt)
+            reach("fork.told")
+            if row is not None:
+                self._adopt(row)
+            await forking.store.discard([item.id])
+        except (
+            Exception
+        ):  # a fork is a task of its own: whatever ends it, whoever asked is told, and it is kept to be tried
+            log.exception("fork %s is not complete; it is taken up again at the next start", item.id)
+            await _told(forking, item)
+
+
+async def _told(forking: Forking, item: InboxItem) -> None:
+    """Who asked is not left waiting for it; where even that cannot be kept, the log says so."""
+    notice = OutboxItem(
+        key=f"{item.id}.broken", thread=item.thread, execution="", sort="notice", text=BROKEN, target=item.message, notify=True
+    )  # fmt: skip
+    try:
+        await forking.tell(notice)
+    except StoreError as error:
+        log.error("and it could not be told in thread %s: %s", item.thread, error)
+
+
+async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
+    """What is told, and the new session; what may pass by itself is tried again."""
+    from bot.actions.restore_files import NotDone  # with the first fork, which brings it anyway
+
+    for pause in (0.5, 3.0, None):
+        try:
+            done = await forking.fork(item, source)
+        except NotDone as why:
+            return str(why), None
+        except SnapshotLost as lost:
+            return f"There is no fork. {lost}", None
+        except StoreError as error:
+            if pause is None:
+                raise  # it stays in the inbox
+            log.warning("fork %s: %s; trying again", item.id, error)
+            await forking.clock.sleep(pause)
+        except OSError as error:
+            if pause is None:
+                return f"There is no fork: its files could not be written ({error.strerror or error}).", None
+            log.warning("fork %s: %s; trying again", item.id, error)
+            await forking.clock.sleep(pause)
+        else:
+            return done.text, done.row
+    raise AssertionError("unreachable: the last attempt returns")

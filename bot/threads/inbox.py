@@ -1,0 +1,309 @@
+"""What arrives in one thread: kept durably as what it means now, within bounds, then handed to the thread's own task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+
+from agentic.core.events.execution_events import InboxItem
+from agentic.core.events.ids import execution_id
+from agentic.ports.errors import AgenticError, StoreError
+from bot.access.denials import NOTHING_RUNS
+from bot.access.permissions import may_steer
+from bot.history.summaries import is_tour
+from bot.ports.conversation import Receipt
+from bot.sessions.after_run import Opinions
+from bot.sessions.backlog import FULL, MESSAGES, ROOM
+from bot.sessions.dependencies import Ground
+from bot.sessions.leftover_inbox import CLOSED, FILES, until_fetched
+from bot.sessions.recovery import ended_after_all
+from bot.sessions.session import Session, starts
+from bot.sessions.start import Receive, left_out
+from bot.sessions.worker import ACTS
+from bot.threads.fork_requests import Forks
+from bot.threads.in_flight import id_at
+
+INTERRUPTED = (
+    "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when something "
+    "is written here, it goes on where it was: stop it again once the disk has room."
+)
+NOT_WHILE_RUNNING = "Something is running here. Stop it with 🛑 or wait for its end, then do that again."
+ACTING = (
+    "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
+    "Nothing begins after it."
+)
+OF_THE_TOUR = (
+    "No model is configured, so this was only the tour. What you think of it counts for nothing: I did not work on your "
+    "task."
+)
+NO_RESULT = "There is no result here yet to have an opinion on."
+OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
+UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
+CONTROLS = frozenset(("pause", "resume", "ask", "extend", "escalate"))
+"""What concerns the running execution alone."""
+REPLACED = frozenset(("guidance", "side"))
+"""What an edit of its message replaces as long as it waits."""
+SHOWN = 5
+"""So many of what is queued are listed."""
+
+log = logging.getLogger(__name__)
+
+
+class Arrivals:
+    """Takes items into the inboxes of threads."""
+
+    def __init__(self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks) -> None:
+        self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
+        self._beside: set[asyncio.Task[None]] = set()
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """What is being done beside."""
+        return tuple(self._beside)
+
+    async def take(self, item: InboxItem, session: Session) -> Receipt:
+        """Keep it and nudge what it concerns.  Raises ``StoreError`` where it could not be kept."""
+        item = as_meant(item, session)
+        if refused := _out_of_place(item, session):
+            return refused
+        if session.crowd.refuses(item):
+            return self._left_out(item, session)
+        if starts(item):
+            _mark(item, session)
+        try:
+            return await self._keep(item, session)
+        except StoreError as error:
+            if item.sort != "stop" or not session.interrupt():
+                raise
+            return Receipt(False, "busy", INTERRUPTED.format(error=error))
+        finally:
+            session.arriving.discard(item.id)
+
+    async def _keep(self, item: InboxItem, session: Session) -> Receipt:
+        if item.sort == "deleted":
+            return await self._deleted(item, session)
+        overtaken = starts(item) and item.id.isdecimal() and int(item.id) < session.stopped
+        later = item.sort in ("guidance", "answer") and any(file.path and not file.skipped for file in item.files)
+        if later and not overtaken:
+            return await self._keep_with_files(item, session)
+        if not await self._ground.store.put(item):
+            return await self._kept_before(item, session)
+        if overtaken:  # a stop waits for nobody, so what was said before it may come after it
+            await self._ground.store.discard([item.id])
+            return Receipt(False, session.activity, OVERTAKEN)
+        session.crowd.added(item)
+        if item.sort in REPLACED and item.message not in ("", item.id):
+            await self._replace(item, session)
+        if item.sort in ("guidance", "answer") and (notice := left_out(item, item.files)):
+            await self._ground.tell(notice)
+        if item.sort in ("feedback", "correction"):
+            return await self._opinion(item, session)
+        if item.sort == "stop":
+            return await self._stop(item, session)
+        if item.sort == "fork":
+            self._forks.take(item, session.row)
+            return Receipt(True, session.activity)
+        begins = item.sort in ACTS or (starts(item) and item.sort != "side")
+        session.waits = session.waits or begins
+        session.wake()
+        return Receipt(True, session.activity, await self._place(session, item))
+
+    async def _kept_before(self, item: InboxItem, session: Session) -> Receipt:
+        """Nothing new; but whoever kept it may have ended in that very moment, or be another process: it is looked at."""
+        if any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
+            session.stop() if item.sort == "stop" and session.activity != "idle" else session.wake()
+        return Receipt(False, session.activity, again=True)
+
+    async def _replace(self, item: InboxItem, session: Session) -> None:
+        """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""
+        pending = await self._ground.store.pending(session.thread)
+        before = [one.id for one in pending if one.sort in REPLACED and _is_edited(one, item)]
+        await self._ground.store.discard(before)
+        session.crowd.gone(before)
+
+    async def _keep_with_files(self, item: InboxItem, session: Session) -> Receipt:
+        """The words are durable at once, as a task for afterwards; with their files they become what they are."""
+        again = item.id in session.fetching
+        session.fetching.add(item.id)
+        kept = False
+        try:
+            kept = await self._ground.store.put(until_fetched(item))
+        finally:
+            if not kept and not again:
+                session.fetching.discard(item.id)
+        if not kept:
+            return Receipt(False, session.activity) if again else await self._kept_before(item, session)
+        self.begin(self._fetch(item, session), f"files of {item.id}")
+        return Receipt(True, session.activity)
+
+    def fetch_again(self, item: InboxItem, session: Session) -> None:
+        """An earlier process ended while it got the files of what is kept."""
+        session.fetching.add(item.id)
+        self.begin(self._fetch_connected(item, session), f"files of {item.id}")
+
+    async def _fetch_connected(self, item: InboxItem, session: Session) -> None:
+        """An address may have run out, and Discord has to be asked for the one of now."""
+        if self._ground.missed is not None:
+            await self._ground.missed(session.thread)
+        await self._fetch(item, session)
+
+    async def _fetch(self, item: InboxItem, session: Session) -> None:
+        """Files that come while an execution runs are in its workspace before it is told of them."""
+        store = self._ground.store
+        try:
+            files = await self._receive(item)
+            if notice := left_out(item, files):
+                await self._ground.tell(notice)
+            pending = await store.pending(item.thread)
+            if any(one.id == item.id for one in pending):
+                edits = [one for one in pending if one.sort == "edited" and one.message in (item.id, item.message)]
+                meant = as_meant(item, session)
+                if meant.sort == "answer" and meant.target.partition("#")[0] not in ("", session.question):
+                    meant = meant.model_copy(
+                        update={"sort": "guidance", "target": ""}
+                    )  # answered by a button meanwhile
+                fetched = {"id": f"{item.id}{FILES}", "message": item.message or item.id, "files": files}
+                reads = {"text": edits[-1].text} if edits else {}
+                await store.put(meant.model_copy(update={**fetched, **reads}))
+                await store.discard([item.id, *(one.id for one in edits)])
+        except AgenticError as error:
+            log.warning("the files of %s wait for the end of what runs: %s", item.id, error)
+        finally:
+            session.fetching.discard(item.id)
+            session.wake()
+
+    async def _opinion(self, item: InboxItem, session: Session) -> Receipt:
+        """On what runs it is guidance; on what has ended it is kept with that."""
+        await ended_after_all(session)
+        about, running = item.target.partition("/")[0], session.execution or session.left_open
+        if await self._is_tour(about or running or await self._opinions.newest(session.thread)):
+            await self._ground.store.discard([item.id])
+            return Receipt(False, session.activity, OF_THE_TOUR)
+        if running and about in ("", running):
+            if session.execution:
+                session.wake()
+        elif not await self._opinions.take(item):
+            return Receipt(False, session.activity, NO_RESULT)
+        return Receipt(True, session.activity)
+
+    async def _is_tour(self, execution: str) -> bool:
+        """Whether it is, or was, without a model; one that has not begun is not known yet."""
+        if not execution or await self._ground.store.execution(execution) is None:
+            return False
+        async for envelope in self._ground.store.read(execution):
+            return is_tour([envelope])
+        return False
+
+    async def _stop(self, item: InboxItem, session: Session) -> Receipt:
+        if session.activity == "idle":
+            await self._ground.store.discard([item.id])
+            return Receipt(True, "idle", "Nothing is running here.")
+        said = int(item.id) if item.id.isdecimal() else id_at(item.at)
+        session.stopped = max(session.stopped, said)
+        session.stop()
+        return Receipt(True, session.activity, ACTING if session.acting else "")
+
+    async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
+        """The task that runs is told; what still waits is taken out; all else was taken in long ago."""
+        store, begun = self._ground.store, execution_id(session.thread, item.message)
+        if begun in (session.execution, session.left_open):
+            kept = await store.put(item)
+            if kept:
+                session.wake()
+            return Receipt(kept, session.activity)
+        pending = await store.pending(session.thread)
+        out = [one for one in pending if one.sort in MESSAGES and item.message in (one.id, one.message)]
+        if not out:
+            return Receipt(False, session.activity)
+        await store.discard([one.id for one in out])
+        session.crowd.gone([one.id for one in out])
+        if begun == session.execution:  # it was begun in this very moment
+            kept = await store.put(item)
+            session.wake()
+            return Receipt(kept, session.activity)
+        if out[0].sort == "queue":
+            await session.tell(f"{item.id}.taken-out", "", UNQUEUED.format(text=_short(out[0])))
+        session.waits = any(starts(one) for one in await store.pending(session.thread)) and session.waits
+        return Receipt(True, session.activity)
+
+    def _left_out(self, item: InboxItem, session: Session) -> Receipt:
+        """Who writes too much is told at the beginning, and all of them together when there is room again."""
+        if len(session.crowd.left_out) == 1 and session.crowd.left_out.get(item.author.name) == 1:
+            self.begin(self._until_room(item, session), f"room in {session.thread}")
+        first = session.crowd.left_out.get(item.author.name) == 1
+        return Receipt(False, session.activity, FULL.format(room=ROOM) if first else "")
+
+    async def _until_room(self, item: InboxItem, session: Session) -> None:
+        await session.crowd.room.wait()
+        await session.tell(f"{item.id}.room", "", session.crowd.over())
+
+    async def _place(self, session: Session, item: InboxItem) -> str:
+        if item.sort == "queue" and session.execution:
+            return await self._queued(session)
+        if session.learning and not session.execution:
+            return "I am still going over the task before; this begins in a moment."
+        before = self._ground.slots.position(session.thread)
+        return f"Waiting: {before} thread(s) are to begin first, this one included." if before else ""
+
+    async def _queued(self, session: Session) -> str:
+        """Where it stands in the thread's own queue, and what is before it."""
+        queue = [one for one in await self._ground.store.pending(session.thread) if one.sort in ("queue", "task")]
+        if len(queue) < 2:
+            return "Queued: it begins when what runs now has ended."
+        lines = [f"{place}. {_short(one)}" for place, one in enumerate(queue, start=1)]
+        if len(lines) > SHOWN:
+            lines[SHOWN - 1 : -1] = ["…"]
+        return f"Queued as number {len(queue)}. They begin in this order:\n" + "\n".join(lines)
+
+    def begin(self, work: Coroutine[None, None, None], name: str) -> None:
+        """Do something beside; if it breaks, the log says so."""
+        task = asyncio.create_task(work, name=name)
+        self._beside.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s broke", task.get_name(), exc_info=error)
+
+
+def as_meant(item: InboxItem, session: Session) -> InboxItem:
+    """Between a message and its arrival here the thread may have gone on: its sort follows what is true now."""
+    if item.sort == "task" and session.activity != "idle":
+        mine = not session.requester or may_steer(item.author.level, item.author.id, session.requester)
+        return item.model_copy(update={"sort": "guidance" if mine else "queue"})
+    if item.sort == "side" and session.activity == "idle":
+        return item.model_copy(update={"sort": "task"})
+    if item.sort == "answer" and session.execution and not session.question:
+        written = not item.target or item.message == item.id
+        return item.model_copy(update={"sort": "guidance", "target": ""}) if written else item
+    return item
+
+
+def _out_of_place(item: InboxItem, session: Session) -> Receipt | None:
+    """What cannot be done now, in words."""
+    activity = session.activity
+    if item.sort == "answer" and item.target.partition("#")[0] not in ("", session.question):
+        return Receipt(False, activity, CLOSED)
+    if item.sort in ACTS and activity != "idle":
+        return Receipt(False, activity, NOT_WHILE_RUNNING)
+    if item.sort in CONTROLS and activity == "idle":
+        return Receipt(False, activity, NOTHING_RUNS)
+    return None
+
+
+def _is_edited(waiting: InboxItem, edit: InboxItem) -> bool:
+    return waiting.id != edit.id and edit.message in (waiting.id, waiting.message)
+
+
+def _mark(item: InboxItem, session: Session) -> None:
+    """From now on the thread is busy: what is said next, even in this moment, belongs to what begins."""
+    if session.activity == "idle":
+        session.requester = item.author.id
+    session.arriving.add(item.id)
+
+
+def _short(item: InboxItem) -> str:
+    text = " ".join(item.text.split())
+    return f"“{text[:80]}{'…' if len(text) > 80 else ''}”"

@@ -1,0 +1,265 @@
+"""All threads with an agent: thread id -> its one running asyncio task and its inbox.
+
+Whatever people do arrives at ``deliver``, is durable when it returns, and is taken in by the thread's own task.
+Nothing here decides what an execution does; it decides only which thread works when, and under whose lease.
+
+The sessions of a process, by thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import replace
+from datetime import timedelta
+
+from agentic.core.events.execution_events import Envelope, Finished, InboxItem
+from agentic.ports.errors import StoreError
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import ExecutionRow, SessionRow
+from bot.ports.conversation import Receipt, StatusView, ThreadState
+from bot.sessions.after_run import Feedback, Opinions, catch_up
+from bot.sessions.dependencies import Ground
+from bot.sessions.leftover_inbox import as_sent, doubles
+from bot.sessions.recovery import recall
+from bot.sessions.session import Session, starts
+from bot.sessions.start import Receive
+from bot.sessions.worker import ACTS, serve
+from bot.threads.fork_requests import Forks
+from bot.threads.inbox import Arrivals
+from bot.threads.status import status_of
+
+
+class Roster:
+    """A sink, so that each session knows when a person is being asked."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Session] = {}
+        self._running: dict[str, Session] = {}
+
+    def saw(self, envelope: Envelope) -> None:
+        """Tell the session whose execution it is."""
+        session = self._running.get(envelope.execution)
+        if session is None:
+            session = next((s for s in self.sessions.values() if s.execution == envelope.execution), None)
+            if session is None:
+                return
+            self._running[envelope.execution] = session
+        session.saw(envelope)
+        if isinstance(envelope.event, Finished):
+            del self._running[envelope.execution]
+
+    def streamed(self, execution: str, text: str) -> None:
+        """Streams say nothing about questions."""
+
+
+CLOSE_SECONDS = 8.0
+ACCESSED = timedelta(minutes=1)
+"""How exactly it is kept when a thread was used last."""
+
+log = logging.getLogger(__name__)
+
+
+class Threads:
+    """Implements ``Conversation``; ``roster`` must be among the sinks of what runs."""
+
+    def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
+        self._ground = ground
+        self._opinions = Opinions(ground.store, feedback, ground.tell)
+        self._forks = Forks(ground.forking, self._adopt)
+        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks)
+        self._sessions = roster.sessions
+        self._closed = False
+
+    # --- Conversation -----------------------------------------------------------------------------------------
+
+    async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
+        """Keep the item durably, then start or nudge the thread's execution."""
+        session = self._sessions.get(item.thread)
+        if session is None:
+            return await self._begin(item, guild, title)
+        await self._accessed(session)
+        return await self._arrivals.take(item, session)
+
+    def state(self, thread: str) -> ThreadState:
+        """What the thread is doing now."""
+        session = self._sessions.get(thread)
+        return session.activity if session else "unknown"
+
+    def knows(self, thread: str) -> bool:
+        """Whether the thread is a session."""
+        return thread in self._sessions
+
+    async def status(self, thread: str) -> StatusView:
+        """The thread's newest execution in a person's terms."""
+        session = self._sessions.get(thread)
+        if session is None:
+            return StatusView("unknown")
+        return await status_of(session, self._ground.store, self._ground.clock.now())
+
+    async def standing(self, thread: str) -> StatusView:
+        """Whose the running execution is, and what is open in it, without its log."""
+        session = self._sessions.get(thread)
+        return (session.standing() if session is not None else None) or await self.status(thread)
+
+    async def thread_of_message(self, message_id: str) -> str | None:
+        """The session a message belongs to: a thread made from a message has that message's id."""
+        if message_id in self._sessions:
+            return message_id
+        row = await self._ground.store.by_message(message_id)
+        return row.item.thread if row is not None and row.item.thread in self._sessions else None
+
+    # --- life -------------------------------------------------------------------------------------------------
+
+    async def recover(self) -> int:
+        """Take up what was running or waiting when the process ended; returns how many threads that are."""
+        reach("recover.before")
+        store = self._ground.store
+        for row in await store.sessions():
+            self._known(row)
+        said = frozenset(await store.pending_threads())
+        waiting = set(said)
+        opened: dict[str, ExecutionRow] = {}
+        for row in await store.executions(open_only=True):
+            opened.setdefault(row.thread, row)  # a side question beside it is taken up with it
+        for row in opened.values():
+            if not await self._left_alone(row):
+                waiting.add(row.thread)
+        for thread in sorted(waiting - said) + sorted(said):
+            session = self._known(SessionRow(thread, "", ""))
+            if thread in said:
+                await self._said_before(session)
+            session.wake()
+        self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
+        reach("recover.after")
+        return len(waiting)
+
+    async def _left_alone(self, row: ExecutionRow) -> bool:
+        """Whether it ended its process too often; of a damaged log the session tells its thread."""
+        session = self._known(SessionRow(row.thread, "", ""))
+        session.takes_up(row.execution)  # from the first moment on what people do is about this
+        try:
+            await recall(session, row.execution)
+        except StoreError as damaged:
+            log.error("execution %s: %s", row.execution, damaged)
+            return False
+        if session.left_alone:
+            session.execution, session.left_open = "", row.execution
+        else:
+            session.recalled = row.execution
+        return session.left_alone
+
+    def _adopt(self, row: SessionRow) -> None:
+        """A fork is complete: what is to be done there begins."""
+        self._known(row).wake()
+
+    async def _said_before(self, session: Session) -> None:
+        """What an earlier process kept and began nothing of, or was in the middle of: forks, files that were fetched."""
+        pending = await self._ground.store.pending(session.thread)
+        begins = [item for item in pending if starts(item) or item.sort in ACTS]
+        session.waits = bool(begins)
+        if begins and not session.requester:
+            session.requester = begins[0].author.id
+        opened = session.execution or session.left_open
+        for item in pending:
+            if item.sort == "fork":
+                self._forks.take(item, session.row)
+            elif opened and (sent := as_sent(item)) is not None and item.id not in doubles(pending):
+                self._arrivals.fetch_again(sent, session)
+
+    def _known(self, row: SessionRow) -> Session:
+        if row.thread not in self._sessions:
+            self._sessions[row.thread] = Session(row, self._ground, self._serve, ended=self._closed)
+        return self._sessions[row.thread]
+
+    async def _serve(self, session: Session) -> None:
+        await serve(session, self._opinions.take)
+
+    def took_up(self, thread: str) -> bool:
+        """Whether the thread was given something to do since the process began."""
+        session = self._sessions.get(thread)
+        return session is not None and session.woken
+
+    async def idle(self, thread: str) -> None:
+        """Wait until nothing runs in the thread, evaluation and reflection included."""
+        session = self._sessions.get(thread)
+        if session is not None:
+            await session.idle()
+
+    def forget(self, thread: str) -> None:
+        """The thread is no more, and nothing of it is kept: it is no session."""
+        session = self._sessions.get(thread)
+        if session is not None and session.task is None:
+            del self._sessions[thread]
+
+    async def settled(self, thread: str) -> None:
+        """Wait until nothing runs in the thread, or a person is asked."""
+        session = self._sessions.get(thread)
+        if session is not None:
+            await session.settled()
+
+    async def close(self) -> None:
+        """Leave what runs in order: what is in the middle may end, the rest goes on after the next start.
+
+        Within ``Ground.drain_seconds`` and ``CLOSE_SECONDS``.
+        """
+        self._closed = True
+        for session in self._sessions.values():
+            session.ended = True
+        await self._leave()
+        tasks = [session.task for session in self._sessions.values() if session.task is not None]
+        tasks += [task for session in self._sessions.values() for task in session.learning]
+        tasks += [*self._opinions.tasks, *self._arrivals.tasks, *self._forks.tasks]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+            for task in late:
+                log.warning("%s did not end in %.0f s", task.get_name(), CLOSE_SECONDS)
+
+    async def _leave(self) -> None:
+        """Nothing new begins; each execution notes in its log that it was left in order."""
+        ground = self._ground
+        ground.leaving.until = ground.clock.monotonic() + ground.drain_seconds
+        at_work = [s for s in self._sessions.values() if s.task is not None and s.at_work]
+        for session in at_work:
+            session.doorbell.set()
+            session.aside.set()
+        tasks = [session.task for session in at_work if session.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=ground.drain_seconds + CLOSE_SECONDS)
+            reach("close.handed.over")
+
+    async def _begin(self, item: InboxItem, guild: str, title: str) -> Receipt:
+        """The thread becomes a session with what is said there first: both are kept in one transaction."""
+        now = self._ground.clock.now()
+        row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
+        saving = asyncio.create_task(self._ground.store.save_session(row), name=f"save session {row.thread}")
+        await asyncio.sleep(0)  # it is asked for first, and known as late as what is said is taken in, for the order
+        session = self._known(row)
+        try:
+            receipt = await self._arrivals.take(item, session)
+            await self._saved(saving, row)
+        except StoreError:
+            await asyncio.gather(saving, return_exceptions=True)  # the same trouble is not told twice
+            if session.task is None and self._sessions.get(row.thread) is session:
+                del self._sessions[row.thread]
+            raise
+        return receipt
+
+    async def _saved(self, saving: asyncio.Task[None], row: SessionRow) -> None:
+        """What was said is kept and begun by now, so where it belongs to must be known too, or nobody would see its answer."""
+        try:
+            await saving
+        except StoreError as error:
+            log.warning("thread %s could not be kept, and is tried again: %s", row.thread, error)
+            await self._ground.store.save_session(row)
+
+    async def _accessed(self, session: Session) -> None:
+        now = self._ground.clock.now()
+        if session.row.accessed is None or now - session.row.accessed > ACCESSED:
+            with contextlib.suppress(StoreError):  # nothing that is said waits for this
+                kept = await self._ground.store.session(session.thread)
+                session.row = replace(kept or session.row, accessed=now)
+                await self._ground.store.save_session(session.row)

@@ -1,0 +1,1 @@
+"""Folders and sandboxes of threads, attachments, listings."""

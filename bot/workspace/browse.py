@@ -1,0 +1,103 @@
+"""A thread's workspace as people use it: look, fetch, clear; always through the sandbox, never past ``.aiignore``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
+
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import PathRefused
+from agentic.sandbox.aiignore import NAME as IGNORE
+from agentic.workspace.file_names import readable
+from agentic.workspace.workspace import RealWorld
+
+MOST_LISTED = 1_000
+CLEAN_SECONDS = 60.0
+PASSED_OVER = "-# Folders such as `.git` and `node_modules` are left out."
+_PATTERN = re.compile(r"([*?\[\]\\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What stands in a folder of the workspace, files with their sizes."""
+
+    files: tuple[tuple[str, int], ...]
+    more: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return sum(size for _, size in self.files)
+
+
+async def look(world: RealWorld, path: str = ".") -> Shelf:
+    """Every file below a folder.  Raises ``PathRefused``."""
+    found = await world.glob("**", inside(path), MOST_LISTED)
+    files = tuple((entry.name, entry.size) for entry in found.entries if entry.kind == "file")
+    visible = await world.visible([name for name, _ in files])
+    return Shelf(tuple(one for one in files if one[0] in visible), found.more)
+
+
+async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
+    """A file's base name and content.  Raises ``PathRefused`` where it has more than ``cap`` bytes."""
+    wanted = inside(path)
+    if await world.stat(wanted) is None:
+        raise PathRefused(path, "there is no such file")
+    return PurePosixPath(wanted).name, await world.get_file(wanted, cap)
+
+
+async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
+    """Delete everything but ``.aiignore``, what it hides and what is ``spared``; '' or what went wrong."""
+    result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
+    if result.killed_reason or result.timed_out:
+        return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
+    left = await look(world)
+    stays = {IGNORE, *map(readable, spared)}
+    kept = [name for name, _ in left.files if not stays & {name, *map(str, PurePosixPath(name).parents)}]
+    return f"{len(kept)} files could not be deleted, such as {kept[0]}" if kept else ""
+
+
+def clearing(hidden: Iterable[str]) -> str:
+    """The command that deletes all but what is hidden; folders that still hold something stay."""
+    spared: list[str] = ["!", "-path", f"./{IGNORE}"]
+    for path in hidden:
+        literal = "./" + _PATTERN.sub(r"\\\1", path.strip("/"))
+        spared += ["!", "-path", literal, "!", "-path", f"{literal}/*"]
+    return shlex.join(["find", ".", "-xdev", "-mindepth", "1", "-depth", *spared, "-delete"]) + " 2>/dev/null; true"
+
+
+def inside(path: str) -> str:
+    """The path within the workspace as it was written by a person; absolute ones are meant from there.
+
+    Raises ``PathRefused`` for one that leads out of it.
+    """
+    given = path.strip().replace("\\", "/").removeprefix("/workspace").lstrip("/") or "."
+    if "\0" in given or ".." in PurePosixPath(given).parts:
+        raise PathRefused(path, "it leads out of the workspace")
+    return given
+
+
+def told(shelf: Shelf) -> str:
+    """A line a file, and the sum."""
+    if not shelf.files:
+        return "It is empty."
+    width = max(len(bytes_of(size)) for _, size in shelf.files)
+    lines = [f"{bytes_of(size):>{width}}  {name}" for name, size in shelf.files]
+    more = f"\n… and more than these {MOST_LISTED}" if shelf.more else ""
+    return "\n".join(lines) + more
+
+
+def summed(files: Sequence[tuple[str, int]]) -> str:
+    """How many and how much."""
+    count = f"{len(files)} file" if len(files) == 1 else f"{len(files)} files"
+    return f"{count}, {bytes_of(sum(size for _, size in files))}"
+
+
+def bytes_of(size: int) -> str:
+    """Bytes in words."""
+    for limit, unit in ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")):
+        if size >= limit:
+            return f"{size / limit:.1f} {unit}"
+    return f"{size} B"

@@ -1,0 +1,49 @@
+"""Which folder of this machine is a thread's workspace, and which of a person's files were put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentic.sandbox.folder_removal import remove_tree
+from agentic.sandbox.hidden_files import adopt
+
+
+class Workspaces:
+    """A folder a thread below ``root``; with ``bound`` every thread works in that folder (`task --dir`)."""
+
+    def __init__(self, root: Path, bound: Path | None = None) -> None:
+        self._root = root
+        self._bound = bound
+
+    @property
+    def shared(self) -> bool:
+        """Whether every thread works in one folder."""
+        return self._bound is not None
+
+    def folder(self, thread: str) -> Path:
+        """The thread's folder, made if it is not there."""
+        if self._bound is not None:
+            return self._bound
+        if not thread.isalnum():
+            raise ValueError(f"{thread!r} cannot name a thread")
+        folder = self._root / thread
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def forget(self, thread: str) -> None:
+        """Delete the folder of a thread that is no more; one that all threads share stays."""
+        if self._bound is None and thread.isalnum():
+            remove_tree(self._root / thread)
+
+
+@contextmanager
+def lent(folder: Path | None) -> Generator[None]:
+    """A person's own folder, which root hands to the sandbox's user for the time of a task, is theirs again afterwards."""
+    owner = folder.stat() if folder is not None else None
+    try:
+        yield
+    finally:
+        if folder is not None and owner is not None:
+            adopt(folder, owner.st_uid, owner.st_gid)

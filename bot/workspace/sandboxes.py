@@ -1,0 +1,217 @@
+"""What gives each thread its world, its tools, and the files that people send."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+
+from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
+from agentic.core.lazy_dataclass import dataclass
+from agentic.ports.errors import AgenticError, PathRefused
+from agentic.ports.runtime import Found, Saved
+from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.commit import COMMIT_TOOL, repositories_in
+from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
+from agentic.workspace.snapshots.undo_plan import unexplained
+from agentic.workspace.workspace import RealWorld
+from bot.workspace.folders import Workspaces
+
+MB = 1024 * 1024
+FILE_BYTES = 25 * MB
+MESSAGE_BYTES = 50 * MB
+FILES = 20
+PLACE_SECONDS = 0.3
+"""How long a beginning waits to know its sandbox's name."""
+
+TRYING_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+Download = Callable[[str, int], Awaitable[bytes]]
+"""Fetches an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
+Afresh = Callable[[InboxItem, FileRef], Awaitable[str]]
+"""The present address of a file of somebody's message, '' where there is none: addresses run out after a day."""
+
+
+class AttachmentGone(Exception):
+    """A file that a person sent cannot be fetched; ``expired`` where its address may only have run out."""
+
+    def __init__(self, reason: str, *, expired: bool = False) -> None:
+        super().__init__(reason)
+        self.expired = expired
+
+
+HOST = "host, .aiignore is not firm"
+"""Nothing can be mounted over there: a command that sets out to can open what is hidden."""
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Worlds are kept a thread, so that what one execution changed is known in the next."""
+
+    sandboxes: Sandboxes
+    workspaces: Workspaces
+    download: Download
+    afresh: Afresh | None = None
+    snapshots: Snapshots | None = None
+    """Where the workspaces are kept as they were before each execution."""
+    offers: bool = True
+    """Somebody can still decide about an offered branch when its task has ended."""
+    masks: bool = True
+    """Agents see secrets of known form as placeholders."""
+    _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
+    _trying: asyncio.Task[Choice] | None = None
+
+    def world(self, thread: str) -> RealWorld:
+        """The thread's world; no sandbox is made before something runs in it."""
+        if thread not in self._worlds:
+            self._worlds[thread] = RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
+        return self._worlds[thread]
+
+    async def choice(self) -> Choice:
+        """Which sandbox is used and why; trying one goes on when whoever asked no longer waits."""
+        if self._trying is None:
+            self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
+        return await asyncio.shield(self._trying)
+
+    def left(self) -> tuple[str, ...]:
+        """What an earlier process left in the sandboxes and nobody can end, in words."""
+        return self.sandboxes.left
+
+    async def place(self) -> str:
+        """Where commands run, in words; '' while that is still being tried."""
+        if self._trying is None:
+            return ""  # who is quick to write something does not wait for it
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                choice = await self.choice()
+        except (TimeoutError, AgenticError):
+            return ""
+        if choice.rung is None:
+            return ""
+        return HOST if choice.name == "host" else f"{choice.name}, no network"
+
+    async def close(self) -> None:
+        """Wait until a sandbox that is being tried was ended by who tries it."""
+        if self._trying is not None:
+            await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
+
+    async def end_sandbox(self, thread: str) -> None:
+        """What lives beside the workspace (an interpreter, commands in the background, /tmp) ends; the files stay."""
+        if thread in self._worlds:
+            await self._worlds[thread].close()
+
+    def tidy(self) -> None:
+        """Of threads in which no agent is at work, keep no list of what was changed there."""
+        for world in self._worlds.values():
+            world.tidy()
+
+    async def forget(self, thread: str) -> None:
+        """The thread is no more: its sandbox ends, and neither its workspace nor copies of it are kept."""
+        world = self._worlds.pop(thread, None)
+        if world is not None:
+            await world.close()
+        await self.sandboxes.forget(thread)
+        await asyncio.to_thread(self.workspaces.forget, thread)
+        if self.snapshots is not None:
+            await self.snapshots.forget(thread)
+
+    def toolbox(self, thread: str) -> StandardToolbox:
+        """The tools of a new agent in the thread's world."""
+
+        async def world() -> RealWorld:
+            return self.world(thread)
+
+        async def save() -> Saved:
+            return await self.save(thread)
+
+        commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
+
+        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
+            return await self.inspect(thread, manifest, since)
+
+        return StandardToolbox(
+            world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+        )
+
+    async def save(self, thread: str) -> Saved:
+        """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""
+        if self.snapshots is None:
+            return Saved(problem="no copies of workspaces are kept here")
+        world = self.world(thread)
+        try:
+            hidden = await world.hidden()
+        except PathRefused as refused:
+            return Saved(problem=refused.reason)
+        except OSError as error:
+            return Saved(problem=f"what .aiignore hides could not be noted ({error.strerror or type(error).__name__})")
+        return await self.snapshots.save(thread, world.workspace, hidden)
+
+    async def inspect(self, thread: str, manifest: str, since: tuple[FileChange, ...]) -> Found:
+        """What in the thread's workspace is neither as in this copy nor as these later changes left it."""
+        saved = await self.save(thread)
+        if self.snapshots is None or saved.problem:
+            return Found(problem=saved.problem)
+        try:
+            before = await self.snapshots.load(thread, manifest)
+            now = await self.snapshots.load(thread, saved.manifest)
+        except SnapshotLost as lost:
+            return Found(problem=str(lost))
+        return Found(unexplained(before, now, since))
+
+    async def shown_file(self, thread: str, path: str, cap: int) -> bytes | None:
+        """A file that the agent shows to people, at most ``cap`` bytes; None where it may not be read."""
+        try:
+            return await self.world(thread).get_file(path, cap)
+        except PathRefused as refused:
+            log.info("thread %s: %s", thread, refused)
+            return None
+
+    async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
+        """Put a person's files into the workspace, within bounds; each that was left out says why."""
+        received: list[FileRef] = []
+        room = MESSAGE_BYTES
+        for number, file in enumerate(item.files):
+            reason = _too_much(number, file.size, room)
+            taken = _left_out(file, reason) if reason else await self._take(item, file, room)
+            room -= 0 if taken.skipped else taken.size
+            received.append(taken)
+        return tuple(received)
+
+    async def _take(self, item: InboxItem, file: FileRef, room: int) -> FileRef:
+        if file.skipped or not file.path:
+            return _left_out(file, file.skipped or "it has no address")
+        try:
+            content = await self._fetched(item, file, min(FILE_BYTES, room))
+            path = await self.world(item.thread).put_file(file.name, content)
+        except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
+            log.warning("attachment %s was not taken: %s", file.name, error)
+            return _left_out(file, str(error) or type(error).__name__)
+        return file.model_copy(update={"path": path, "size": len(content)})
+
+    async def _fetched(self, item: InboxItem, file: FileRef, most: int) -> bytes:
+        """The content; where its address has run out, from the address that its message has now."""
+        try:
+            return await self.download(file.path, most)
+        except AttachmentGone as gone:
+            address = await self.afresh(item, file) if gone.expired and self.afresh is not None else ""
+            if not address:
+                raise
+        return await self.download(address, most)
+
+
+def _left_out(file: FileRef, reason: str) -> FileRef:
+    return file.model_copy(update={"path": "", "skipped": reason})
+
+
+def _too_much(number: int, size: int, room: int) -> str:
+    if number >= FILES:
+        return f"at most {FILES} files are taken from a message"
+    if size > FILE_BYTES:
+        return f"it has {size // MB} MB; at most {FILE_BYTES // MB} MB are taken"
+    if size > room:
+        return f"the message's files have more than {MESSAGE_BYTES // MB} MB together"
+    return ""

@@ -1,0 +1,1 @@
+"""Scores of a trajectory: evidence, checks, costs, safety."""

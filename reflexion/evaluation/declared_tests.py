@@ -1,0 +1,81 @@
+"""The test command that a repository declares, as far as the log of an execution shows its files.
+
+Read are the names in listings, the paths of changes, and the text of the few files that declare one: ``package.json``, a
+``Makefile``, ``pyproject.toml`` and the like.  What such a file says is data: it decides which run counts as *the* check,
+never what a run came to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from agentic.core.events.execution_events import FileChange
+from agentic.core.lazy_dataclass import dataclass
+from reflexion.evaluation.verifier import Wanted
+
+_LISTS = re.compile(r"^\s*(?:ls|find|tree|git ls-files|fd|rg --files)\b")
+_SHOWS = re.compile(r"^\s*(?:cat|head|less|bat|sed -n \S+)\s+(?:-\S+\s+)*(\S+)\s*$")
+_NUMBERED = re.compile(r"^\d+\t", re.MULTILINE)
+_SCRIPT = re.compile(r'"test"\s*:\s*"((?:[^"\\\n]|\\.)+)"')
+_NO_SCRIPT = re.compile(r"no test specified|^\s*(?:true|:|exit 0|echo\b[^&|;]*)\s*$")
+_TARGET = re.compile(r"^(tests?|check|verify)\s*:(?!=)", re.MULTILINE)
+_TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$|(?:^|/)conftest\.py$")
+_PYTEST_ROOT: Final = ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
+_NPM: Final = ("npm test", "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun test",
+               "bun run test")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A call, by what it shows of the workspace."""
+
+    tool: str
+    asked: str
+    said: str
+    changes: tuple[FileChange, ...] = ()
+
+
+def declared(seen: Sequence[Seen], perceived: Iterable[str] = ()) -> tuple[Wanted, ...]:
+    """The test commands that the files declare, the plainest first; ``perceived``: what others changed, in words."""
+    texts = {name: text for each in seen if (shown := _shown(each)) is not None for name, text in (shown,)}
+    names = {name for each in seen for name in _names(each)} | {word for line in perceived for word in line.split()}
+    roots = {name.removeprefix("./") for name in (*names, *texts)}
+    found: list[Wanted] = []
+    if target := _TARGET.search(texts.get("Makefile", "")):
+        found.append(Wanted(f"make {target[1]}", (f"make {target[1]}",)))
+    script = _SCRIPT.search(texts.get("package.json", ""))
+    if script is not None and not _NO_SCRIPT.search(script[1]):
+        found.append(Wanted("npm test", (*_NPM, script[1])))
+    if "[tool.pytest" in texts.get("pyproject.toml", "") or "pytest.ini" in roots or _tests_in(roots):
+        found.append(Wanted("pytest", ("pytest",)))
+    if "Cargo.toml" in roots:
+        found.append(Wanted("cargo test", ("cargo test", "cargo nextest")))
+    if "go.mod" in roots:
+        found.append(Wanted("go test", ("go test",)))
+    return tuple(found)
+
+
+def _tests_in(names: set[str]) -> bool:
+    return any(root in names for root in _PYTEST_ROOT) and any(_TEST_FILE.search(name) for name in names)
+
+
+def _shown(each: Seen) -> tuple[str, str] | None:
+    """A file whose text a call showed; those that declare something lie at the root, so their path is their name."""
+    path = each.asked if each.tool == "read" else ""
+    if each.tool == "shell" and (found := _SHOWS.match(each.asked)):
+        path = found[1]
+    path = path.removeprefix("/workspace/").removeprefix("./")
+    return (path, _NUMBERED.sub("", each.said)) if path else None
+
+
+def _names(each: Seen) -> Iterable[str]:
+    for change in each.changes:
+        if change.kind != "deleted":
+            yield change.path
+    if each.tool in ("list", "glob") or (each.tool == "shell" and _LISTS.match(each.asked)):
+        folder = each.asked if each.tool == "list" else ""
+        base = "" if folder in ("", ".", "/workspace") or "=" in folder else f"{folder.rstrip('/')}/"
+        for line in each.said.splitlines():
+            yield from (base + word.removeprefix("./") for word in line.split())

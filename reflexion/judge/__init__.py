@@ -1,0 +1,1 @@
+"""A second model's opinion of a trajectory or a lesson."""

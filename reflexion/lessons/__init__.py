@@ -1,0 +1,1 @@
+"""Lessons: their states, duplicates and contradictions, and how far a judge is trusted."""

@@ -1,0 +1,1 @@
+"""Whether lessons help: showings, uplift, promotion, report."""

@@ -1,0 +1,1 @@
+"""From a failed attempt to a lesson: when, with which evidence, in which words."""

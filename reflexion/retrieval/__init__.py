@@ -1,0 +1,1 @@
+"""Which lessons an execution is given: search, ranking, selection."""

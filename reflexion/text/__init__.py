@@ -1,0 +1,1 @@
+"""Text analysis: secrets, hosts, commands, hidden characters, harmful advice."""
