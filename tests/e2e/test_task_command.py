@@ -111,7 +111,9 @@ async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> 
     folder = tmp_path / "work"
     folder.mkdir()
     work = Reply(calls=(("shell", {"command": "sleep 1; touch worked"}),))
-    command = f"{sys.executable} -m bot.cli.main task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
+    command = (
+        f"{sys.executable} -m bot.cli.main task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
+    )
     async with asyncio.timeout(60), ScriptedEndpoint.start([work, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         process = await asyncio.create_subprocess_exec(

@@ -211,7 +211,7 @@ LATER = {
 OF_REFLEXION = {
     "reflexion", "reflexion.reflection.feedback_question", "reflexion.errors", "reflexion.evaluation.outcome_stream",
     "reflexion.text.secrets", "reflexion.stores",
-    "reflexion.stores.schema",
+    "reflexion.stores.schema", "reflexion.text", "reflexion.reflection", "reflexion.evaluation",
 }  # fmt: skip
 OPENED = """
 import asyncio, tempfile
