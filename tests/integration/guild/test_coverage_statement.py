@@ -12,14 +12,14 @@ from bot.local_discord.gateway.connection import REASONS
 from bot.local_discord.rest import rate_limits
 
 ROOT = Path(__file__).parents[3]
-SERVER = ROOT / "bot" / "guild"
+SERVER = ROOT / "bot" / "local_discord"
 STATEMENT = (ROOT / "docs" / "local-guild.md").read_text("utf-8")
 TESTS = "\n".join(f.read_text("utf-8") for f in Path(__file__).parent.glob("test_*.py") if f != Path(__file__))
 
 
 def refusals() -> set[int]:
     """The JSON codes in the server's code: arguments of the errors it raises, and the table of unknown things."""
-    trees = [ast.parse(file.read_text("utf-8")) for file in SERVER.glob("*.py")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in SERVER.rglob("*.py")]
     return {code for tree in trees for node in ast.walk(tree) for code in _codes(node) if code}
 
 

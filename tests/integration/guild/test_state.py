@@ -158,6 +158,6 @@ async def test_a_damaged_or_newer_folder_is_named_and_never_silently_begun_anew(
 
 def test_importing_it_brings_in_nothing_slow() -> None:
     slow = ("aiohttp", "discord", "pydantic", "apsw", "yarl")
-    code = f"import sys, bot.guild; print([m for m in {slow!r} if m in sys.modules])"
+    code = f"import sys, bot.local_discord; print([m for m in {slow!r} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert shown.stdout.strip() == "[]"

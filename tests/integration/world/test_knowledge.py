@@ -18,7 +18,7 @@ from agentic.sandbox.protocol.supervisor_bundle import packed, program
 from agentic.workspace.file_knowledge import WorldModel
 from agentic.workspace.file_names import safe_name
 
-SUPERVISOR = Path(agentic.world.supervisor.__file__).parent
+SUPERVISOR = Path(agentic.sandbox.supervisor.__file__).parent
 
 
 @given(st.text(max_size=400), st.sets(st.text(max_size=20), max_size=5))
