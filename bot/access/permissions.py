@@ -10,7 +10,30 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from agentic.core.events.execution_events import Level, Sort
+from agentic.core.events.execution_events import (
+    Level,
+    Person,
+    Sort,
+)
+from agentic.core.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who did it; ``itself`` is the bot."""
+
+    id: str
+    name: str
+    level: Level = "executor"
+    bot: bool = False
+    itself: bool = False
+    writes: bool = True
+    """Discord lets them write in the place where they act."""
+
+    def person(self) -> Person:
+        """As the log keeps it."""
+        return Person(id=self.id, name=self.name, level=self.level)
+
 
 ORDER: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 

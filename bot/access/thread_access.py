@@ -22,8 +22,7 @@ from agentic.core.events.execution_events import Started
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import SessionRow
 from bot.access.denials import VIEWER
-from bot.access.permissions import Act, may, needed
-from bot.inbound.events import Speaker
+from bot.access.permissions import Act, Speaker, may, needed
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot

@@ -15,9 +15,10 @@ from agentic.workspace.snapshots.manifest import Manifest
 from agentic.workspace.snapshots.scan import HIDDEN, MADE_AGAIN
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
-from bot.actions.restore_files import NotDone, Restoring
+from bot.actions.restore_files import Restoring
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import Past, past_of
+from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline
 from bot.sessions.dependencies import Acted
 from bot.workspace import browse

@@ -18,8 +18,8 @@ from bot.access.permissions import may, needed
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
 from bot.actions.rerun import Rewinding
-from bot.actions.restore_files import NotDone
 from bot.actions.undo import Undoing
+from bot.ports.actions import NotDone
 from bot.sessions.dependencies import Acted
 
 CANNOT: dict[Sort, str] = {

@@ -49,7 +49,6 @@ from bot.actions.rerun import (
     extension,
     written,
 )
-from bot.actions.restore_files import NotDone
 from bot.history import log_positions
 from bot.history.checkpoint_list import (
     Kept,
@@ -59,6 +58,7 @@ from bot.history.checkpoint_list import (
 )
 from bot.history.log_positions import Cut
 from bot.history.run_history import past_of
+from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, one_line, plain
 from bot.sessions.lease import give_back, take, while_held
 from bot.workspace.sandboxes import Workshop

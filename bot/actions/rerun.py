@@ -44,17 +44,13 @@ from agentic.ports.runtime import (
 )
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
-from bot.actions.restore_files import (
-    NotDone,
-    Restoring,
-    Wish,
-    listed,
-)
+from bot.actions.restore_files import Restoring, Wish, listed
 from bot.history import log_positions
 from bot.history.attempts import attempts_at
 from bot.history.checkpoint_list import Kept, checkpoints_of, found
 from bot.history.log_positions import Cut
 from bot.history.run_history import Past, pasts_after
+from bot.ports.actions import NotDone
 from bot.progress.text import money
 from bot.rendering.discord_text import inline, plain
 from bot.sessions.dependencies import Acted, receipt_of

@@ -17,7 +17,6 @@ from typing import Literal
 
 from agentic.core.events.execution_events import CheckpointSaved, InboxItem, WorkspaceRestored
 from agentic.core.lazy_dataclass import dataclass
-from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
 from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.manifest import Manifest
@@ -30,6 +29,7 @@ from agentic.workspace.snapshots.undo_plan import (
     unit_of,
 )
 from bot.history.run_history import Past
+from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream
@@ -41,10 +41,6 @@ NEWER = "A later task changed the same files ({files}): “{task}”. Undo that 
 SINCE = "it was changed since"
 
 log = logging.getLogger(__name__)
-
-
-class NotDone(AgenticError):
-    """Nothing was done; the message is what is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,10 @@ from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
-from bot.actions.restore_files import (
-    NAMED,
-    NotDone,
-    PutBack,
-    Restoring,
-    Wish,
-    listed,
-)
+from bot.actions.restore_files import NAMED, PutBack, Restoring, Wish, listed
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import Past, past_of, pasts_after
+from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
 from bot.sessions.dependencies import Acted
 from bot.workspace.sandboxes import Workshop

@@ -17,11 +17,12 @@ from discord.ext import commands
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import AgenticError
 from bot.access.denials import NOT_OF_HERE
+from bot.access.permissions import Speaker
 from bot.cogs.private_replies import quietly, tell
-from bot.inbound.events import Press, Speaker
 from bot.inbound.intake import not_kept
 from bot.inbound.interpret_reaction import refusal
 from bot.inbound.parse import scene_about
+from bot.rendering.custom_ids import Press
 from bot.rendering.discord_text import storable
 from reflexion.reflection.feedback_question import reason_of
 

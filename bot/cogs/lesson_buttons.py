@@ -20,10 +20,10 @@ from agentic.ports.errors import AgenticError
 from bot.access.denials import NOT_OF_HERE, refused
 from bot.access.permissions import limited, may, needed
 from bot.cogs.private_replies import quietly, tell
-from bot.inbound.events import Press
 from bot.lessons.decisions import said_anew
 from bot.lessons.lesson_approval_text import already
 from bot.messages.lesson_text import UNREADABLE
+from bot.rendering.custom_ids import Press
 from bot.rendering.discord_text import fenced
 from reflexion.errors import LessonStoreError, ReflexionError
 from reflexion.lessons.changes import approved, retired
@@ -31,8 +31,8 @@ from reflexion.lessons.lesson import Lesson
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import OutboxItem
+    from bot.access.permissions import Speaker
     from bot.app.client import ThreadwrightBot
-    from bot.inbound.events import Speaker
 
 MOST = 1_000
 """Characters of each field."""

@@ -20,20 +20,15 @@ from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import OutboxRow
 from bot.access.denials import ANSWERED, NOT_OF_HERE
+from bot.access.permissions import Speaker
 from bot.cogs.private_replies import quietly, tell
-from bot.inbound.events import (
-    Clicked,
-    Outcome,
-    Press,
-    Scene,
-    Speaker,
-    Told,
-)
+from bot.inbound.events import Clicked, Outcome, Scene, Told
 from bot.inbound.intake import not_kept, noted
 from bot.inbound.interpret_reaction import translate_click
 from bot.inbound.parse import scene_about, scene_of
 from bot.messages.question_choices import standing_of
 from bot.messages.question_text import decided_words
+from bot.rendering.custom_ids import Press
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot

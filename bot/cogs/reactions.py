@@ -19,14 +19,9 @@ from discord.ext import commands
 
 from agentic.core.events.execution_events import InboxItem
 from agentic.ports.errors import AgenticError
-from bot.access.permissions import at_least
+from bot.access.permissions import Speaker, at_least
 from bot.inbound.emoji import Meaning, meaning
-from bot.inbound.events import (
-    Outcome,
-    Reacted,
-    Scene,
-    Speaker,
-)
+from bot.inbound.events import Outcome, Reacted, Scene
 from bot.inbound.intake import Place, not_kept, noted
 from bot.inbound.interpret_reaction import JUDGEMENTS, translate_reaction
 from bot.inbound.message_target import Showing, Shown

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
@@ -15,33 +15,13 @@ from agentic.core.events.execution_events import (
     Asked,
     FileRef,
     InboxItem,
-    Level,
-    Person,
     QuotedMessage,
 )
 from agentic.core.lazy_dataclass import dataclass
+from bot.access.permissions import Speaker
 from bot.ports.conversation import ThreadState
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
-Wish = Literal["approve", "edit", "retire"]
-"""What an owner wants of a lesson."""
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """Who did it; ``itself`` is the bot."""
-
-    id: str
-    name: str
-    level: Level = "executor"
-    bot: bool = False
-    itself: bool = False
-    writes: bool = True
-    """Discord lets them write in the place where they act."""
-
-    def person(self) -> Person:
-        """As the log keeps it."""
-        return Person(id=self.id, name=self.name, level=self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,34 +88,6 @@ class Clicked:
     """The execution whose task is to be run again."""
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """What a button says of itself in its ``custom_id``; ``key`` is that of the outbox item it stands under.
-
-    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where it is only one.
-    """
-
-    key: str
-    question: str = ""
-    part: int = 0
-    number: int = 0
-    vote: str = ""
-    halt: bool = False
-    undo: str = ""
-    redo: str = ""
-    again: str = ""
-    offer: str = ""
-    verdict: Literal["merge", "reject"] = "reject"
-    reason: str = ""
-    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
-    lesson: str = ""
-    wish: Wish = "edit"
-
-    def at(self, number: int) -> Press:
-        """The same question, another option."""
-        return replace(self, number=number)
 
 
 @dataclass(frozen=True, slots=True)

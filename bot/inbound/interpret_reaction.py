@@ -27,6 +27,7 @@ from bot.access.denials import (
     refused,
 )
 from bot.access.permissions import (
+    Speaker,
     act_of,
     at_least,
     limited,
@@ -34,17 +35,7 @@ from bot.access.permissions import (
     needed,
 )
 from bot.inbound.emoji import Meaning, meaning
-from bot.inbound.events import (
-    Clicked,
-    House,
-    Ignored,
-    Outcome,
-    Reacted,
-    Scene,
-    Speaker,
-    Told,
-    unheard,
-)
+from bot.inbound.events import Clicked, House, Ignored, Outcome, Reacted, Scene, Told, unheard
 from bot.progress.model import MACHINE
 
 CONTINUE = "Continue where you left off."

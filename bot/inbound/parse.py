@@ -18,14 +18,8 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import EventLog
-from bot.access.permissions import ORDER, level_of, role_marks
-from bot.inbound.events import (
-    House,
-    Kind,
-    Said,
-    Scene,
-    Speaker,
-)
+from bot.access.permissions import ORDER, Speaker, level_of, role_marks
+from bot.inbound.events import House, Kind, Said, Scene
 from bot.ports.conversation import Conversation
 from bot.rendering.discord_text import cut, named, storable
 

@@ -15,7 +15,6 @@ from discord import ButtonStyle, ui
 
 from agentic.core.events.execution_events import Option, OutboxItem, Part
 from agentic.core.rules.questions import STOP
-from bot.inbound.events import Press, Wish
 from bot.rendering.custom_ids import (
     Again,
     Choice,
@@ -24,10 +23,12 @@ from bot.rendering.custom_ids import (
     Offer,
     OfLesson,
     Pick,
+    Press,
     Redo,
     Undo,
     Vote,
     Why,
+    Wish,
 )
 from bot.rendering.discord_text import length, one_line
 

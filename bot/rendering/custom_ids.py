@@ -9,15 +9,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import discord
 from discord import ButtonStyle, ui
 
-from bot.inbound.events import Press, Wish
+from agentic.core.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from discord import Client, Interaction
+
+
+Wish = Literal["approve", "edit", "retire"]
+"""What an owner wants of a lesson."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What a button says of itself in its ``custom_id``; ``key`` is that of the outbox item it stands under.
+
+    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where it is only one.
+    """
+
+    key: str
+    question: str = ""
+    part: int = 0
+    number: int = 0
+    vote: str = ""
+    halt: bool = False
+    undo: str = ""
+    redo: str = ""
+    again: str = ""
+    offer: str = ""
+    verdict: Literal["merge", "reject"] = "reject"
+    reason: str = ""
+    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
+    lesson: str = ""
+    wish: Wish = "edit"
+
+    def at(self, number: int) -> Press:
+        """The same question, another option."""
+        return replace(self, number=number)
+
 
 _NAME = r"[A-Za-z0-9._-]{1,40}"
 

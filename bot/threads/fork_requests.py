@@ -12,6 +12,7 @@ from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import SessionRow
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost
+from bot.ports.actions import NotDone
 
 if TYPE_CHECKING:
     from bot.actions.fork import Forking
@@ -75,7 +76,6 @@ async def _told(forking: Forking, item: InboxItem) -> None:
 
 async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
     """What is told, and the new session; what may pass by itself is tried again."""
-    from bot.actions.restore_files import NotDone  # with the first fork, which brings it anyway
 
     for pause in (0.5, 3.0, None):
         try:

@@ -35,7 +35,7 @@ from agentic.runtime.budget_ledger import DailyCaps
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
-from bot.inbound.events import Speaker
+from bot.access.permissions import Speaker
 from bot.sessions.recovery import settle_leftovers
 from tests.chaos.awaits.engine import Engine, Rung
 from tests.chaos.simulated.client import Client, refused

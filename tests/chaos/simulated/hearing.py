@@ -15,16 +15,10 @@ import discord
 
 from agentic.core.events.execution_events import InboxItem
 from agentic.ports.errors import AgenticError
+from bot.access.permissions import Speaker
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.inbound.emoji import STOP, command
-from bot.inbound.events import (
-    Clicked,
-    House,
-    Ignored,
-    Reacted,
-    Said,
-    Speaker,
-)
+from bot.inbound.events import Clicked, House, Ignored, Reacted, Said
 from bot.inbound.intake import Place, noted
 from bot.inbound.interpret_message import title_of, translate_message
 from bot.inbound.interpret_reaction import translate_click, translate_reaction

@@ -6,7 +6,7 @@ import asyncio
 from math import inf
 from random import Random
 
-from bot.inbound.events import Speaker
+from bot.access.permissions import Speaker
 from tests.chaos.simulated.minds import ODD
 from tests.chaos.simulated.processes import Process, World
 from tests.chaos.simulated.town import SEAMS

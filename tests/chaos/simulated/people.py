@@ -6,7 +6,7 @@ import asyncio
 from random import Random
 
 from agentic.core.events.execution_events import Level
-from bot.inbound.events import Speaker
+from bot.access.permissions import Speaker
 from tests.chaos.simulated.place import Message
 from tests.chaos.simulated.processes import World
 from tests.chaos.simulated.virtual import now

@@ -7,12 +7,8 @@ from dataclasses import dataclass, field
 
 import discord
 
-from bot.inbound.events import (
-    Clicked,
-    Reacted,
-    Said,
-    Speaker,
-)
+from bot.access.permissions import Speaker
+from bot.inbound.events import Clicked, Reacted, Said
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import now
 

@@ -22,11 +22,12 @@ from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Finish
 from agentic.ports.runtime import Saved, SessionRow
 from bot.actions.rerun import extension, written
-from bot.actions.restore_files import NotDone, Wish
+from bot.actions.restore_files import Wish
 from bot.history.log_positions import Cut, copied
 from bot.history.run_history import pasts_after
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permissions import Permission
+from bot.ports.actions import NotDone
 from tests.integration.bot.commanding import desk, words
 from tests.integration.bot.test_undoing import ANN, BEN, Scene
 from tests.unit.core.building import YOU, Log

@@ -20,22 +20,14 @@ from bot.access.denials import NO_ANSWER
 from bot.access.permissions import (
     ORDER,
     Act,
+    Speaker,
     act_of,
     limited,
     may,
     needed,
 )
 from bot.inbound.emoji import SIGNS, WORDS, command
-from bot.inbound.events import (
-    Clicked,
-    House,
-    Ignored,
-    Outcome,
-    Reacted,
-    Scene,
-    Speaker,
-    Told,
-)
+from bot.inbound.events import Clicked, House, Ignored, Outcome, Reacted, Scene, Told
 from bot.inbound.interpret_reaction import CONTINUE, translate_click, translate_reaction
 from bot.ports.conversation import ThreadState
 from bot.progress.model import MACHINE

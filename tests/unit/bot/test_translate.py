@@ -10,18 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.events.execution_events import FileRef, InboxItem
+from bot.access.permissions import Speaker
 from bot.inbound.emoji import STOP
-from bot.inbound.events import (
-    Clicked,
-    House,
-    Ignored,
-    Reacted,
-    Said,
-    Scene,
-    Speaker,
-    Told,
-    Wanted,
-)
+from bot.inbound.events import Clicked, House, Ignored, Reacted, Said, Scene, Told, Wanted
 from bot.inbound.interpret_message import (
     title_of,
     translate_edit,
