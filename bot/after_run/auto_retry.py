@@ -1,24 +1,22 @@
-"""What failed is tried again by itself, where that is wished for and something can say whether it worked.
+"""The step that has what failed tried again, where that is wished for and something can say whether it worked.
 
-It stands around what learns: once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py``
-decides.  The decision
-stands in the outcome of the attempt before anything follows from it; the trial itself is an item in the inbox, whose id
-follows from the attempt, so that it begins once whatever fails.  It takes its turn like what people do to a task that
-ended (``bot/actions/rerun.py``), and is called off like that too.
+Once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py`` decides.  The decision stands in the
+outcome of the attempt before anything follows from it; the trial itself is an item in the inbox, whose id follows from the
+attempt, so that it begins once whatever fails.  It takes its turn like what people do to a task that ended
+(``bot/actions/rerun.py``), and is called off like that too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from collections.abc import Awaitable
+from typing import Protocol
 
 from agentic.core.events.execution_events import (
     Evaluated,
     InboxItem,
     OutboxItem,
-    Person,
     Started,
     TrialDecided,
 )
@@ -28,9 +26,10 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
 from agentic.runtime.budget_ledger import Purse
 from bot.actions.rerun import OVERTAKEN
-from bot.after_run.announce_lessons import Learner
+from bot.after_run.pipeline import Judged, Step
 from bot.history.attempts import attempts_at
 from bot.ports.conversation import Receipt
+from bot.sessions.after_run import Tell
 from reflexion.errors import ReflexionError
 from reflexion.evaluation.outcome_stream import OutcomeStream
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
@@ -43,8 +42,6 @@ from reflexion.reflection.retry_policy import (
     decide_trial,
 )
 
-Tell = Callable[[OutboxItem], Awaitable[None]]
-
 log = logging.getLogger(__name__)
 
 
@@ -56,41 +53,32 @@ class Deliver(Protocol):
         ...
 
 
-class Trying:
-    """Learns through another, and then has what failed tried again."""
+class AutoRetry(Step):
+    """Has what failed tried again."""
 
     def __init__(
-        self, learner: Learner, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, build: str
-    ) -> None:  # fmt: skip
-        self._learner, self._store, self._lessons, self._clock = learner, store, lessons, clock
-        self._purse, self._tell, self._build = purse, tell, build
-        self._deliver: Deliver | None = None
+        self, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, deliver: Deliver, build: str
+    ) -> None:
+        self._store, self._lessons, self._clock = store, lessons, clock
+        self._purse, self._tell, self._deliver, self._build = purse, tell, deliver, build
         self._deciding = asyncio.Lock()
 
-    def through(self, deliver: Deliver) -> None:
-        """Begin trials this way from now on; before, nothing is tried again."""
-        self._deliver = deliver
-
-    async def after(self, execution: str) -> Evaluated:
-        """Score an execution that ended, learn from it, and have its task tried again where that is decided."""
-        evaluated = await self._learner.after(execution)
+    async def after(self, judged: Judged) -> None:
+        """Have a task tried again where that is decided; after a vote a person is there, so nothing begins by itself."""
+        if judged.by is not None:
+            return
         async with self._deciding:
             try:
-                await self._see_to(execution, evaluated)
+                await self._see_to(judged.execution, judged.evaluated)
             except (AgenticError, ReflexionError) as error:
-                log.warning("whether the task of %s is tried again is decided at the next start: %s", execution, error)
-        return evaluated
-
-    async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
-    ) -> Evaluated:
-        """Take in a vote and learn from it; a person is there, so nothing begins by itself."""
-        return await self._learner.feedback(execution, person, vote, target, why)
+                log.warning(
+                    "whether the task of %s is tried again is decided at the next start: %s", judged.execution, error
+                )
 
     async def _see_to(self, execution: str, evaluated: Evaluated) -> None:
         envelopes = [envelope async for envelope in self._store.read(execution)]
         started = envelopes[0].event
-        if self._deliver is None or not isinstance(started, Started) or started.side or started.policy.trials != "auto":
+        if not isinstance(started, Started) or started.side or started.policy.trials != "auto":
             return
         if started.policy.tour:
             return
@@ -131,7 +119,7 @@ class Trying:
 
     async def _begin(self, thread: str, execution: str, check: str) -> None:
         id = trial_item(execution)
-        if self._deliver is None or await self._store.execution(execution_id(thread, id)) is not None:
+        if await self._store.execution(execution_id(thread, id)) is not None:
             return
         item = InboxItem(
             id=id,

@@ -1,6 +1,6 @@
-"""How executions came out is kept as labels, and what they teach is what new executions show as their confidence.
+"""The step that keeps how executions came out as labels, and what they teach is what new executions show as their confidence.
 
-It stands around what learns: after an execution was judged, and after each vote on it, its label is derived again from its
+After an execution was judged, and after each vote on it, its label is derived again from its
 log.  Only numbers and names of roles and models go into a calibrator, no text of anyone, so the labels of all servers
 train one: a single server would wait long for its first fifty (docs/decisions/0021).
 """
@@ -10,16 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Literal
 
 from agentic.calibration.fitting import fitted
 from agentic.calibration.labelling import examples, label_of
 from agentic.core.claims.confidence import SESSION_BEGINS, session_ended, session_voted
 from agentic.core.events.calibrator import Calibrator
-from agentic.core.events.execution_events import Evaluated, Person
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import LabelRow, Store
-from bot.after_run.announce_lessons import Learner
+from bot.after_run.pipeline import Judged, Step
 
 NEWEST = 1_000
 """So many labels are fitted on; older ones say less about today's models."""
@@ -29,29 +27,19 @@ GROWN, SHARE = 10, 0.1
 log = logging.getLogger(__name__)
 
 
-class Calibrating:
-    """Learns through another, keeps labels, and has the calibrator that new executions begin with."""
+class CalibrationLabels(Step):
+    """Keeps labels, and has the calibrator that new executions begin with."""
 
-    def __init__(self, learner: Learner, store: Store) -> None:
-        self._learner, self._store = learner, store
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._calibrator: Calibrator | None = None
         self._fitted_on = -1
         self._changed = 0
         self._fitting = asyncio.Lock()
 
-    async def after(self, execution: str) -> Evaluated:
-        """Score an execution that ended, learn from it, and keep how it came out."""
-        evaluated = await self._learner.after(execution)
-        await self.came_out(execution)
-        return evaluated
-
-    async def feedback(
-        self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
-    ) -> Evaluated:
-        """Take in a vote, learn from it, and keep how it came out now."""
-        evaluated = await self._learner.feedback(execution, person, vote, target, why)
-        await self.came_out(execution)
-        return evaluated
+    async def after(self, judged: Judged) -> None:
+        """Keep how an execution came out now."""
+        await self.came_out(judged.execution)
 
     async def came_out(self, execution: str) -> None:
         """Derive the label of an execution again; what goes wrong costs the label and nothing else."""

@@ -58,7 +58,7 @@ from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.later import close, later, load
 from bot.outbound.attachment_urls import Refetching
-from bot.outbound.branch_offer_messages import Offers
+from bot.outbound.branch_offer_messages import BranchOfferMessages
 from bot.outbound.compose import FILE_BYTES
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
@@ -169,7 +169,7 @@ class App:
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
             offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
-        offers = Offers(store)
+        offers = BranchOfferMessages(store)
         purse = Purse(store, caps_from(settings))
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
 
@@ -186,7 +186,7 @@ class App:
             ))  # fmt: skip
 
         rest = later(the_rest)
-        learning = later(lambda: rest.aftermath.learning)
+        learning = later(lambda: rest.learning)
         stack.push_async_callback(close, learning)
 
         async def missed(thread: str) -> None:
@@ -208,7 +208,7 @@ class App:
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
             role=role,
-            calibrator=lambda: rest.aftermath.calibrating.calibrator(),  # noqa: PLW0108 - else it is made here
+            calibrator=lambda: rest.labels.calibrator(),  # noqa: PLW0108 - else it is made here
         )
         ground = Ground(
             store=store,

@@ -33,7 +33,7 @@ from bot.outbound.compose import Composer, FetchFile
 from bot.outbound.discord_api import Desk
 from bot.outbound.outbox import Outbox
 from bot.outbound.progress_messages import Board
-from bot.outbound.question_messages import Closing
+from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.ports.conversation import Conversation
 from bot.progress.feed import Feed
@@ -44,7 +44,7 @@ from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import OutboxItem
-    from bot.lessons.approvals import ApprovingLessons
+    from bot.lessons.approvals import LessonApprovals
     from bot.rendering.discord_text import Rendered
     from bot.retention.personal_data import Privacy
 
@@ -114,6 +114,7 @@ class ThreadwrightBot(commands.Bot):
         self.late = LateCogs(self, LATE_COGS)
         self.unhurried: Callable[[], Awaitable[object]] | None = None
         """Waits until what an earlier process left goes on, where it left something; what can wait is begun after it."""
+        self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self._continuity = Continuity()
         self.intake.resumed = self.tending.resumed
         self._running: list[asyncio.Task[None]] = []
@@ -129,7 +130,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
-        self._begin("closing", Closing(self.store, self.desk, self.feed, self.catching.caught_up.wait).run())
+        self._begin("questions", self.questions.run())
         self._begin("lessons", self._unhurriedly(self._approve))
         self._begin("commands", self._unhurriedly(self._register))
         self._begin("sweeping", self._unhurriedly(self.sweeping.run))
@@ -137,10 +138,10 @@ class ThreadwrightBot(commands.Bot):
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
 
-    def _approving(self) -> ApprovingLessons:
-        from bot.lessons.approvals import ApprovingLessons  # with its first use: no start waits for it
+    def _approving(self) -> LessonApprovals:
+        from bot.lessons.approvals import LessonApprovals  # with its first use: no start waits for it
 
-        return ApprovingLessons(self)
+        return LessonApprovals(self.store, self.backstage.lessons, self.feed.outbox.set)
 
     def present(self) -> datetime:
         """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
@@ -152,10 +153,10 @@ class ThreadwrightBot(commands.Bot):
         return Privacy(self.store, self.backstage.lessons, self.retention)
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
-        return await self.approving.rendered(item)
+        return await self.approving.messages.rendered(item)
 
     async def _approve(self) -> None:
-        await self.approving.run()
+        await self.approving.run(self.desk)
 
     async def _register(self) -> None:
         await self.late.load()
@@ -221,7 +222,9 @@ class ThreadwrightBot(commands.Bot):
     async def on_thread_join(self, thread: discord.Thread) -> None:
         """A thread that is used again, perhaps."""
         if not thread.archived:
-            self.approving.following.awoken(str(thread.id))
+            offers = self.backstage.offers
+            for each in (self.questions, self.approving.messages, *((offers,) if offers is not None else ())):
+                each.live.awoken(str(thread.id))
 
     async def close(self) -> None:
         """Stop delivering; what waits stays in the outbox."""

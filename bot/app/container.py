@@ -20,7 +20,11 @@ from bot.actions.fork import Forking
 from bot.actions.rerun import Rewinding
 from bot.actions.restore_files import Restoring
 from bot.actions.undo import Undoing
-from bot.after_run.pipeline import Aftermath
+from bot.after_run.announce_lessons import AnnounceLessons
+from bot.after_run.auto_retry import AutoRetry
+from bot.after_run.calibration_labels import CalibrationLabels
+from bot.after_run.feedback_survey import FeedbackSurvey
+from bot.after_run.pipeline import Pipeline
 from bot.charts.renderer import Studio
 from bot.config.models import judges_from
 from bot.sessions.start import caps_from
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from agentic.workspace.snapshots.snapshot_store import Snapshots
     from bot.app.client import ThreadwrightBot
     from bot.config.settings import Settings
-    from bot.outbound.branch_offer_messages import Offers
+    from bot.outbound.branch_offer_messages import BranchOfferMessages
     from bot.sessions.start import Beginning
     from bot.threads.registry import Threads
     from bot.workspace.sandboxes import Workshop
@@ -55,7 +59,7 @@ class Given:
     purse: Purse
     workshop: Workshop
     snapshots: Snapshots
-    offers: Offers
+    offers: BranchOfferMessages
     begin: Beginning
     tell: Callable[[OutboxItem], Awaitable[None]]
     build: str
@@ -76,15 +80,20 @@ class Rest:
             caps=caps_from(settings), judge=judge, readers=judges if settings.judge != "off" else (),
             embedder=embedder(settings.embeddings),
         )  # fmt: skip
-        self.aftermath = Aftermath(self.reflexion, store, given.lessons, clock, given.purse, given.tell, build)
-        approving = given.bot.approving
-        self.aftermath.through(given.bot.desk, approving.ask, approving.following.look_again)
-        self.aftermath.trying.through(given.threads.deliver)
+        desk, approving, tell = given.bot.desk, given.bot.approving, given.tell
+        self.labels = CalibrationLabels(store)
+        steps = (
+            AnnounceLessons(store, given.lessons, desk, approving.ask, approving.messages.look_again),
+            self.labels,
+            AutoRetry(store, given.lessons, clock, given.purse, tell, given.threads.deliver, build),
+            FeedbackSurvey(store, clock, desk, tell, build),
+        )
+        self.learning = Pipeline(self.reflexion, store, steps)
         workshop, snapshots = given.workshop, given.snapshots
         restoring = Restoring(store, clock, workshop, snapshots, build)
         self.acts = ThreadActs(
             Undoing(store, workshop, restoring),
-            Branches(store, clock, workshop, given.offers, build, self.aftermath.calibrating.came_out),
+            Branches(store, clock, workshop, given.offers, build, self.labels.came_out),
             Rewinding(store, clock, workshop, restoring, given.begin, build),
             Cleaning(restoring),
         )

@@ -14,7 +14,7 @@ from bot.messages.file_changes import FetchBefore, nothing_kept
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import Purse
     from bot.charts.renderer import Studio
-    from bot.outbound.branch_offer_messages import Offers
+    from bot.outbound.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
 
@@ -28,7 +28,7 @@ class Backstage:
     policy: Policy = field(default_factory=Policy)
     fetch_before: FetchBefore = nothing_kept
     """A file as it was at a checkpoint."""
-    offers: Offers | None = None
+    offers: BranchOfferMessages | None = None
     """Whoever keeps the messages of offered branches up to date."""
     forget: Callable[[str], Awaitable[None]] | None = None
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""

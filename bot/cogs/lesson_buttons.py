@@ -113,7 +113,7 @@ class LessonButtons(commands.Cog):
         lessons = self.bot.backstage.lessons
         lesson = await lessons.lesson(_guild(interaction), press.lesson) if lessons is not None else None
         if lesson is None or (lesson.status != "quarantined" and not form):
-            self.bot.approving.following.changed(press.lesson)
+            self.bot.approving.messages.changed(press.lesson)
             raise Refused(already(lesson) if lesson is not None else NO_MORE)
         return lesson, speaker
 

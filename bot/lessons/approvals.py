@@ -10,19 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreError
+from agentic.ports.runtime import Store
 from bot.lessons.lesson_approval_text import asked
-from bot.lessons.message_sync import FollowingLessons, key_of, words_of
-from bot.rendering.discord_text import Rendered
+from bot.lessons.message_sync import LessonMessages, key_of
+from bot.outbound.discord_api import Desk
 from reflexion.errors import LessonOutdated, LessonStoreError
 from reflexion.lessons.lesson import Lesson
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
-    from reflexion.ports import LessonStore
+from reflexion.ports import LessonStore
 
 LOOKED_AT = 500
 """So many of a server's latest lessons that wait are asked for at a start."""
@@ -32,16 +29,15 @@ AGAIN = 3
 log = logging.getLogger(__name__)
 
 
-class ApprovingLessons:
-    """Asks for approvals, and changes lessons for people; ``following`` keeps the messages true while ``run`` runs."""
+class LessonApprovals:
+    """Asks for approvals, and changes lessons for people; ``messages`` keeps what stands in Discord true.
 
-    def __init__(self, bot: ThreadwrightBot) -> None:
-        self._bot = bot
-        self.following = FollowingLessons(bot, self._lesson)
+    ``poke`` tells the outbox that there is something.
+    """
 
-    @property
-    def _lessons(self) -> LessonStore | None:
-        return self._bot.backstage.lessons
+    def __init__(self, store: Store, lessons: LessonStore | None, poke: Callable[[], None]) -> None:
+        self._store, self._lessons, self._poke = store, lessons, poke
+        self.messages = LessonMessages(store, lessons)
 
     async def ask(self, lesson: Lesson, thread: str, execution: str) -> bool:
         """Ask in this thread, once, and say whether that is where it is asked about; what does not wait is left alone.
@@ -51,22 +47,22 @@ class ApprovingLessons:
         key = key_of(lesson.id)
         if lesson.status != "quarantined" or lesson.scope.kind == "global":
             return False
-        row = await self._bot.store.outbox_row(key)
+        row = await self._store.outbox_row(key)
         if row is not None:
-            self.following.changed(lesson.id)
+            self.messages.changed(lesson.id)
             return row.item.thread == thread
         item = OutboxItem(
             key=key, thread=thread, execution=execution, sort="lesson", question=lesson.id, text=asked(lesson)
         )
-        await self.following.shown.note(lesson.id, lesson.scope.guild, words_of(lesson))
-        await self._bot.store.put_outbox([item])
-        self._bot.feed.outbox.set()
+        await self.messages.expect(lesson)
+        await self._store.put_outbox([item])
+        self._poke()
         return True
 
     async def change(self, guild: str, id: str, change: Callable[[Lesson], Lesson]) -> Lesson | None:
         """Change a lesson as it stands now; None where there is none of this id."""
         new = await self._change(guild, id, change)
-        self.following.changed(id)
+        self.messages.changed(id)
         return new
 
     async def _change(self, guild: str, id: str, change: Callable[[Lesson], Lesson]) -> Lesson | None:
@@ -82,44 +78,28 @@ class ApprovingLessons:
                     raise
         return None
 
-    async def rendered(self, item: OutboxItem) -> Rendered:
-        """The message of an outbox item of sort ``lesson``, as it is to be shown now."""
-        if self._lessons is None:
-            return Rendered((item.text,))
-        try:
-            return Rendered((asked(await self._lesson(item)),))
-        except LessonStoreError as error:
-            log.warning("lesson %s cannot be read, its message is as it was: %s", item.question, error)
-            return Rendered((item.text,))
-
-    async def run(self) -> None:
+    async def run(self, desk: Desk) -> None:
         """Keep the messages true, until cancelled; first what an earlier process left."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.look(), name="lessons that wait")
-            await self.following.run()
+            await self.messages.run(desk)
 
     async def look(self) -> None:
         """Ask for what waits and was never asked for: the process before ended in between, or was an older version."""
         if self._lessons is None:
             return
         try:
-            for guild in {row.guild for row in await self._bot.store.sessions()}:
+            for guild in {row.guild for row in await self._store.sessions()}:
                 for lesson in await self._lessons.of_status(guild, "quarantined", LOOKED_AT):
-                    if await self._bot.store.outbox_row(key_of(lesson.id)) is None:
+                    if await self._store.outbox_row(key_of(lesson.id)) is None:
                         await self._ask_where_it_came_from(lesson)
         except (StoreError, LessonStoreError) as error:
             log.warning("which lessons wait for an approval cannot be read: %s", error)
 
     async def _ask_where_it_came_from(self, lesson: Lesson) -> None:
         for execution in reversed(lesson.executions):
-            row = await self._bot.store.execution(execution)
-            session = await self._bot.store.session(row.thread) if row is not None else None
+            row = await self._store.execution(execution)
+            session = await self._store.session(row.thread) if row is not None else None
             if session is not None and session.guild == lesson.scope.guild:
                 await self.ask(lesson, session.thread, execution)
                 return
-
-    async def _lesson(self, item: OutboxItem) -> Lesson | None:
-        session = await self._bot.store.session(item.thread)
-        if self._lessons is None or session is None:
-            return None
-        return await self._lessons.lesson(session.guild, item.question)

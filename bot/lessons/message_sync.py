@@ -1,13 +1,8 @@
-"""Messages about lessons are kept true: whatever changes a lesson, its message is written anew.
-
-After each execution that is judged, at each start and now and then what the messages say (``lessons_shown``) is held
-against the lessons as they stand.  A message in a thread that is archived waits until the thread is used again: to wake
-it up for this would be a nuisance.
-
-What the messages about lessons say now, by lesson: a fact of the store, so that the next process knows it too.
+"""The messages about lessons, kept true: whatever changes a lesson, its message is made anew.
 
 A lesson changes in many ways: a person decides, a measurement retires it, a newcomer says the opposite, the operator
-brings others in.  None of them has to tell: what a message was made from is compared with the lesson as it stands.
+brings others in.  None of them has to tell: after each execution that is judged, at each start and every ten minutes, what
+a message was made from (a fact of the store) is compared with the lesson as it stands.
 """
 
 from __future__ import annotations
@@ -15,10 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
-from weakref import WeakValueDictionary
+from typing import NamedTuple, cast
 
 from agentic.core.events.execution_events import OutboxItem
 from agentic.core.events.ids import digest
@@ -26,66 +19,27 @@ from agentic.ports.errors import StoreError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.lessons.lesson_approval_text import asked
 from bot.messages.question_text import Standing
-from bot.outbound.discord_api import (
-    ARCHIVED,
-    Gone,
-    Held,
-    Unfit,
-)
+from bot.outbound.discord_api import Desk
+from bot.outbound.live_message import LiveMessages, View
+from bot.rendering.discord_text import Rendered
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.lesson import Lesson
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
-
+from reflexion.ports import LessonStore
 
 FACT = "lessons.shown"
 MOST = 1_000
 """So many messages are kept up to date, the latest; an older one is brought up to date when somebody presses it."""
+LOOK_EVERY = 600.0
+"""Seconds between two comparisons at most: another process may change lessons."""
+
+log = logging.getLogger(__name__)
 
 
-class Shown(NamedTuple):
-    """Where a lesson belongs, and the words of its message as a digest; '' where they are not known."""
+class ShownLesson(NamedTuple):
+    """Where a lesson belongs, and the words of its message as a digest."""
 
     guild: str
     words: str
-
-
-def words_of(lesson: Lesson | None) -> str:
-    """What its message says, in a few signs."""
-    return digest("lesson message", asked(lesson), length=16)
-
-
-class LessonsShown:
-    """Reads and writes the fact.  Raises ``StoreError``."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._writing = asyncio.Lock()
-
-    async def all(self) -> dict[str, Shown]:
-        """By the lesson's id, in the order in which they were asked about."""
-        known = cast("dict[str, list[str]]", json.loads(await self._store.fact(FACT) or "{}"))
-        return {id: Shown(*each) for id, each in known.items()}
-
-    async def note(self, id: str, guild: str, words: str) -> None:
-        """Its message says this now."""
-        async with self._writing:
-            known = await self.all()
-            if known.get(id) == (guild, words):
-                return
-            known[id] = Shown(guild, words)
-            kept = dict(list(known.items())[-MOST:])
-            await self._store.set_fact(FACT, json.dumps(kept))
-
-
-LOOKS, PAUSE = 20, 0.5
-"""How often, and how many seconds apart, it is looked whether a message that is to be changed has been posted."""
-TRIES, LONGEST_WAIT = 5, 60.0
-LOOK_EVERY = 600.0
-"""Seconds after which it is looked at the latest whether the messages say what is so: another process may change lessons."""
-
-log = logging.getLogger(__name__)
 
 
 def key_of(lesson: str) -> str:
@@ -93,41 +47,33 @@ def key_of(lesson: str) -> str:
     return f"lesson.{lesson}"
 
 
-class FollowingLessons:
-    """Brings messages up to date while ``run`` runs; ``lesson`` reads the one that an outbox item is about."""
+def words_of(lesson: Lesson | None) -> str:
+    """What a lesson's message says, as a digest."""
+    return digest("lesson message", asked(lesson), length=16)
 
-    def __init__(self, bot: ThreadwrightBot, lesson: Callable[[OutboxItem], Awaitable[Lesson | None]]) -> None:
-        self._bot, self._lesson = bot, lesson
-        self.shown = LessonsShown(bot.store)
-        self._due: asyncio.Queue[str] = asyncio.Queue()
+
+class LessonMessages:
+    """Keeps the messages about lessons true while ``run`` runs."""
+
+    def __init__(self, store: Store, lessons: LessonStore | None) -> None:
+        self._store, self._lessons = store, lessons
+        self._noting = asyncio.Lock()
         self._look_now = asyncio.Event()
-        self._busy: set[str] = set()
-        self._archived: dict[str, str] = {}
-        """Lessons whose message stands in a thread that was archived, with that thread."""
-        self._showing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.live = LiveMessages("lesson", store, self)
 
     def changed(self, id: str) -> None:
-        """A lesson is not what it was, or somebody pressed what should be no more: its message is written anew."""
-        self._archived.pop(id, None)
-        self._due.put_nowait(id)
+        """A lesson is not what it was, or somebody pressed what should be no more: its message is made anew."""
+        self.live.changed(key_of(id))
 
     def look_again(self) -> None:
-        """Lessons may have changed, by a measurement say: hold their messages against them."""
+        """Lessons may have changed, by a measurement say: compare their messages with them now."""
         self._look_now.set()
 
-    def awoken(self, thread: str) -> None:
-        """A thread that was archived is no more: what could not be edited there can be now."""
-        if thread in self._archived.values():
-            self._archived = {id: where for id, where in self._archived.items() if where != thread}
-            self.look_again()
-
-    async def run(self) -> None:
+    async def run(self, desk: Desk) -> None:
         """Keep the messages true, until cancelled; first what an earlier process left."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self.live.run(desk), name="messages about lessons")
             group.create_task(self._look(), name="what lessons' messages say")
-            while True:
-                id = await self._due.get()
-                group.create_task(self._follow(id), name=f"lesson {id}")
 
     async def _look(self) -> None:
         while True:
@@ -141,73 +87,56 @@ class FollowingLessons:
                     await self._look_now.wait()
 
     async def _compare(self) -> None:
-        """Have those written anew that do not say what is so."""
-        lessons = self._bot.backstage.lessons
-        if lessons is None:
+        if self._lessons is None:
             return
-        for id, shown in (await self.shown.all()).items():
-            if id in self._busy or id in self._archived:
+        for id, shown in (await self.shown()).items():
+            if self.live.waits(key_of(id)):
                 continue
-            if words_of(await lessons.lesson(shown.guild, id)) != shown.words:
-                self._due.put_nowait(id)
+            if words_of(await self._lessons.lesson(shown.guild, id)) != shown.words:
+                self.changed(id)
 
-    async def _follow(self, id: str) -> None:
-        """Bring its message up to date; where Discord does not let us now, again later."""
-        self._busy.add(id)
+    async def rendered(self, item: OutboxItem) -> Rendered:
+        """The message of an outbox item of kind ``lesson``, as it is to be shown now."""
+        if self._lessons is None:
+            return Rendered((item.text,))
         try:
-            for _ in range(TRIES):
-                if await self._tried(id):
-                    return
-        except (StoreError, LessonStoreError) as error:
-            log.warning("lesson %s cannot be read: %s", id, error)
-        except Exception:  # one lesson must not end the care for all others
-            log.exception("a fault of ours: lesson %s keeps its looks", id)
-        finally:
-            self._busy.discard(id)
+            return Rendered((asked(await self._lesson(item)),))
+        except LessonStoreError as error:
+            log.warning("lesson %s cannot be read, its message is as it was: %s", item.question, error)
+            return Rendered((item.text,))
 
-    async def _tried(self, id: str) -> bool:
-        """Whether nothing more can be done now."""
-        row = await self._posted(key_of(id))
-        if row is None or self._bot.backstage.lessons is None:
-            return True
-        if not row.delivered:
-            return row.done
-        try:
-            await self._show(row.item, row.delivered[-1])
-        except Held as held:
-            log.info("lesson %s is not brought up to date now: %s", id, held.reason)
-            if held.code == ARCHIVED:
-                self._archived[id] = row.item.thread
-                return True
-            await asyncio.sleep(min(held.seconds, LONGEST_WAIT))
-            return False
-        return True
+    async def view(self, row: OutboxRow) -> View | None:
+        """What a lesson's message says now; None where no lessons are kept."""
+        if self._lessons is None:
+            return None
+        lesson = await self._lesson(row.item)
+        waits = lesson is not None and lesson.status == "quarantined"
+        return View(asked(lesson), Standing(way="open" if waits else "decided"))
 
-    async def _show(self, item: OutboxItem, message: str) -> None:
-        """Write its message anew, from the lesson as it stands when its turn has come."""
-        async with _turn(self._showing, item.question):
-            session, lesson = await self._bot.store.session(item.thread), await self._lesson(item)
-            waits = lesson is not None and lesson.status == "quarantined"
-            standing = Standing(way="open" if waits else "decided")
-            try:
-                await self._bot.desk.show_question(item, message, asked(lesson), standing)
-            except (Gone, Unfit) as error:
-                log.info("lesson %s keeps its looks: %s", item.question, error or "its message was deleted")
-            await self.shown.note(item.question, session.guild if session is not None else "", words_of(lesson))
+    async def settled(self, item: OutboxItem, view: View) -> None:
+        """Keep what a message says now."""
+        session = await self._store.session(item.thread)
+        words = digest("lesson message", view.content or "", length=16)
+        await self._keep(item.question, ShownLesson(session.guild if session is not None else "", words))
 
-    async def _posted(self, key: str) -> OutboxRow | None:
-        row = await self._bot.store.outbox_row(key)
-        for _ in range(LOOKS):
-            if row is None or row.done:
-                break
-            await asyncio.sleep(PAUSE)
-            row = await self._bot.store.outbox_row(key)
-        return row
+    async def expect(self, lesson: Lesson) -> None:
+        """Keep what the message about a lesson is going to say.  Raises ``StoreError``."""
+        await self._keep(lesson.id, ShownLesson(lesson.scope.guild, words_of(lesson)))
 
+    async def shown(self) -> dict[str, ShownLesson]:
+        """What the messages say, by lesson, in the order in which they were asked about.  Raises ``StoreError``."""
+        known = cast("dict[str, list[str]]", json.loads(await self._store.fact(FACT) or "{}"))
+        return {id: ShownLesson(*each) for id, each in known.items()}
 
-def _turn(turns: WeakValueDictionary[str, asyncio.Lock], id: str) -> asyncio.Lock:
-    """One after another for each lesson."""
-    lock = turns.get(id)
-    if lock is None:
-        lock = turns[id] = asyncio.Lock()
-    return lock
+    async def _keep(self, id: str, shown: ShownLesson) -> None:
+        async with self._noting:
+            known = await self.shown()
+            if known.get(id) != shown:
+                kept = dict(list((known | {id: shown}).items())[-MOST:])
+                await self._store.set_fact(FACT, json.dumps(kept))
+
+    async def _lesson(self, item: OutboxItem) -> Lesson | None:
+        session = await self._store.session(item.thread)
+        if self._lessons is None or session is None:
+            return None
+        return await self._lessons.lesson(session.guild, item.question)

@@ -12,7 +12,7 @@ import pytest
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.failpoints import POINTS
 from agentic.ports.runtime import Answer
-from bot.after_run.feedback_survey import Regrets
+from bot.after_run.pipeline import Pipeline
 from bot.sessions import after_run
 from bot.sessions.after_run import catch_up
 from reflexion.evaluation.outcome_stream import owes
@@ -65,11 +65,8 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     (tmp_path / "lessons.db").mkdir()
     at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
 
-    async def tell(_: object) -> None:
-        """Nothing is told."""
-
-    regrets = Regrets(at.reflexion, at.reflexion, at.store, at.clock, tell, "")
-    await regrets.after(await at.keep(failed()))
+    pipeline = Pipeline(at.reflexion, at.store, ())
+    await pipeline.after(await at.keep(failed()))
     assert await owes(at.store, "x1", await at.outcome("x1"))
     (tmp_path / "lessons.db").rmdir()
     async with asyncio.timeout(20):
@@ -78,7 +75,7 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     assert len(await at.lessons.reflections("g1", "900", 3)) == 1
     assert [each.execution for each in await at.lessons.verdicts()] == ["x1"]
     assert len(at.model.asked) == 1
-    await regrets.close()
+    await pipeline.close()
     await at.lessons.close()
 
 
@@ -98,15 +95,12 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
 
     at = house(script)
 
-    async def tell(_: object) -> None:
-        """Nothing is told."""
-
-    regrets = Regrets(at.reflexion, at.reflexion, at.store, at.clock, tell, "")
-    await after_run.learn(regrets, await at.keep(failed()))
+    pipeline = Pipeline(at.reflexion, at.store, ())
+    await after_run.learn(pipeline, await at.keep(failed()))
     assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
     async with asyncio.timeout(20):
         while await owes(at.store, "x1", await at.outcome("x1")):
             await asyncio.sleep(0.02)
     assert len(await at.lessons.reflections("g1", "900", 3)) == 1
     assert [len(asked.prompt.messages) for asked in at.model.asked] == [1, 3, 3]
-    await regrets.close()
+    await pipeline.close()

@@ -36,7 +36,7 @@ from bot.outbound.compose import Composer
 from bot.outbound.discord_api import Desk
 from bot.outbound.outbox import Outbox
 from bot.outbound.progress_messages import Board
-from bot.outbound.question_messages import Closing
+from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed
 from bot.rendering.secrets import Discretion
@@ -192,7 +192,7 @@ class Process:
             self.town.tell(f"{self.name} cannot begin: {error}")
             self.kill()
             return
-        closing = Closing(self.access, self.desk, self.feed, partial(asyncio.sleep, 1.0))
+        closing = QuestionMessages(self.access, self.desk, self.feed, partial(asyncio.sleep, 1.0))
         for part in (self.outbox, self.board, self.hearing.marks, closing):
             self.begin(part.run(), type(part).__name__)
         await self.hearing.connect(0.5)

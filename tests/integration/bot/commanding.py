@@ -141,8 +141,7 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         kept = Snapshots(folder / "checkpoints")
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
         try:
-            async with running_bot(guild, **options) as scenery:
-                scenery.bot.backstage = Backstage(lessons, workshop)
+            async with running_bot(guild, backstage=Backstage(lessons, workshop), **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:

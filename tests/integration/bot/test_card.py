@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -21,12 +22,13 @@ from agentic.core.events.execution_events import (
     Triaged,
 )
 from agentic.stores.memory import MemoryStore
-from bot.after_run.announce_lessons import Announcing
+from bot.after_run.announce_lessons import AnnounceLessons
+from bot.after_run.pipeline import Judged
 from bot.local_discord.faults.rules import Refused, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.messages.final_card import DIFF_FILE
 from bot.rendering.discord_text import LIMIT
-from reflexion.lessons.lesson import Insight, Reflection
+from reflexion.lessons.lesson import Insight, Lesson, Reflection
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 
@@ -125,36 +127,38 @@ async def test_talk_is_answered_without_a_card(scenery: Scenery) -> None:
     assert (await scenery.says(thread, "Hello!")).content == "Hello!"
 
 
-class Reflecting:
-    """Learns what the test says: keeps a reflection, and notes it in the outcome stream as ``Reflexion`` does."""
+async def not_asked(lesson: Lesson, thread: str, execution: str) -> bool:
+    """Nobody is asked about lessons."""
+    return False
 
-    def __init__(self, store: MemoryStore, lessons: MemoryLessonStore) -> None:
-        self._store, self._lessons = store, lessons
 
-    async def after(self, execution: str) -> Evaluated:
-        row = await self._store.execution(execution)
-        session = await self._store.session(row.thread) if row is not None else None
-        assert row is not None
-        assert session is not None
-        insight = Insight(
-            what_worked="-",
-            what_failed="-",
-            root_cause="-",
-            strategy_change="-",
-            key_insight="Ranges exclude their end",
-        )
-        reflection = Reflection(
-            id="r1", thread=row.thread, guild=session.guild, execution=execution, task="t", cause="failed",
-            insight=insight, created=datetime.now(UTC),
-        )  # fmt: skip
-        await self._lessons.keep_reflection(reflection)
-        event = Reflected(reflection="r1")
-        at = datetime.now(UTC)
-        await self._store.append_outcome(execution, [Envelope(execution=execution, seq=1, at=at, fence=0, event=event)])
-        return Evaluated(score=20, parts={})
+async def reflected(store: MemoryStore, lessons: MemoryLessonStore, execution: str) -> Judged:
+    """Keep a reflection, and note it in the outcome stream as ``Reflexion`` does."""
+    row = await store.execution(execution)
+    session = await store.session(row.thread) if row is not None else None
+    assert row is not None
+    assert session is not None
+    insight = Insight(
+        what_worked="-",
+        what_failed="-",
+        root_cause="-",
+        strategy_change="-",
+        key_insight="Ranges exclude their end",
+    )
+    reflection = Reflection(
+        id="r1", thread=row.thread, guild=session.guild, execution=execution, task="t", cause="failed",
+        insight=insight, created=datetime.now(UTC),
+    )  # fmt: skip
+    await lessons.keep_reflection(reflection)
+    event = Reflected(reflection="r1")
+    await store.append_outcome(
+        execution, [Envelope(execution=execution, seq=1, at=datetime.now(UTC), fence=0, event=event)]
+    )
+    return Judged(execution, Evaluated(score=20, parts={}), nothing_more)
 
-    async def feedback(self, execution: str, person: Person, vote: str, target: str = "", why: str = "") -> Evaluated:
-        return Evaluated(score=20, parts={})
+
+async def nothing_more() -> None:
+    """Nothing is gone over again."""
 
 
 async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: LocalGuild) -> None:
@@ -162,16 +166,16 @@ async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: Lo
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         execution = scenery.talk.newest(thread)
-        announcing = Announcing(Reflecting(store, lessons), store, lessons)
-        announcing.through(scenery.bot.desk)
-        learning = asyncio.create_task(announcing.after(execution))  # before the answer is posted
+        announce = AnnounceLessons(store, lessons, scenery.bot.desk, not_asked, lambda: None)
+        judged = await reflected(store, lessons, execution)
+        learning = asyncio.create_task(announce.after(judged))  # before the answer is posted
         await scenery.talk.finish(execution, "I could not do it.", reason="failed")
         card = await scenery.says(thread, "I could not do it.")
         await learning
         await scenery.says(thread, "-# 💡 learned: Ranges exclude their end")
         shown = next(m for m in scenery.of_bot(thread) if m.id == card.id)
         assert shown.content.splitlines()[-2] == "-# 💡 learned: Ranges exclude their end"
-        await announcing.feedback(execution, ANN, "down")
+        await announce.after(replace(judged, by=ANN))
         assert shown.content.count("learned: ") == 1
         assert len(scenery.of_bot(thread)) == 2
 

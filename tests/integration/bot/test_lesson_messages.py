@@ -11,7 +11,7 @@ import pytest
 from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
 from bot.config.home import open_lessons
-from bot.lessons.message_sync import LessonsShown, key_of, words_of
+from bot.lessons.message_sync import LessonMessages, key_of, words_of
 from bot.local_discord.faults.rules import Refused, Rule
 from bot.local_discord.local_discord import LocalGuild
 from reflexion.lessons.changes import approved, changed
@@ -27,7 +27,7 @@ async def shows(store: MemoryStore, lessons: LessonStore, guild: LocalGuild) -> 
     """It is known that the message says what is so, so no later process writes it anew."""
     kept = await stored(lessons, guild)
     async with asyncio.timeout(10):
-        while (await LessonsShown(store).all())[ID].words != words_of(kept):
+        while (await LessonMessages(store, lessons).shown())[ID].words != words_of(kept):
             await asyncio.sleep(0.01)
 
 
@@ -57,14 +57,14 @@ async def test_a_message_says_what_became_of_its_lesson_whoever_or_whatever_chan
         await press(before, message, "approve")
         await becomes(before, message, "✅ **Approved** by own")
         await fails(elsewhere, guild, thread)
-        before.bot.approving.following.look_again()
+        before.bot.approving.messages.look_again()
         retired = await becomes(before, message, "🗑️ **Retired**: no task is told of it any more")
         assert "to be expected without it" in retired.content, "and says why"
         await guild.archive(thread)
         put_aside = changed(await stored(lessons, guild), at=datetime.now(UTC), what="Looks odd.", status="quarantined")
         await elsewhere.amend(put_aside)
-        before.bot.approving.following.look_again()
-        await before.until(lambda: ID in before.bot.approving.following._archived)  # pyright: ignore[reportPrivateUsage]
+        before.bot.approving.messages.look_again()
+        await before.until(lambda: before.bot.approving.messages.live.waits(key_of(ID)))
         assert guild.state.find_message(message.id).content == retired.content
         await guild.change_thread(thread, archived=False)
         await becomes(before, message, "A lesson waits for approval", closed=False)

@@ -46,7 +46,7 @@ from bot.actions.undo import Undoing
 from bot.config.home import open_store
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import undoable
-from bot.outbound.branch_offer_messages import Offers
+from bot.outbound.branch_offer_messages import BranchOfferMessages
 from bot.workspace.attachments import download
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
@@ -74,7 +74,7 @@ class Scene:
         restoring = Restoring(self.store, clock, self.workshop, self.snapshots)
         self.acts = ThreadActs(
             Undoing(self.store, self.workshop, restoring),
-            Branches(self.store, clock, self.workshop, Offers(self.store)),
+            Branches(self.store, clock, self.workshop, BranchOfferMessages(self.store)),
             Rewinding(self.store, clock, self.workshop, restoring, self.begin),
             Cleaning(restoring),
         )

@@ -1,0 +1,178 @@
+"""Posted messages that are kept true to what they are about: a question, a branch offer, a lesson.
+
+What a message says is read anew each time something may have changed, so it does not matter who changed it, nor in which
+process.  What Discord does not take now is tried again later.  A message in an archived thread waits until the thread is
+used again: to wake it up for this would be a nuisance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from typing import Protocol, cast
+from weakref import WeakValueDictionary
+
+from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.errors import AgenticError
+from agentic.ports.runtime import OutboxRow, Store
+from bot.messages.question_text import Standing
+from bot.outbound.discord_api import ARCHIVED, Gone, Held, Unfit
+from reflexion.errors import ReflexionError
+
+LOOKS, PAUSE = 20, 0.5
+"""How often, and how many seconds apart, the store is asked whether a message has been posted."""
+TRIES, LONGEST_WAIT = 5, 60.0
+"""How often a message is edited at most where Discord puts it off, and the longest pause between, in seconds."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a message says now.
+
+    ``content`` is None where only its buttons change; ``final`` where nothing will change it any more.
+    """
+
+    content: str | None
+    standing: Standing
+    final: bool = True
+
+
+class Subject(Protocol):
+    """What the messages of one kind are about."""
+
+    async def view(self, row: OutboxRow) -> View | None:
+        """Read what a posted message has to say; None where it is true already.  May raise ``AgenticError``."""
+        ...
+
+    async def settled(self, item: OutboxItem, view: View) -> None:
+        """Take note that a message says this, or never will since it was deleted."""
+        ...
+
+
+class Editor(Protocol):
+    """Who edits messages: ``bot.outbound.discord_api.Desk``."""
+
+    async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
+        """Replace the text and the buttons of an item's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""
+        ...
+
+
+async def posted(store: Store, key: str, looks: int = LOOKS) -> OutboxRow | None:
+    """The row of an outbox item once it is done, or as it stands after ``looks``; None where there is none."""
+    row = await store.outbox_row(key)
+    for _ in range(looks):
+        if row is None or row.done:
+            break
+        await asyncio.sleep(PAUSE)
+        row = await store.outbox_row(key)
+    return row
+
+
+class LiveMessages:
+    """Keeps the posted messages of one kind true for as long as ``run`` runs.
+
+    ``fact`` names where the keys of messages that may have to change are kept for the next process; '' keeps none.
+    """
+
+    def __init__(self, kind: str, store: Store, subject: Subject, fact: str = "") -> None:
+        self._kind, self._store, self._subject, self._fact = kind, store, subject, fact
+        self._noting = asyncio.Lock()
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._due: set[str] = set()
+        """What stands in the queue or waits for its turn: each message once."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._archived: dict[str, str] = {}
+        """Messages in threads that were archived, with that thread."""
+
+    def changed(self, key: str) -> None:
+        """A message may not be true any more: it is made anew."""
+        self._archived.pop(key, None)
+        if key not in self._due:
+            self._due.add(key)
+            self._queue.put_nowait(key)
+
+    def awoken(self, thread: str) -> None:
+        """A thread that was archived is no more: what could not be edited there can be now."""
+        for key in [key for key, where in self._archived.items() if where == thread]:
+            self.changed(key)
+
+    def waits(self, key: str) -> bool:
+        """Whether a message is about to be made anew, or its thread is archived."""
+        return key in self._due or key in self._turns or key in self._archived
+
+    async def expect(self, key: str) -> None:
+        """Keep in the store that a message may have to change."""
+        await self._note(key, due=True)
+
+    async def run(self, desk: Editor) -> None:
+        """Make anew what changes, until cancelled; first what an earlier process left."""
+        try:
+            for key in await self._noted():
+                self.changed(key)
+        except AgenticError as error:
+            log.warning("which %ss have to change cannot be read: %s", self._kind, error)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                key = await self._queue.get()
+                group.create_task(self._follow(desk, key), name=f"{self._kind} {key}")
+
+    async def _follow(self, desk: Editor, key: str) -> None:
+        """Bring a message up to date; where Discord does not let us now, again later."""
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            self._due.discard(key)
+            try:
+                for _ in range(TRIES):
+                    pause = await self._update(desk, key)
+                    if pause is None:
+                        return
+                    await asyncio.sleep(min(pause, LONGEST_WAIT))
+            except (AgenticError, ReflexionError) as error:
+                log.warning("%s %s cannot be read: %s", self._kind, key, error)
+            except Exception:  # one message must not end the care for all others
+                log.exception("a fault of ours: %s %s keeps its looks", self._kind, key)
+
+    async def _update(self, desk: Editor, key: str) -> float | None:
+        """Seconds after which to try again; None where nothing is left to do now."""
+        row = await posted(self._store, key)
+        if row is None or (row.done and not row.delivered):
+            await self._note(key, due=False)
+            return None
+        view = await self._subject.view(row) if row.delivered else None
+        if view is None:
+            return None
+        final = view.final
+        try:
+            await desk.show_question(row.item, row.delivered[-1], view.content, view.standing)
+        except Held as held:
+            log.info("%s %s is not brought up to date now: %s", self._kind, key, held.reason)
+            if held.code != ARCHIVED:
+                return held.seconds
+            self._archived[key] = row.item.thread
+            return None
+        except (Gone, Unfit) as error:
+            log.info("%s %s keeps its looks: %s", self._kind, key, error or "its message was deleted")
+            final = True
+        if final:
+            await self._subject.settled(row.item, view)
+            await self._note(key, due=False)
+        return None
+
+    async def _noted(self) -> list[str]:
+        return list(cast("list[str] | dict[str, object]", json.loads(await self._store.fact(self._fact) or "[]")))
+
+    async def _note(self, key: str, *, due: bool) -> None:
+        if not self._fact:
+            return
+        try:
+            async with self._noting:
+                before = set(await self._noted())
+                after = before | {key} if due else before - {key}
+                if after != before:
+                    await self._store.set_fact(self._fact, json.dumps(sorted(after)))
+        except AgenticError as error:
+            log.warning("that %s %s has to change cannot be noted: %s", self._kind, key, error)

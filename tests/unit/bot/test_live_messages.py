@@ -1,0 +1,153 @@
+"""A posted message is kept true: made anew when what it is about changed, also by the next process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.runtime import OutboxRow
+from agentic.stores.memory import MemoryStore
+from bot.messages.question_text import Standing
+from bot.outbound import live_message
+from bot.outbound.discord_api import ARCHIVED, Gone, Held
+from bot.outbound.live_message import LiveMessages, View
+
+FACT = "things.due"
+KEY = "x1.3.0"
+
+
+class Place:
+    """Where messages stand; what is in ``refusals`` meets the next edits."""
+
+    def __init__(self, *refusals: Exception) -> None:
+        self.refusals = list(refusals)
+        self.tried = 0
+        self.edits: list[str] = []
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+
+    async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
+        self.tried += 1
+        await self.goes_on.wait()
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.edits.append(content or "")
+
+
+class Fact:
+    """What the message is about."""
+
+    def __init__(self, words: str, *, final: bool = True) -> None:
+        self.words, self.final = words, final
+        self.settled_with: list[str | None] = []
+
+    async def view(self, row: OutboxRow) -> View:
+        return View(self.words, Standing(), self.final)
+
+    async def settled(self, item: OutboxItem, view: View) -> None:
+        self.settled_with.append(view.content)
+
+
+async def posted(store: MemoryStore) -> MemoryStore:
+    """A store in which the message stands in a thread."""
+    await store.put_outbox([OutboxItem(key=KEY, thread="900", execution="x1", sort="notice", text="before")])
+    await store.delivered(KEY, ["77"])
+    return store
+
+
+@asynccontextmanager
+async def running(live: LiveMessages, place: Place) -> AsyncGenerator[None]:
+    task = asyncio.create_task(live.run(place))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0)
+
+
+async def test_many_changes_while_an_edit_is_under_way_become_one_more_edit() -> None:
+    fact, place = Fact("one"), Place()
+    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    place.goes_on.clear()
+    async with running(live, place):
+        live.changed(KEY)
+        await until(lambda: place.tried == 1)
+        for words in ("two", "three", "four"):
+            fact.words = words
+            live.changed(KEY)
+        place.goes_on.set()
+        await until(lambda: not live.waits(KEY))
+    assert place.edits == ["one", "four"]
+
+
+async def test_what_discord_puts_off_is_tried_again_with_what_is_true_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_message, "LONGEST_WAIT", 0.0)
+    fact, place = Fact("one"), Place(Held("no right", 60.0), Held("no right", 60.0))
+    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    place.goes_on.clear()
+    async with running(live, place):
+        live.changed(KEY)
+        await until(lambda: place.tried == 1)
+        fact.words = "two"
+        place.goes_on.set()
+        await until(lambda: place.edits)
+    assert (place.tried, place.edits) == (3, ["two"])
+
+
+async def test_a_message_in_an_archived_thread_waits_until_that_thread_is_used_again() -> None:
+    fact, place = Fact("one"), Place(Held("archived", 60.0, ARCHIVED))
+    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    async with running(live, place):
+        live.changed(KEY)
+        await until(lambda: place.tried == 1 and not place.refusals)
+        live.awoken("901")
+        assert live.waits(KEY)
+        assert place.edits == []
+        live.awoken("900")
+        await until(lambda: place.edits)
+    assert place.edits == ["one"]
+
+
+async def test_a_change_that_one_process_noted_is_shown_by_the_next() -> None:
+    store = await posted(MemoryStore())
+    await LiveMessages("thing", store, Fact("one"), FACT).expect(KEY)
+    fact, place = Fact("two"), Place()
+    async with running(LiveMessages("thing", store, fact, FACT), place):
+        await until(lambda: fact.settled_with)
+    assert place.edits == ["two"]
+    assert json.loads(await store.fact(FACT) or "") == []
+
+
+async def test_what_an_older_version_noted_with_more_than_the_key_is_shown_too() -> None:
+    store = await posted(MemoryStore())
+    await store.set_fact(FACT, json.dumps({KEY: ["x1", "q1"]}))
+    place = Place()
+    async with running(LiveMessages("thing", store, Fact("one"), FACT), place):
+        await until(lambda: place.edits)
+    assert place.edits == ["one"]
+
+
+async def test_a_message_that_may_change_again_stays_noted_and_one_that_was_deleted_does_not() -> None:
+    store = await posted(MemoryStore())
+    fact, place = Fact("one", final=False), Place()
+    live = LiveMessages("thing", store, fact, FACT)
+    await live.expect(KEY)
+    async with running(live, place):
+        await until(lambda: place.edits and not live.waits(KEY))
+        assert json.loads(await store.fact(FACT) or "") == [KEY]
+        place.refusals.append(Gone())
+        live.changed(KEY)
+        await until(lambda: fact.settled_with)
+        await until(lambda: not live.waits(KEY))
+    assert json.loads(await store.fact(FACT) or "") == []
