@@ -13,7 +13,7 @@ from bot.cli.console import fail, say
 from bot.config.home import own
 from bot.config.settings import Settings
 from bot.local_discord.model.clock import Clock
-from bot.local_discord.model.store import FolderKeeper, UnusableFolder
+from bot.local_discord.model.store import FolderStore, UnusableFolder
 from bot.local_discord.web.access import Access, link
 
 NOT_RUNNING = "Nothing runs on {home}. Start it: threadwright run. It prints a link, too."
@@ -29,13 +29,13 @@ async def page(settings: Settings) -> int:
     if not port:
         return fail(NO_PAGE.format(home=settings.home))
     try:
-        keeper = FolderKeeper(settings.home / "guild")
+        store = FolderStore(settings.home / "guild")
     except UnusableFolder as unusable:
         return fail(str(unusable))
     try:
-        say(link(f"http://127.0.0.1:{port}", Access(keeper, Clock(), port).key()))
+        say(link(f"http://127.0.0.1:{port}", Access(store, Clock(), port).key()))
     finally:
-        keeper.close()
+        store.close()
     return 0
 
 

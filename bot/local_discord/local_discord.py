@@ -3,51 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
-from bot.local_discord.driver.interactions import Acting, Person
+from bot.local_discord.driver.interactions import InteractionDriver
+from bot.local_discord.driver.people import Person
 from bot.local_discord.faults.delivery import PATIENCE
 from bot.local_discord.faults.rules import Misbehaviour, Rule
 from bot.local_discord.model.json_fields import Json
-from bot.local_discord.model.permissions import Permission
-from bot.local_discord.model.records import (
-    Channel,
-    Member,
-    Message,
-    Overwrite,
-    Role,
-)
+from bot.local_discord.model.records import Channel, Member, Message
+from bot.local_discord.model.store import Store
 from bot.local_discord.new_guild import found
-from bot.local_discord.payloads.message_payload import MessageView
-from bot.local_discord.rest.rate_limits import (
-    DISCORD,
-    WIDE,
-    Allowances,
-    Limit,
-    RateLimits,
-)
+from bot.local_discord.rest.api import Asked
+from bot.local_discord.rest.rate_limits import DISCORD, WIDE, Allowances, Limit, RateLimits
+from bot.local_discord.server import Server
 from bot.local_discord.threads.auto_archive import archive_quiet
 from bot.local_discord.web import access
-
-if TYPE_CHECKING:
-    from bot.local_discord.model.state import GuildState
-    from bot.local_discord.model.store import FolderKeeper, MemoryKeeper
-    from bot.local_discord.rest.api import Asked
-    from bot.local_discord.server import Server
 
 T = TypeVar("T")
 
 
-class LocalGuild(Acting):
+class LocalGuild(InteractionDriver):
     """A Discord on loopback with one guild, one bot and any number of people."""
 
-    def __init__(self, state: GuildState, keeper: MemoryKeeper | FolderKeeper, server: Server) -> None:
-        super().__init__(state, server)
-        self._keeper = keeper
+    def __init__(self, store: Store, server: Server) -> None:
+        super().__init__(server.api)
+        self._server = server
+        self._store = store
         self._detach: Callable[[], None] | None = None
 
     @classmethod
@@ -59,28 +44,27 @@ class LocalGuild(Acting):
         state: Path | None = None,
         limits: Literal["wide", "discord"] = "wide",
         notice: str = "",
+        bot_name: str = "Threadwright",
     ) -> Self:
         """Listens on loopback; with a `state` folder the conversation outlives the process.
 
         `notice` stands on the page, above whatever is written there.
         """
-        from bot.local_discord.server import Server  # brings in the web server, which is slow to import
-
-        home = found(state)
+        home = found(state, bot_name)
         home.state.notice = notice
         try:
             allowed = DISCORD if limits == "discord" else WIDE
             server = await Server.start(home, allowed, host, port)
         except BaseException:
-            home.keeper.close()
+            home.store.close()
             raise
-        return cls(home.state, home.keeper, server)
+        return cls(home.store, server)
 
     async def close(self) -> None:
         """Disconnects everyone and stops listening."""
         self.restore()
         await self._server.close()
-        self._keeper.close()
+        self._store.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,7 +101,7 @@ class LocalGuild(Acting):
     @property
     def bot_token(self) -> str:
         """The token that the bot logs in with."""
-        return self._server.api.token
+        return self._api.token
 
     @property
     def bot_user_id(self) -> int:
@@ -152,27 +136,6 @@ class LocalGuild(Acting):
             self._detach()
             self._detach = None
 
-    def add_member(self, name: str, roles: Iterable[int] = (), *, bot: bool = False) -> Member:
-        """A further person, or another bot; `roles` are ids from `add_role`."""
-        return self._server.people.add(name, tuple(roles), bot=bot)
-
-    def add_role(self, name: str, *rights: Permission, mentionable: bool = False) -> Role:
-        """A further role, with rights beyond those of everyone."""
-        role = Role(self.state.ids.next(), name, int(_all_of(rights)), len(self.state.roles), mentionable=mentionable)
-        return self._server.people.add_role(role)
-
-    def change_role(self, role_id: int, *rights: Permission) -> Role:
-        """Gives a role these rights instead of those it had."""
-        return self._server.people.change_role(replace(self.state.role(role_id), permissions=int(_all_of(rights))))
-
-    def remove_role(self, role_id: int) -> None:
-        """Removes a role, from its members too."""
-        self._server.people.remove_role(self.state.role(role_id))
-
-    def set_roles(self, who: Person, roles: Iterable[int]) -> Member:
-        """Gives somebody other roles."""
-        return self._server.people.set_roles(self._person(who), tuple(roles))
-
     # -- looking ------------------------------------------------------------------------------
 
     def messages(self, channel_id: int, *, viewer: Person = None) -> list[Message]:
@@ -182,12 +145,16 @@ class LocalGuild(Acting):
     @property
     def asked(self) -> list[Asked]:
         """The newest requests to the REST API, oldest first."""
-        return list(self._server.api.asked)
+        return list(self._api.asked)
 
     @property
     def refused(self) -> int:
         """How many requests were answered with 429, since the allowances were last set."""
-        return self._server.api.ratelimits.refused
+        return self._api.ratelimits.refused
+
+    def commands(self, guild_id: int | None = None) -> list[dict[str, Json]]:
+        """The commands that the bot registered: global ones, or those of the guild."""
+        return self._api.commands.all(guild_id)
 
     def threads(self) -> list[Channel]:
         """All threads, oldest first."""
@@ -200,13 +167,9 @@ class LocalGuild(Acting):
                 return one
         raise LookupError(f"There is no channel {name!r}; add_channel({name!r}) makes one.")
 
-    def add_channel(self, name: str) -> Channel:
-        """A further text channel."""
-        return self._server.people.add_channel(name)
-
     def file(self, attachment_id: int) -> bytes:
         """The content of an attachment."""
-        content = self.state.keeper.load_file(attachment_id)
+        content = self.state.store.load_file(attachment_id)
         if content is None:
             raise LookupError(f"No attachment has the id {attachment_id}.")
         return content
@@ -231,22 +194,7 @@ class LocalGuild(Acting):
     @property
     def misbehaviour(self) -> Misbehaviour:
         """The rules in force, and what they did so far."""
-        return self._server.api.misbehaviour
-
-    def deny(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
-        """Takes rights away in a channel: from the bot, from a member, or from a role; none gives them back."""
-        target = role or (self.bot_user_id if member is None else self._person(member).id)
-        self._overwrite(channel_id, Overwrite(target, is_member=role is None, deny=int(_all_of(rights))))
-
-    def allow(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
-        """Gives rights in a channel beyond those of the roles."""
-        target = role or (self.bot_user_id if member is None else self._person(member).id)
-        self._overwrite(channel_id, Overwrite(target, is_member=role is None, allow=int(_all_of(rights))))
-
-    def _overwrite(self, channel_id: int, overwrite: Overwrite) -> None:
-        channel = self.state.channel(channel_id)
-        others = tuple(o for o in channel.overwrites if o.target_id != overwrite.target_id)
-        self._server.people.set_overwrites(replace(channel, overwrites=(*others, overwrite)))
+        return self._api.misbehaviour
 
     def limit_requests(self, limit: int, seconds: float = 1.0) -> None:
         """How many requests each bucket holds from now on."""
@@ -256,7 +204,7 @@ class LocalGuild(Acting):
 
     def allow_requests(self, allowed: Allowances) -> None:
         """Other allowances from now on, all unused."""
-        self._server.api.ratelimits = RateLimits(self.state.clock, allowed)
+        self._api.ratelimits = RateLimits(self.state.clock, allowed)
 
     def grant_intents(self, *, members: bool = True, message_content: bool = True) -> None:
         """What the application is granted; identifying with more is closed with 4014."""
@@ -268,18 +216,13 @@ class LocalGuild(Acting):
         self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
         archive_quiet(self.state)
 
-    def refuse_direct(self, who: Person = None, *, refused: bool = True) -> None:
-        """A person takes no direct messages from the bot (50007), or does so again."""
-        number = self._person(who).id
-        self.state.closed_to_bot = self.state.closed_to_bot - {number} | ({number} if refused else set())
-
     def expire_links(self) -> None:
         """The addresses of attachments given out so far are void; a message that is read anew has fresh ones."""
-        self._server.api.view.signer.expire()
+        self._api.view.signer.expire()
 
     def forget_nonces(self) -> None:
         """Behaves as if the minutes for which nonces are remembered had passed."""
-        self._messages.nonces.forget()
+        self._api.messages.nonces.forget()
 
     def reconnect(self) -> None:
         """Asks the bot to reconnect and resume."""
@@ -304,20 +247,12 @@ class LocalGuild(Acting):
 
     def recommend_shards(self, shards: int, *, required: bool = False) -> None:
         """How many shards clients are told to use; `required` closes those without any (4011)."""
-        sharding = self._server.api.sharding
+        sharding = self._api.sharding
         sharding.shards, sharding.required = shards, required
-
-    def remove_bot(self) -> None:
-        """Kicks the bot; every further request is answered with 50001."""
-        self._server.people.remove_bot()
-
-    def readmit_bot(self) -> None:
-        """Invites the bot again."""
-        self._server.people.readmit_bot()
 
     def unfurl(self, message_id: int) -> Message:
         """Adds a link preview, as Discord does by itself a moment later: an update, but no edit."""
-        return self._messages.unfurl(self.state.find_message(message_id))
+        return self._api.messages.unfurl(self.state.find_message(message_id))
 
     def disconnect(self, code: int = 4000) -> None:
         """Drops the bot's connection."""
@@ -325,12 +260,4 @@ class LocalGuild(Acting):
 
     def as_sent(self, message: Message) -> dict[str, Json]:
         """The message as the API writes it."""
-        view: MessageView = self._server.api.view
-        return view.payload(message)
-
-
-def _all_of(rights: tuple[Permission, ...]) -> Permission:
-    combined = Permission(0)
-    for right in rights:
-        combined |= right
-    return combined
+        return self._api.view.payload(message)

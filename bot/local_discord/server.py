@@ -1,14 +1,21 @@
-"""The one port: REST, gateway, files and page behind one guard."""
+"""The one port: REST, gateway, files and page, behind one guard that keeps strangers out.
+
+A page elsewhere on the web can make a browser send requests to 127.0.0.1 (CSRF), and a name that
+resolves to 127.0.0.1 makes it read the answers too (DNS rebinding). Both show in the headers: the
+Host must be a loopback name, an Origin, where there is one, this server's own, and where a browser says
+who asks (Sec-Fetch-Site), no other port of this machine does: it may send people to the page, no more.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from agentic.core.lazy_dataclass import dataclass
-from bot.local_discord.driver.people import People
 from bot.local_discord.faults.rules import Misbehaviour
 from bot.local_discord.gateway.gateway import Gateway
 from bot.local_discord.interactions.interactions import Interactions
@@ -19,7 +26,6 @@ from bot.local_discord.new_guild import Founded
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest.api import PREFIX, Api
 from bot.local_discord.rest.cdn import Cdn
-from bot.local_discord.rest.loopback_guard import LOOPBACK, refuse_strangers
 from bot.local_discord.rest.rate_limits import Allowances, RateLimits
 from bot.local_discord.rest.routes_channels import ChannelRoutes
 from bot.local_discord.rest.routes_guild import GuildRoutes
@@ -30,6 +36,10 @@ from bot.local_discord.threads.auto_archive import LOOK_EVERY_SECONDS, archive_q
 from bot.local_discord.web.access import Access
 from bot.local_discord.web.api import Page
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -37,7 +47,6 @@ class Parts:
 
     api: Api
     gateway: Gateway
-    people: People
     page: Page
     access: Access
 
@@ -50,7 +59,6 @@ class Server:
         self._page = parts.page
         self.api = parts.api
         self.gateway = parts.gateway
-        self.people = parts.people
         self.access = parts.access
         self.url = url
         self._look = asyncio.create_task(_archive_by_and_by(parts.api.state))
@@ -108,11 +116,10 @@ def _built(home: Founded, allowed: Allowances, address: str) -> Parts:
     interactions = Interactions(state, view, messages)
     limits = RateLimits(state.clock, allowed)
     api = Api(state, view, messages, interactions, commands, home.token, Misbehaviour(), limits)
-    people = People(state, interactions, commands)
     port = int(address.rpartition(":")[2])
     gateway = Gateway(api, f"ws://{address}/gateway")
-    access = Access(home.keeper, state.clock, port)
-    return Parts(api, gateway, people, Page(api, gateway, people, access), access)
+    access = Access(home.store, state.clock, port)
+    return Parts(api, gateway, Page(api, gateway, access), access)
 
 
 def _application(parts: Parts) -> web.Application:
@@ -145,3 +152,35 @@ async def _archive_by_and_by(state: GuildState) -> None:
 async def _not_found(_: web.Request) -> web.Response:
     body = encode({"message": "404: Not Found", "code": 0})
     return web.Response(body=body, status=404, content_type="application/json")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a Host header or address names this machine."""
+    try:
+        return urlsplit(f"//{host}").hostname in LOOPBACK
+    except ValueError:
+        return False
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """Whether an Origin header is the one that `host` serves."""
+    return origin == f"http://{host}" and is_loopback(host)
+
+
+def _asked_from_elsewhere(request: web.Request) -> bool:
+    """Whether a page of another address asks; a link to the page itself may stand anywhere."""
+    said = request.headers.get
+    if said("Sec-Fetch-Site", "none") in ("none", "same-origin"):
+        return False
+    return not (request.method == "GET" and request.path == "/" and said("Sec-Fetch-Dest") == "document")
+
+
+@web.middleware
+async def refuse_strangers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuses a foreign Host or Origin before anything is looked at."""
+    host = request.headers.get("Host", "")
+    origin = request.headers.get("Origin")
+    foreign = origin is not None and not is_own_origin(origin, host)
+    if not is_loopback(host) or foreign or _asked_from_elsewhere(request):
+        return web.Response(status=403, text="This server answers only to pages of its own.\n")
+    return await handler(request)

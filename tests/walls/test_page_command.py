@@ -74,8 +74,8 @@ async def test_a_key_that_was_used_stays_used_though_its_end_could_not_be_writte
 ) -> None:
     async with await LocalGuild.start(state=tmp_path / "guild") as guild:
         key = guild.link().partition("#key=")[2]
-        keeper = guild._keeper  # pyright: ignore[reportPrivateUsage]
-        monkeypatch.setattr(keeper, "remove_access", lambda *_: None)  # as on a full disk  # pyright: ignore
+        store = guild._store  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(store, "remove_text", lambda *_: None)  # as on a full disk  # pyright: ignore
         assert await opens(guild.url, key)
         for _ in range(3):
             wall.held("again", not await opens(guild.url, key))

@@ -7,62 +7,24 @@ import mimetypes
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from bot.local_discord.driver.people import GuildDriver, Person
 from bot.local_discord.messages import poll_votes, webhooks
 from bot.local_discord.messages.parse import Draft, Revision, Upload
 from bot.local_discord.model.errors import too_long
 from bot.local_discord.model.json_fields import Fields, Json
-from bot.local_discord.model.records import (
-    Member,
-    Message,
-    MessageFlag,
-    Webhook,
-)
+from bot.local_discord.model.records import Message, MessageFlag, Webhook
 from bot.local_discord.payloads.poll_payload import parse_poll
 
-if TYPE_CHECKING:
-    from bot.local_discord.messages.posting import Messages
-    from bot.local_discord.model.state import GuildState
-    from bot.local_discord.server import Server
-
-# Whoever acts: a member, an id or a name; None is the person at the page (in direct messages, their person).
-Person: TypeAlias = Member | int | str | None
 File: TypeAlias = Path | tuple[str, bytes] | Upload
 
 # What Nitro allows; everyone else, and every app, has 2,000.
 PERSON_CHARACTERS = 4_000
 
 
-class Saying:
+class MessageDriver(GuildDriver):
     """What people say in a guild; everything goes the way that a request would."""
-
-    def __init__(self, state: GuildState, server: Server) -> None:
-        self.state = state
-        self._server = server
-
-    @property
-    def you(self) -> Member:
-        """The person at the page, who owns the guild."""
-        return self.state.member(self.state.identity.owner_id)
-
-    def _person(self, who: Person) -> Member:
-        if who is None:
-            return self.you
-        if isinstance(who, Member):
-            return who
-        if isinstance(who, int):
-            return self.state.member(who)
-        named = [m for m in self.state.members.values() if m.name == who]
-        if not named:
-            raise LookupError(f"Nobody here is called {who!r}; add_member({who!r}) first.")
-        return named[0]
-
-    def _author(self, channel_id: int, who: Person) -> Member:
-        channel = self.state.channels.get(channel_id)
-        if who is None and channel is not None and channel.is_direct:
-            return self.state.member(channel.recipient_ids[0])
-        return self._person(who)
 
     async def post(
         self,
@@ -110,7 +72,7 @@ class Saying:
         """Ends a poll, as its author."""
         message = self.state.find_message(message_id)
         who = message.author_id if author is None else self._person(author).id
-        return poll_votes.end(self.state, self._messages, who, message)
+        return poll_votes.end(self.state, self._api.messages, who, message)
 
     async def say_aloud(
         self, channel_id: int, sound: bytes = b"OggS", seconds: float = 1.5, *, author: Person = None
@@ -127,25 +89,23 @@ class Saying:
     async def post_as(self, webhook: Webhook, text: str, *, thread_id: int | None = None, name: str = "") -> Message:
         """Posts as a webhook does, which is nobody's account."""
         draft = Draft(content=text)
-        return webhooks.executed(self._messages, replace(webhook, name=name or webhook.name), draft, thread_id)
+        return webhooks.executed(self._api.messages, replace(webhook, name=name or webhook.name), draft, thread_id)
 
     async def edit(self, message_id: int, text: str, *, author: Person = None) -> Message:
         """Edits a message as its author."""
         message = self.state.find_message(message_id)
         editor = message.author_id if author is None else self._person(author).id
-        return self._messages.edit(editor, message.channel_id, message_id, Revision(content=text))
+        return self._api.messages.edit(editor, message.channel_id, message_id, Revision(content=text))
 
     async def delete(self, message_id: int, *, author: Person = None) -> None:
         """Deletes a message, by default as the person at the page."""
         message = self.state.find_message(message_id)
-        self._messages.delete(self._author(message.channel_id, author).id, message.channel_id, message_id)
-
-    @property
-    def _messages(self) -> Messages:
-        return self._server.api.messages
+        who = self._author(message.channel_id, author).id
+        hidden = message.visible_to == who
+        self._api.messages.delete(who, message.channel_id, message_id, via_interaction=hidden)
 
     def _said(self, channel_id: int, draft: Draft, author: Person) -> Message:
-        return self._messages.create(self._author(channel_id, author).id, channel_id, draft)
+        return self._api.messages.create(self._author(channel_id, author).id, channel_id, draft)
 
 
 def _upload(file: File) -> Upload:

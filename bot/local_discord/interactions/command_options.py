@@ -71,7 +71,7 @@ def check_options(fields: Fields) -> None:
             message = "Option names must be unique"
             raise invalid(option.at("name"), "APPLICATION_COMMAND_OPTIONS_NAME_INVALID", message)
         names.add(name)
-        check_description(option)
+        option.sized("description", 1, 100)
         _check_kind(option)
         if option.flag("required") and optional:
             message = "Required options must be placed before non-required options"
@@ -80,20 +80,8 @@ def check_options(fields: Fields) -> None:
         check_options(option)
 
 
-def check_description(fields: Fields) -> None:
-    """The description that each chat command and option must have."""
-    text = fields.text("description")
-    if text is None:
-        raise required(fields.at("description"))
-    if not 1 <= len(text) <= 100:
-        raise out_of_range(fields.at("description"), 1, 100)
-
-
 def _check_kind(option: Fields) -> None:
-    kind = option.integer("type")
-    if kind not in tuple(Option):
-        choices = tuple(int(o) for o in Option)
-        raise invalid(option.at("type"), "BASE_TYPE_CHOICES", f"Value must be one of {choices}.")
+    kind = option.choice("type", Option)
     choices = option.objects("choices") or []
     if option.flag("autocomplete") and (choices or kind not in _COMPLETED):
         message = "Autocomplete options can not have choices, and must be a text or a number"
@@ -106,11 +94,10 @@ def check_choices(choices: list[Fields], path: tuple[str, ...]) -> None:
     if len(choices) > CHOICES:
         raise out_of_range(path, 0, CHOICES)
     for choice in choices:
-        name, value = choice.text("name"), choice.data.get("value")
-        if name is None or value is None:
-            raise required(choice.at("name" if name is None else "value"))
-        if not 1 <= len(name) <= 100:
-            raise out_of_range(choice.at("name"), 1, 100)
+        choice.sized("name", 1, 100)
+        value = choice.data.get("value")
+        if value is None:
+            raise required(choice.at("value"))
         if isinstance(value, str) and len(value) > 100:
             raise too_long(choice.at("value"), 100)
 
@@ -184,12 +171,17 @@ def _checked(option: Fields, name: str, value: Json) -> Json:
 def _text(option: Fields, name: str, value: Json) -> str:
     if not isinstance(value, str):
         raise invalid((name,), "STRING_TYPE_CONVERT", "Could not interpret value as string.")
-    low, high = option.integer("min_length") or 0, option.integer("max_length") or LONGEST_TEXT
+    check_length(option, name, value, LONGEST_TEXT)
+    return value
+
+
+def check_length(asked: Fields, name: str, value: str, longest: int) -> None:
+    """What a person filled in, within the length that the bot asked for in an option or in a field of a form."""
+    low, high = asked.integer("min_length") or 0, asked.integer("max_length") or longest
     if len(value) > high:
         raise too_long((name,), high)
     if len(value) < low:
         raise invalid((name,), "BASE_TYPE_MIN_LENGTH", f"Must be {low} or more in length.")
-    return value
 
 
 def _in_range(option: Fields, name: str, value: float) -> float:

@@ -9,14 +9,8 @@ import json
 from collections.abc import Callable
 from typing import TypeAlias
 
-from bot.local_discord.interactions.command_options import check_description, check_options, is_name
-from bot.local_discord.model.errors import (
-    ApiError,
-    invalid,
-    out_of_range,
-    required,
-    unknown,
-)
+from bot.local_discord.interactions.command_options import check_options, is_name
+from bot.local_discord.model.errors import ApiError, invalid, unknown
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 from bot.local_discord.model.state import GuildState
 
@@ -103,7 +97,7 @@ class Commands:
 
     def _save(self) -> None:
         sets = {str(scope or ""): self.all(scope) for scope in self._sets}
-        self._state.keeper.save_fact(COMMANDS_FACT, json.dumps(sets))
+        self._state.store.save_text("fact", COMMANDS_FACT, json.dumps(sets))
         self._state.feed.changed()
 
     def remember(self, raw: str) -> None:
@@ -113,15 +107,11 @@ class Commands:
 
 
 def _checked(fields: Fields) -> JsonObject:
-    name, kind = fields.text("name"), fields.integer("type") or CHAT_INPUT
-    if name is None:
-        raise required(fields.at("name"))
+    name, kind = fields.sized("name", 1, 32), fields.integer("type") or CHAT_INPUT
     if kind == CHAT_INPUT and not is_name(name):
         raise invalid(fields.at("name"), "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
-    if not 1 <= len(name) <= 32:
-        raise out_of_range(fields.at("name"), 1, 32)
     if kind == CHAT_INPUT:
-        check_description(fields)
+        fields.sized("description", 1, 100)
         check_options(fields)
     defaults: JsonObject = {
         "default_member_permissions": None,

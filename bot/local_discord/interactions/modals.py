@@ -6,12 +6,8 @@ https://discord.com/developers/docs/components/reference
 
 from __future__ import annotations
 
-from bot.local_discord.model.errors import (
-    invalid,
-    out_of_range,
-    required,
-    too_long,
-)
+from bot.local_discord.interactions.command_options import check_length
+from bot.local_discord.model.errors import invalid, out_of_range, required
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 
 _ROW, _STRING_SELECT, _TEXT, _TEXT_DISPLAY, _LABEL = 1, 3, 4, 10, 18
@@ -22,12 +18,8 @@ TITLE = 45
 
 def check_form(fields: Fields) -> None:
     """A form that a bot answers with: a title, an id, one to five fields with distinct ids."""
-    for name, high in (("custom_id", 100), ("title", TITLE)):
-        text = fields.text(name)
-        if text is None:
-            raise required(fields.at(name))
-        if not 1 <= len(text) <= high:
-            raise out_of_range(fields.at(name), 1, high)
+    fields.sized("custom_id", 1, 100)
+    fields.sized("title", 1, TITLE)
     parts = fields.objects("components") or []
     if not 1 <= len(parts) <= 5:
         raise out_of_range(fields.at("components"), 1, 5)
@@ -36,9 +28,7 @@ def check_form(fields: Fields) -> None:
         field = _field(part)
         if field is None:
             continue
-        name = field.text("custom_id")
-        if name is None:
-            raise required(field.at("custom_id"))
+        name = field.sized("custom_id", 1, 100)
         if name in seen:
             message = "Component custom id cannot be duplicated"
             raise invalid(field.at("custom_id"), "COMPONENT_CUSTOM_ID_DUPLICATED", message)
@@ -47,7 +37,7 @@ def check_form(fields: Fields) -> None:
 
 def _field(part: Fields) -> Fields | None:
     """What can be filled in of one part of a form; plain text has nothing."""
-    match part.integer("type"):
+    match part.choice("type", (_ROW, _TEXT_DISPLAY, _LABEL)):
         case 1:
             inner = part.objects("components") or []
             if len(inner) != 1 or inner[0].integer("type") != _TEXT:
@@ -58,11 +48,8 @@ def _field(part: Fields) -> Fields | None:
             if found is None:
                 raise required(part.at("component"))
             return found
-        case 10:
-            return None
         case _:
-            choices = (_ROW, _TEXT_DISPLAY, _LABEL)
-            raise invalid(part.at("type"), "BASE_TYPE_CHOICES", f"Value must be one of {choices}.")
+            return None
 
 
 def filled_form(form: Fields, values: dict[str, Json]) -> list[Json]:
@@ -92,13 +79,10 @@ def _submitted(part: Fields, values: dict[str, Json], number: int) -> JsonObject
 
 def _written(field: Fields, name: str, value: Json) -> str:
     text = "" if value is None else str(value)
-    low, high = field.integer("min_length") or 0, field.integer("max_length") or LONGEST
-    if not text and field.flag("required") is not False:
+    if text:
+        check_length(field, name, text, LONGEST)
+    elif field.flag("required") is not False:
         raise required((name,))
-    if len(text) > high:
-        raise too_long((name,), high)
-    if text and len(text) < low:
-        raise invalid((name,), "BASE_TYPE_MIN_LENGTH", f"Must be {low} or more in length.")
     return text
 
 

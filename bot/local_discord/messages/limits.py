@@ -121,9 +121,7 @@ def _numbered(component: Fields, numbers: Iterator[int], depth: int = 1) -> Json
 
 
 def _checked_row(row: Fields, number: int, seen: set[str]) -> JsonObject:
-    kind = row.integer("type")
-    if kind != _ACTION_ROW:
-        raise invalid(row.at("type"), "BASE_TYPE_CHOICES", "Value must be one of (1,).")
+    row.choice("type", (_ACTION_ROW,))
     inner = row.objects("components") or []
     if not 1 <= len(inner) <= BUTTONS_A_ROW:
         raise out_of_range(row.at("components"), 1, BUTTONS_A_ROW)
@@ -137,18 +135,11 @@ def _checked_row(row: Fields, number: int, seen: set[str]) -> JsonObject:
 
 
 def _checked_component(component: Fields, place: int, seen: set[str]) -> JsonObject:
-    kind = component.integer("type")
-    if kind not in (_BUTTON, *_SELECTS):
-        choices = (_BUTTON, *_SELECTS)
-        raise invalid(component.at("type"), "BASE_TYPE_CHOICES", f"Value must be one of {choices}.")
+    kind = component.choice("type", (_BUTTON, *_SELECTS))
     style = component.integer("style")
     if kind == _BUTTON and style in (_LINK, _PREMIUM):
         return {**component.data, "id": 100 + place}
-    custom_id = component.text("custom_id")
-    if custom_id is None:
-        raise required(component.at("custom_id"))
-    if not 1 <= len(custom_id) <= CUSTOM_ID:
-        raise out_of_range(component.at("custom_id"), 1, CUSTOM_ID)
+    custom_id = component.sized("custom_id", 1, CUSTOM_ID)
     if custom_id in seen:
         raise invalid(
             component.at("custom_id"),
@@ -156,32 +147,17 @@ def _checked_component(component: Fields, place: int, seen: set[str]) -> JsonObj
             "Component custom id cannot be duplicated",
         )
     seen.add(custom_id)
-    label = component.text("label")
-    if label is not None and len(label) > 80:
-        raise too_long(component.at("label"), 80)
+    _bounded(component, "label", 80)
     return {**component.data, "id": 100 + place}
 
 
 def check_thread_name(fields: Fields) -> str:
     """The name of a thread, 1 to 100 characters."""
-    name = fields.text("name")
-    if name is None:
-        raise required(fields.at("name"))
-    name = name.strip()
-    if not 1 <= len(name) <= THREAD_NAME:
-        raise out_of_range(fields.at("name"), 1, THREAD_NAME)
-    return name
+    return fields.stripped("name").sized("name", 1, THREAD_NAME)
 
 
 def check_archive_minutes(fields: Fields, default: int) -> int:
     """After how long a quiet thread archives."""
-    minutes = fields.integer("auto_archive_duration")
-    if minutes is None:
+    if fields.data.get("auto_archive_duration") is None:
         return default
-    if minutes not in ARCHIVE_MINUTES:
-        raise invalid(
-            fields.at("auto_archive_duration"),
-            "BASE_TYPE_CHOICES",
-            f"Value must be one of {ARCHIVE_MINUTES}.",
-        )
-    return minutes
+    return fields.choice("auto_archive_duration", ARCHIVE_MINUTES)

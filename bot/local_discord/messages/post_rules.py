@@ -104,7 +104,7 @@ def stored(state: GuildState, uploads: tuple[Upload, ...]) -> tuple[Attachment, 
             upload.waveform,
         )
         try:
-            state.keeper.save_file(one.id, upload.content)
+            state.store.save_file(one.id, upload.content)
         except OSError as error:
             raise ApiError(
                 507, 0, f"{upload.filename} could not be kept ({error.strerror}). Make room and send it again."

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.messages.mentions import AllowedMentions, merged, resolve
-from bot.local_discord.messages.nonces import Nonces
 from bot.local_discord.messages.parse import Draft, Revision
 from bot.local_discord.messages.post_rules import (
     check_rights,
@@ -18,6 +17,7 @@ from bot.local_discord.messages.post_rules import (
     stored,
     thread_locked,
 )
+from bot.local_discord.model.clock import Clock
 from bot.local_discord.model.errors import (
     ApiError,
     empty_message,
@@ -43,6 +43,9 @@ from bot.local_discord.payloads import guild_payloads, poll_payload
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.threads.members import join_thread
 from bot.local_discord.threads.threads import unarchive_on_post
+
+NONCE_SECONDS = 300.0
+"""For so long Discord remembers a nonce: a few minutes, it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,3 +301,35 @@ def found_in_history(
         return [m for m in messages if m.id > after][:limit][::-1]
     chosen = messages if before is None else [m for m in messages if m.id < before]
     return chosen[-limit:][::-1]
+
+
+class Nonces:
+    """The nonces of the last minutes, by author and channel: which message already carries one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[int, int, str], tuple[float, int]] = {}
+
+    def known(self, author_id: int, channel_id: int, draft: Draft) -> int | None:
+        """The message that already carries the draft's nonce, if that is to be enforced."""
+        if draft.nonce is None or not draft.enforce_nonce:
+            return None
+        at, message_id = self._seen.get((author_id, channel_id, str(draft.nonce)), (0.0, 0))
+        if not message_id or self._clock.monotonic() - at > NONCE_SECONDS:
+            return None
+        return message_id
+
+    def remember(self, author_id: int, channel_id: int, draft: Draft, message_id: int) -> None:
+        """Notes which message a nonce became."""
+        if draft.nonce is None:
+            return
+        now = self._clock.monotonic()
+        while self._seen and now - next(iter(self._seen.values()))[0] > NONCE_SECONDS:
+            del self._seen[next(iter(self._seen))]  # oldest first
+        key = (author_id, channel_id, str(draft.nonce))
+        self._seen.pop(key, None)
+        self._seen[key] = (now, message_id)
+
+    def forget(self) -> None:
+        """Behaves as if those minutes had passed."""
+        self._seen.clear()

@@ -9,10 +9,11 @@ Shape: https://discord.com/developers/docs/reference#error-messages
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from bot.local_discord.model.json_fields import JsonObject
+from pydantic import JsonValue
+
+JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class ApiError(Exception):

@@ -7,12 +7,14 @@ refusing are one thing here: `Fields` hands out values of the expected type or r
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TypeAlias, cast
 
-from bot.local_discord.model.errors import ApiError, invalid
+from pydantic import JsonValue
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-JsonObject: TypeAlias = "dict[str, Json]"
+from bot.local_discord.model.errors import ApiError, JsonObject, invalid, out_of_range, required
+
+Json: TypeAlias = JsonValue
 
 
 def encode(value: Json) -> bytes:
@@ -69,6 +71,27 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise invalid(self.at(name), "STRING_TYPE_CONVERT", "Could not interpret value as string.")
         return str(value)
+
+    def stripped(self, name: str) -> Fields:
+        """The same without the space around one of its strings, which Discord drops."""
+        value = self.text(name)
+        return self if value is None else Fields({name: value.strip()}, self.path)
+
+    def sized(self, name: str, low: int, high: int) -> str:
+        """A string that must be there, of a length within bounds."""
+        value = self.text(name)
+        if value is None:
+            raise required(self.at(name))
+        if not low <= len(value) <= high:
+            raise out_of_range(self.at(name), low, high)
+        return value
+
+    def choice(self, name: str, choices: Iterable[int]) -> int:
+        """An integer that must be there, and one of a few."""
+        value, known = self.integer(name), tuple(int(c) for c in choices)
+        if value not in known:
+            raise invalid(self.at(name), "BASE_TYPE_CHOICES", f"Value must be one of {known}.")
+        return value
 
     def integer(self, name: str) -> int | None:
         """An integer; digits in a string are accepted, as Discord does for ids."""

@@ -52,17 +52,8 @@ MEMBER_DEFAULT = (
 
 # What both have in a direct message: no roles, no overwrites, nothing to manage.
 IN_DIRECT = (
-    Permission.ADD_REACTIONS
-    | Permission.VIEW_CHANNEL
-    | Permission.SEND_MESSAGES
-    | Permission.EMBED_LINKS
-    | Permission.ATTACH_FILES
-    | Permission.READ_MESSAGE_HISTORY
+    MEMBER_DEFAULT & ~(Permission.CREATE_PUBLIC_THREADS | Permission.SEND_MESSAGES_IN_THREADS)
     | Permission.MENTION_EVERYONE
-    | Permission.USE_EXTERNAL_EMOJIS
-    | Permission.USE_APPLICATION_COMMANDS
-    | Permission.SEND_VOICE_MESSAGES
-    | Permission.SEND_POLLS
 )
 
 

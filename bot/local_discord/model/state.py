@@ -7,48 +7,15 @@ to the store if there is one, and publishes what happened.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from agentic.core.lazy_dataclass import dataclass
-from bot.local_discord.model.errors import (
-    ApiError,
-    missing_access,
-    missing_permissions,
-    unknown,
-)
+from bot.local_discord.model.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.local_discord.model.event_bus import Event, Feed
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import (
-    ALL,
-    IN_DIRECT,
-    MEMBER_DEFAULT,
-    Permission,
-    granted,
-)
-from bot.local_discord.model.records import (
-    Channel,
-    ChannelType,
-    Member,
-    Message,
-    Role,
-    Webhook,
-)
+from bot.local_discord.model.permissions import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
+from bot.local_discord.model.records import Channel, ChannelType, Member, Message, Role, Webhook
 from bot.local_discord.model.snowflakes import Snowflakes
-
-
-class Keeper(Protocol):
-    """Keeps records beyond the process."""
-
-    def save_member(self, member: Member) -> None: ...
-    def save_role(self, role: Role) -> None: ...
-    def save_channel(self, channel: Channel) -> None: ...
-    def save_message(self, message: Message) -> None: ...
-    def remove_role(self, role_id: int) -> None: ...
-    def remove_channel(self, channel_id: int) -> None: ...
-    def remove_message(self, message_id: int) -> None: ...
-    def save_file(self, attachment_id: int, content: bytes) -> None: ...
-    def save_fact(self, number: int, body: str) -> None: ...
-    def load_file(self, attachment_id: int) -> bytes | None: ...
+from bot.local_discord.model.store import Store
 
 
 @dataclass(slots=True)
@@ -83,13 +50,13 @@ class Identity:
 class GuildState:
     """All records of one guild, by id."""
 
-    def __init__(self, identity: Identity, ids: Snowflakes, keeper: Keeper) -> None:
+    def __init__(self, identity: Identity, ids: Snowflakes, store: Store, bot_name: str) -> None:
         self.identity = identity
         self.ids = ids
         self.clock = ids.clock
         self.feed = Feed()
         self.grants = Grants()
-        self.keeper = keeper
+        self.store = store
         self.name = "Local guild"
         self.notice = ""
         """What everybody at the page is to know before they write; of this process, so it is not kept."""
@@ -98,7 +65,7 @@ class GuildState:
             identity.everyone_id: Role(identity.everyone_id, "@everyone", int(MEMBER_DEFAULT)),
             identity.bot_role_id: Role(
                 identity.bot_role_id,
-                "Threadwright",
+                bot_name,
                 int(ALL & ~Permission.ADMINISTRATOR & ~Permission.MENTION_EVERYONE),
                 position=1,
             ),
@@ -180,24 +147,24 @@ class GuildState:
     def put_member(self, member: Member) -> Member:
         """Keeps a new or changed member."""
         self.members[member.id] = member
-        self.keeper.save_member(member)
+        self.store.save(member)
         return member
 
     def put_role(self, role: Role) -> Role:
         """Keeps a new or changed role."""
         self.roles[role.id] = role
-        self.keeper.save_role(role)
+        self.store.save(role)
         return role
 
     def drop_role(self, role: Role) -> None:
         """Forgets a role."""
         del self.roles[role.id]
-        self.keeper.remove_role(role.id)
+        self.store.remove(role)
 
     def put_channel(self, channel: Channel) -> Channel:
         """Keeps a new or changed channel."""
         self.channels[channel.id] = channel
-        self.keeper.save_channel(channel)
+        self.store.save(channel)
         return channel
 
     def put_message(self, message: Message) -> Message:
@@ -206,7 +173,7 @@ class GuildState:
         is_new = message.id not in in_channel
         in_channel[message.id] = message
         if not message.ephemeral:
-            self.keeper.save_message(message)
+            self.store.save(message)
         if is_new and not message.ephemeral:
             channel = self.channels[message.channel_id]
             counted = channel.message_count + (message.type != 21)
@@ -216,13 +183,13 @@ class GuildState:
     def drop_message(self, message: Message) -> None:
         """Forgets a message."""
         del self.messages[message.channel_id][message.id]
-        self.keeper.remove_message(message.id)
+        self.store.remove(message)
 
     def drop_channel(self, channel: Channel) -> None:
         """Forgets a channel with its messages."""
         del self.channels[channel.id]
         self.messages.pop(channel.id, None)
-        self.keeper.remove_channel(channel.id)
+        self.store.remove(channel)
 
     def publish(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from bot.local_discord.model.errors import invalid, out_of_range, required
+from bot.local_discord.model.errors import invalid, out_of_range
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 from bot.local_discord.model.records import Poll, PollAnswer
 from bot.local_discord.model.snowflakes import iso
@@ -22,7 +22,7 @@ def parse_poll(fields: Fields | None) -> Poll | None:
     """The poll that a request asks for, within its bounds."""
     if fields is None:
         return None
-    question = _text(fields.object("question"), fields.at("question"), QUESTION)
+    question = _text(fields, "question", QUESTION)
     answers = fields.objects("answers")
     if not answers or len(answers) > ANSWERS:
         raise out_of_range(fields.at("answers"), 1, ANSWERS)
@@ -39,20 +39,16 @@ def opened(poll: Poll | None, now: datetime) -> Poll | None:
 
 
 def _answer(fields: Fields) -> PollAnswer:
+    text = _text(fields, "poll_media", ANSWER)
     media = fields.object("poll_media")
-    text = _text(media, fields.at("poll_media"), ANSWER)
     found = media.object("emoji") if media else None
     name, number = (found.text("name"), found.text("id")) if found else (None, None)
     return PollAnswer(text, f"{name or 'emoji'}:{number}" if number else name)
 
 
-def _text(media: Fields | None, path: tuple[str, ...], longest: int) -> str:
-    text = (media.text("text") or "").strip() if media else ""
-    if not text:
-        raise required((*path, "text"))
-    if len(text) > longest:
-        raise out_of_range((*path, "text"), 1, longest)
-    return text
+def _text(fields: Fields, name: str, longest: int) -> str:
+    media = fields.object(name) or Fields({}, fields.at(name))
+    return media.stripped("text").sized("text", 1, longest)
 
 
 def payload(poll: Poll, viewer: int) -> JsonObject:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from time import monotonic
+from urllib.parse import parse_qs
 
 from aiohttp import BodyPartReader, web
 
@@ -25,12 +26,7 @@ from bot.local_discord.messages import limits
 from bot.local_discord.messages.parse import Upload
 from bot.local_discord.messages.posting import Messages
 from bot.local_discord.model.errors import ApiError, invalid, too_large
-from bot.local_discord.model.json_fields import (
-    Fields,
-    Json,
-    decode,
-    is_snowflake,
-)
+from bot.local_discord.model.json_fields import Fields, Json, decode, is_snowflake
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest import responses
@@ -117,7 +113,7 @@ def endpoint(api: Api, handler: Endpoint) -> Callable[[web.Request], Awaitable[w
 
 async def _perhaps_faulty(api: Api, handler: Endpoint, request: web.Request, path: str) -> web.StreamResponse:
     fault = api.misbehaviour.fault_for(f"{request.method} {path}")
-    early = await responses.misbehaved(request, fault)
+    early = await responses.misbehaved(request, path, fault, api.ratelimits)
     if early is not None:
         return early
     match fault:
@@ -171,6 +167,9 @@ async def read_body(request: web.Request, list_name: str | None = None) -> Body:
         raise too_large()
     if not raw:
         return Body(Fields({}))
+    if request.content_type == "application/x-www-form-urlencoded":
+        form = parse_qs(raw.decode("utf-8", "replace"))
+        return Body(Fields.of(decode(form.get("payload_json", ["{}"])[-1])))
     if request.content_type != "application/json":
         raise invalid((), "CONTENT_TYPE_INVALID", 'Expected "Content-Type" header to be one of {"application/json"}.')
     value = decode(raw)

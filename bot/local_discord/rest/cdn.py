@@ -61,7 +61,7 @@ class Cdn:
         return [m for in_channel in self._state.messages.values() for m in in_channel.values()]
 
     def _file(self, attachment_id: int, filename: str, content_type: str) -> web.Response:
-        content = self._state.keeper.load_file(attachment_id)
+        content = self._state.store.load_file(attachment_id)
         if content is None:
             return web.Response(status=404, text="This content is no longer available.")
         way = "inline" if content_type in _INLINE else "attachment"

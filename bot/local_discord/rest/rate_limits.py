@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from zlib import crc32
 
@@ -174,6 +175,11 @@ class RateLimits:
             "X-RateLimit-Reset-After": f"{max(0.0, bucket.resets_at - self._clock.time()):.3f}",
             "X-RateLimit-Bucket": bucket.name,
         }
+
+    def used_up(self, method: str, path: str, seconds: float) -> dict[str, str]:
+        """The headers of a request that is refused for so many seconds, whatever is left of its bucket."""
+        bucket = self.bucket(method, path)
+        return self.headers(replace(bucket, remaining=0, resets_at=self._clock.time() + seconds)) if bucket else {}
 
     def count_answer(self, status: int, scope: str | None) -> None:
         """Counts an answer that says the client did wrong; what others used up is not held against it."""

@@ -12,6 +12,7 @@ from aiohttp import web
 from bot.local_discord.faults import rules
 from bot.local_discord.model.errors import ApiError, RateLimitedError
 from bot.local_discord.model.json_fields import Json, encode
+from bot.local_discord.rest.rate_limits import RateLimits
 
 
 def as_json(body: Json, status: int, extra: dict[str, str]) -> web.Response:
@@ -44,13 +45,16 @@ def edge(seconds: float) -> web.Response:
     return web.Response(status=429, text=page, content_type="text/html", headers=extra)
 
 
-async def misbehaved(request: web.Request, fault: rules.Fault | None) -> web.StreamResponse | None:
+async def misbehaved(
+    request: web.Request, path: str, fault: rules.Fault | None, ratelimits: RateLimits
+) -> web.StreamResponse | None:
     """The answer of a request that is not to take effect, or None."""
     match fault:
         case rules.RateLimited(retry_after=seconds, html=True):
             return edge(seconds)
         case rules.RateLimited(retry_after=seconds, is_global=everywhere):
-            return refusal(RateLimitedError(seconds, is_global=everywhere), {})
+            used_up = ratelimits.used_up(request.method, path, seconds)
+            return refusal(RateLimitedError(seconds, is_global=everywhere), used_up)
         case rules.Refused(status, code, message, landed=False):
             return refusal(ApiError(status, code, message), {})
         case rules.Reset(landed=False):

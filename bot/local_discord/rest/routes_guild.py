@@ -43,6 +43,7 @@ class GuildRoutes:
             ("POST", "/users/@me/channels", self.open_direct),
             ("GET", "/oauth2/applications/@me", self.application),
             ("GET", "/applications/@me", self.application),
+            ("GET", "/soundboard-default-sounds", self.sounds),
             ("GET", "/gateway", self.gateway),
             ("GET", "/gateway/bot", self.gateway_bot),
             ("GET", guild, self.guild),
@@ -92,6 +93,10 @@ class GuildRoutes:
     async def application(self, _: web.Request) -> Json:
         """https://discord.com/developers/docs/resources/application#application-object"""
         return application(self._api)
+
+    async def sounds(self, _: web.Request) -> Json:
+        """Nothing: there are no voice channels to play them in."""
+        return []
 
     async def gateway(self, _: web.Request) -> Json:
         """Where the gateway is."""

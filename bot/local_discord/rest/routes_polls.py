@@ -82,9 +82,7 @@ class PollRoutes:
         """A webhook more."""
         channel = self._channel(request, Permission.VIEW_CHANNEL | Permission.MANAGE_WEBHOOKS)
         fields = (await read_body(request)).fields
-        name = (fields.text("name") or "").strip()
-        if not 1 <= len(name) <= NAME:
-            raise out_of_range(fields.at("name"), 1, NAME)
+        name = fields.stripped("name").sized("name", 1, NAME)
         return webhooks.payload(self._api.state, webhooks.created(self._api.state, channel, name), _base(request))
 
     async def refresh(self, request: web.Request) -> Json:

@@ -15,7 +15,7 @@ from collections import deque
 from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.clock import Clock
 from bot.local_discord.model.errors import ApiError
-from bot.local_discord.model.store import FolderKeeper, MemoryKeeper
+from bot.local_discord.model.store import Store
 
 SESSIONS = 20
 """So many browsers at most; the one that came first has to open a new link."""
@@ -41,9 +41,9 @@ class _Kept:
 class Access:
     """The keys and sessions of one guild at one port."""
 
-    def __init__(self, keeper: MemoryKeeper | FolderKeeper, clock: Clock, port: int) -> None:
-        self._keeper, self._clock, self._port = keeper, clock, port
-        self._kept = {_KEY: _loaded(keeper, _KEY), _SESSION: _loaded(keeper, _SESSION)}
+    def __init__(self, store: Store, clock: Clock, port: int) -> None:
+        self._store, self._clock, self._port = store, clock, port
+        self._kept = {_KEY: _loaded(store, _KEY), _SESSION: _loaded(store, _SESSION)}
         self._spent: deque[int] = deque(maxlen=2 * KEYS)
         self._wrong: deque[float] = deque(maxlen=TRIES)
 
@@ -66,7 +66,7 @@ class Access:
 
     def _take_up(self) -> None:
         """Keys that `threadwright page` put there; one that was used stays used, also while its end cannot be written."""
-        new = _loaded(self._keeper, _KEY)
+        new = _loaded(self._store, _KEY)
         self._kept[_KEY] |= {number: one for number, one in new.items() if number not in self._spent}
 
     def _refuse(self) -> None:
@@ -92,7 +92,7 @@ class Access:
 
     def _made(self, kind: str, at_most: int) -> str:
         secret = secrets.token_urlsafe(32)
-        number = keep(self._keeper, kind, secret, self._port, self._clock.time())
+        number = keep(self._store, kind, secret, self._port, self._clock.time())
         self._kept[kind][number] = _Kept(_hash(secret), self._port, self._clock.time())
         for old in sorted(self._kept[kind], key=lambda n: self._kept[kind][n].at)[:-at_most]:
             self._forget(kind, old)
@@ -100,13 +100,13 @@ class Access:
 
     def _forget(self, kind: str, number: int) -> None:
         del self._kept[kind][number]
-        self._keeper.remove_access(kind, number)
+        self._store.remove_text(kind, number)
 
 
-def keep(keeper: MemoryKeeper | FolderKeeper, kind: str, secret: str, port: int, at: float) -> int:
+def keep(store: Store, kind: str, secret: str, port: int, at: float) -> int:
     """Keep the hash of a secret; the number that it is kept by."""
     number = secrets.randbits(62)
-    keeper.save_access(kind, number, json.dumps([_hash(secret), port, at]))
+    store.save_text(kind, number, json.dumps([_hash(secret), port, at]))
     return number
 
 
@@ -115,8 +115,8 @@ def link(address: str, key: str) -> str:
     return f"{address}/#key={key}"
 
 
-def _loaded(keeper: MemoryKeeper | FolderKeeper, kind: str) -> dict[int, _Kept]:
-    return {number: _Kept(*json.loads(body)) for number, body in keeper.load_access(kind)}
+def _loaded(store: Store, kind: str) -> dict[int, _Kept]:
+    return {number: _Kept(*json.loads(body)) for number, body in store.texts(kind).items()}
 
 
 def _hash(secret: str) -> str:

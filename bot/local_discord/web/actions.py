@@ -6,16 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from bot.local_discord.driver.people import People
-from bot.local_discord.messages import poll_votes, reactions
-from bot.local_discord.messages.parse import Draft, Revision, parse_draft
+from bot.local_discord.driver.interactions import InteractionDriver
+from bot.local_discord.messages import poll_votes
+from bot.local_discord.messages.parse import parse_draft
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.json_fields import Json, JsonObject
 from bot.local_discord.model.records import Message
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.api import Api, path_id, read_body
-from bot.local_discord.threads import direct_messages, threads
-from bot.local_discord.threads.threads import ThreadRequest
 
 Act = Callable[[web.Request], Awaitable[Json]]
 
@@ -23,9 +21,9 @@ Act = Callable[[web.Request], Awaitable[Json]]
 class PageActs:
     """Acts as the guild's owner, who sits at the page."""
 
-    def __init__(self, api: Api, people: People) -> None:
+    def __init__(self, api: Api) -> None:
         self._api = api
-        self._people = people
+        self._driver = InteractionDriver(api)
 
     def table(self) -> list[tuple[str, str, Act]]:
         """The acts with their addresses."""
@@ -63,68 +61,62 @@ class PageActs:
     async def post(self, request: web.Request) -> Json:
         """Posts a message, with files."""
         body = await read_body(request)
-        draft: Draft = parse_draft(body.fields, body.uploads)
+        draft = parse_draft(body.fields, body.uploads)
         made = self._api.messages.create(self._me, path_id(request, "channel"), draft)
         return self._seen(made)
 
     async def typing(self, request: web.Request) -> Json:
         """Types."""
-        self._api.messages.typing(self._me, path_id(request, "channel"))
+        await self._driver.typing(path_id(request, "channel"), author=self._me)
         return {}
 
     async def edit(self, request: web.Request) -> Json:
         """Edits a message."""
         message = self._message(request)
         text = (await read_body(request)).fields.text("content") or ""
-        changed = self._api.messages.edit(self._me, message.channel_id, message.id, Revision(content=text))
-        return self._seen(changed)
+        return self._seen(await self._driver.edit(message.id, text, author=self._me))
 
     async def delete(self, request: web.Request) -> Json:
         """Deletes a message."""
-        message = self._message(request)
-        ephemeral = message.visible_to == self._me
-        self._api.messages.delete(self._me, message.channel_id, message.id, via_interaction=ephemeral)
+        await self._driver.delete(self._message(request).id, author=self._me)
         return {}
 
     async def react(self, request: web.Request) -> Json:
         """Reacts."""
-        emoji = request.match_info["emoji"]
-        return self._seen(reactions.add(self._api.state, self._me, self._message(request), emoji))
+        emoji, message = request.match_info["emoji"], self._message(request)
+        return self._seen(await self._driver.react(message.id, emoji, author=self._me))
 
     async def unreact(self, request: web.Request) -> Json:
         """Takes a reaction back."""
         emoji, message = request.match_info["emoji"], self._message(request)
-        return self._seen(reactions.remove(self._api.state, self._me, self._me, message, emoji))
+        return self._seen(await self._driver.unreact(message.id, emoji, author=self._me))
 
     async def click(self, request: web.Request) -> Json:
         """Clicks a button, or chooses in a select."""
         message = self._message(request)
         fields = (await read_body(request)).fields
-        who = self._api.state.member(self._me)
         values = [str(v) for v in fields.array("values") or []]
-        one = self._people.click(who, message, fields.text("custom_id") or "", values)
-        return {"id": str(one.id)}
+        custom_id = fields.text("custom_id") or ""
+        return {"id": await self._driver.click(message.id, custom_id, author=self._me, values=values)}
 
     async def slash(self, request: web.Request) -> Json:
         """Uses a slash command."""
         fields = (await read_body(request)).fields
-        options = fields.object("options")
-        who = self._api.state.member(self._me)
+        options, name = fields.object("options"), fields.text("name") or ""
         values = options.data if options else {}
-        one = self._people.slash(who, path_id(request, "channel"), fields.text("name") or "", values)
-        return {"id": str(one.id)}
+        return {"id": await self._driver.slash(path_id(request, "channel"), name, values, author=self._me)}
 
     async def submit(self, request: web.Request) -> Json:
         """Fills in a form."""
-        asked = self._api.interactions.find(path_id(request, "interaction"))
         values = (await read_body(request)).fields.object("values")
-        return {"id": str(self._people.submit(asked, values.data if values else {}).id)}
+        asked = str(path_id(request, "interaction"))
+        return {"id": await self._driver.submit(asked, values.data if values else {})}
 
     async def thread(self, request: web.Request) -> Json:
         """Starts a thread from a message."""
         message = self._message(request)
         name = (await read_body(request)).fields.text("name") or "Thread"
-        made = threads.from_message(self._api.state, self._api.view, self._me, message, ThreadRequest(name[:100]))
+        made = await self._driver.create_thread(message.id, name[:100], author=self._me)
         return guild_payloads.channel(self._api.state, made)
 
     async def complete(self, request: web.Request) -> Json:
@@ -132,15 +124,17 @@ class PageActs:
         fields = (await read_body(request)).fields
         options = fields.object("options")
         name, option, typed = (fields.text(key) or "" for key in ("name", "option", "typed"))
-        who, values = self._api.state.member(self._me), options.data if options else {}
-        one = self._people.complete(who, path_id(request, "channel"), name, option, typed, values)
-        await self._api.interactions.settled(one)
-        return [*one.choices]
+        where, values = path_id(request, "channel"), options.data if options else {}
+        try:
+            offered = await self._driver.autocomplete(where, name, option, typed, values, author=self._me)
+        except TimeoutError:
+            return []
+        return [{"name": one.name, "value": one.value} for one in offered]
 
     async def vote(self, request: web.Request) -> Json:
         """Votes in a poll."""
         answer = path_id(request, "answer")
-        return self._seen(poll_votes.vote(self._api.state, self._me, self._message(request), answer))
+        return self._seen(await self._driver.vote(self._message(request).id, answer, author=self._me))
 
     async def unvote(self, request: web.Request) -> Json:
         """Takes a vote back."""
@@ -149,4 +143,4 @@ class PageActs:
 
     async def open_direct(self, _: web.Request) -> Json:
         """The direct messages with the bot."""
-        return guild_payloads.channel(self._api.state, direct_messages.opened(self._api.state, self._me))
+        return guild_payloads.channel(self._api.state, await self._driver.open_dm(self._me))

@@ -13,27 +13,15 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.local_discord.driver.people import People
 from bot.local_discord.gateway.gateway import Gateway
 from bot.local_discord.messages.posting import found_in_history
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.event_bus import Event
-from bot.local_discord.model.json_fields import (
-    Fields,
-    Json,
-    JsonObject,
-    decode,
-    encode,
-)
+from bot.local_discord.model.json_fields import Fields, Json, JsonObject, decode, encode
 from bot.local_discord.model.permissions import Permission
 from bot.local_discord.model.records import Channel, Message
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import (
-    Api,
-    path_id,
-    query_id,
-    read_body,
-)
+from bot.local_discord.rest.api import Api, path_id, query_id, read_body
 from bot.local_discord.rest.responses import refusal
 from bot.local_discord.web.access import Access, link
 from bot.local_discord.web.actions import Act, PageActs
@@ -62,10 +50,10 @@ _HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
 class Page:
     """Serves the page and answers it."""
 
-    def __init__(self, api: Api, gateway: Gateway, people: People, access: Access) -> None:
+    def __init__(self, api: Api, gateway: Gateway, access: Access) -> None:
         self._api = api
         self._gateway = gateway
-        self._acts = PageActs(api, people)
+        self._acts = PageActs(api)
         self._access = access
         self._sockets: set[web.WebSocketResponse] = set()
 

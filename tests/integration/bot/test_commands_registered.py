@@ -25,12 +25,12 @@ async def registered(guild: LocalGuild, store: Store, **options: object) -> Asyn
 
 
 def names(guild: LocalGuild, place: int | None) -> set[str]:
-    return {str(command["name"]) for command in guild._server.api.commands.all(place)}
+    return {str(command["name"]) for command in guild.commands(place)}
 
 
 def versions(guild: LocalGuild, place: int | None = None) -> set[str]:
     """Each registration gives new ones."""
-    return {str(command["version"]) for command in guild._server.api.commands.all(place)}
+    return {str(command["version"]) for command in guild.commands(place)}
 
 
 async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_one_is(

@@ -136,7 +136,7 @@ SHAPES: dict[str, str] = {
     "unavailable_guild": "id: snowflake; unavailable: boolean",
     # events/gateway-events#ready-ready-event-fields
     "ready": """v: integer; user: user; guilds: [unavailable_guild]; session_id: string; resume_gateway_url: string;
-        shard?: [integer]; application: ready_application""",
+        shard?: [integer]; application: ready_application; private_channels: [any]""",
     "ready_application": "id: snowflake; flags: integer",
     # events/gateway#get-gateway-bot-json-response
     "gateway_bot": "url: string; shards: integer; session_start_limit: session_start_limit",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.local_discord.faults import rules
-from bot.local_discord.gateway.connection import REASONS
+from bot.local_discord.gateway.gateway import REASONS
 from bot.local_discord.rest import rate_limits
 
 ROOT = Path(__file__).parents[3]

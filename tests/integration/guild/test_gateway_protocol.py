@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bot.local_discord import LocalGuild, Rule, SessionLost
-from bot.local_discord.gateway.connection import ACK_SECONDS
+from bot.local_discord.gateway.gateway import ACK_SECONDS
 from tests.integration.guild.wires import Wire, Wires
 
 

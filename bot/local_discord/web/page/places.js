@@ -118,7 +118,7 @@ export function drawHead(place) {
   at("room-note").textContent = notes.filter(Boolean).join(" · ");
   at("entry").placeholder = place.type === 0 ? `Message #${place.name} — @${room.bot.username} starts a task`
     : isDirect(place) ? `Write to ${room.bot.username}` : "Message this thread";
-  document.title = `${titleOf(place)} · Threadwright`;
+  document.title = `${titleOf(place)} · ${room.bot.username}`;
 }
 
 // Up and down walk through the places, Home and End go to the ends.
