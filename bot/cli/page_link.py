@@ -14,7 +14,7 @@ from bot.config.home import own
 from bot.config.settings import Settings
 from bot.local_discord.model.clock import Clock
 from bot.local_discord.model.store import FolderStore, UnusableFolder
-from bot.local_discord.web.access import Access, link
+from bot.local_discord.web.page_access import Access, link
 
 NOT_RUNNING = "Nothing runs on {home}. Start it: threadwright run. It prints a link, too."
 NO_PAGE = "The bot that runs on {home} is on Discord; only a local guild has a page."

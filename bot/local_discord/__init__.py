@@ -18,9 +18,9 @@ from bot.local_discord.faults.rules import (
     SessionLost,
 )
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.messages.parse import Upload
+from bot.local_discord.messages.message_params import Upload
 from bot.local_discord.model.errors import ApiError
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import (
     Attachment,
     Channel,
@@ -31,7 +31,7 @@ from bot.local_discord.model.records import (
     Role,
 )
 from bot.local_discord.model.store import UnusableFolder
-from bot.local_discord.rest.rate_limits import (
+from bot.local_discord.rest.rate_limit_buckets import (
     DISCORD,
     WIDE,
     Allowances,

@@ -9,19 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
-from bot.local_discord.driver.interactions import InteractionDriver
-from bot.local_discord.driver.people import Person
+from bot.local_discord.driver.guild_driver import Person
+from bot.local_discord.driver.interaction_driver import InteractionDriver
 from bot.local_discord.faults.delivery import PATIENCE
 from bot.local_discord.faults.rules import Misbehaviour, Rule
 from bot.local_discord.model.json_fields import Json
 from bot.local_discord.model.records import Channel, Member, Message
 from bot.local_discord.model.store import Store
 from bot.local_discord.new_guild import found
-from bot.local_discord.rest.api import Asked
-from bot.local_discord.rest.rate_limits import DISCORD, WIDE, Allowances, Limit, RateLimits
+from bot.local_discord.rest.endpoint import Asked
+from bot.local_discord.rest.rate_limit_buckets import DISCORD, WIDE, Allowances, Limit, RateLimits
 from bot.local_discord.server import Server
 from bot.local_discord.threads.auto_archive import archive_quiet
-from bot.local_discord.web import access
+from bot.local_discord.web import page_access
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class LocalGuild(InteractionDriver):
 
     def link(self) -> str:
         """A new link to the page to chat in; it works once."""
-        return access.link(self.url, self._server.access.key())
+        return page_access.link(self.url, self._server.access.key())
 
     @property
     def rest_base(self) -> str:

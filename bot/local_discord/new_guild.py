@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.interactions.commands import Commands
 from bot.local_discord.model.records import Channel, Member, Message, Role
 from bot.local_discord.model.snowflakes import Snowflakes, bot_token

@@ -11,30 +11,30 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.faults.rules import Misbehaviour
 from bot.local_discord.gateway.gateway import Gateway
 from bot.local_discord.interactions.interactions import Interactions
-from bot.local_discord.messages.posting import Messages
+from bot.local_discord.messages.channel_messages import Messages
 from bot.local_discord.model.json_fields import encode
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.new_guild import Founded
 from bot.local_discord.payloads.message_payload import MessageView
-from bot.local_discord.rest.api import PREFIX, Api
 from bot.local_discord.rest.cdn import Cdn
-from bot.local_discord.rest.rate_limits import Allowances, RateLimits
+from bot.local_discord.rest.endpoint import PREFIX, Api
+from bot.local_discord.rest.rate_limit_buckets import Allowances, RateLimits
 from bot.local_discord.rest.routes_channels import ChannelRoutes
 from bot.local_discord.rest.routes_guild import GuildRoutes
 from bot.local_discord.rest.routes_interactions import CommandRoutes, InteractionRoutes
 from bot.local_discord.rest.routes_messages import MessageRoutes
 from bot.local_discord.rest.routes_polls import PollRoutes
 from bot.local_discord.threads.auto_archive import LOOK_EVERY_SECONDS, archive_quiet
-from bot.local_discord.web.access import Access
-from bot.local_discord.web.api import Page
+from bot.local_discord.web.chat_page import Page
+from bot.local_discord.web.page_access import Access
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

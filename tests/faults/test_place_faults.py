@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.events.execution_events import InputReceived
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.progress.model import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, here, running, whole

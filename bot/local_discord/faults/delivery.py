@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.json_fields import JsonObject
 
 FLUSH_SECONDS = 5.0

@@ -6,10 +6,9 @@ A `Rule` names what it is about (a request such as "POST */messages", or a dispa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
-
-from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject, decode, encode
 from bot.local_discord.model.snowflakes import bot_token
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import Api
+from bot.local_discord.rest.endpoint import Api
 from bot.local_discord.rest.responses import cut
 from bot.local_discord.rest.routes_guild import application_flags
 

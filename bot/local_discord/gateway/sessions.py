@@ -13,7 +13,7 @@ from enum import IntFlag
 
 from bot.local_discord.model.event_bus import Event
 from bot.local_discord.model.json_fields import Json, JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.content_intent import for_viewer
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from dataclasses import dataclass
 from enum import IntEnum
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.messages import limits
-from bot.local_discord.messages.parse import Draft, Revision
-from bot.local_discord.messages.posting import Messages, Origin
+from bot.local_discord.messages.channel_messages import Messages, Origin
+from bot.local_discord.messages.message_params import Draft, Revision
 from bot.local_discord.model.errors import ApiError, unknown
 from bot.local_discord.model.json_fields import JsonObject, is_snowflake
 from bot.local_discord.model.records import (

@@ -7,8 +7,8 @@ author may: https://discord.com/developers/docs/resources/message#allowed-mentio
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.errors import invalid
 from bot.local_discord.model.json_fields import Fields, Json
 from bot.local_discord.model.records import Pings

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.local_discord.messages.posting import Messages
+from bot.local_discord.messages.channel_messages import Messages
 from bot.local_discord.model.errors import ApiError, invalid, missing_permissions
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message, Poll
 from bot.local_discord.model.state import GuildState
 

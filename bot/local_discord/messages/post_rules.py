@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.local_discord.messages.parse import Draft, Upload
+from bot.local_discord.messages.message_params import Draft, Upload
 from bot.local_discord.model.errors import ApiError, invalid
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import (
     Attachment,
     Channel,

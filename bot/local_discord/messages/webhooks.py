@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 
-from bot.local_discord.messages.parse import Draft
-from bot.local_discord.messages.posting import Messages, Origin
+from bot.local_discord.messages.channel_messages import Messages, Origin
+from bot.local_discord.messages.message_params import Draft
 from bot.local_discord.model.errors import ApiError, unknown
 from bot.local_discord.model.json_fields import JsonObject
 from bot.local_discord.model.records import Channel, Message, Webhook

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.json_fields import JsonObject
 
 

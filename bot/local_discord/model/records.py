@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, IntFlag
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.json_fields import JsonObject
 
 

@@ -6,13 +6,12 @@ to the store if there is one, and publishes what happened.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.local_discord.model.event_bus import Event, Feed
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
+from bot.local_discord.model.permission_flags import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
 from bot.local_discord.model.records import Channel, ChannelType, Member, Message, Role, Webhook
 from bot.local_discord.model.snowflakes import Snowflakes
 from bot.local_discord.model.store import Store

@@ -6,7 +6,7 @@ Field by field after https://discord.com/developers/docs/resources/ (user, guild
 from __future__ import annotations
 
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Member, Role
 from bot.local_discord.model.snowflakes import iso, made_at
 from bot.local_discord.model.state import GuildState

@@ -12,7 +12,7 @@ from aiohttp import web
 from bot.local_discord.faults import rules
 from bot.local_discord.model.errors import ApiError, RateLimitedError
 from bot.local_discord.model.json_fields import Json, encode
-from bot.local_discord.rest.rate_limits import RateLimits
+from bot.local_discord.rest.rate_limit_buckets import RateLimits
 
 
 def as_json(body: Json, status: int, extra: dict[str, str]) -> web.Response:

@@ -10,10 +10,10 @@ from aiohttp import web
 from bot.local_discord.messages import limits
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.json_fields import Fields, Json
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, ChannelType
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import (
+from bot.local_discord.rest.endpoint import (
     PREFIX,
     Api,
     Created,

@@ -7,11 +7,11 @@ from aiohttp import web
 from bot.local_discord.messages.limits import check_thread_name
 from bot.local_discord.model.errors import invalid, required, unknown
 from bot.local_discord.model.json_fields import Json, JsonObject
-from bot.local_discord.model.permissions import Permission, basic
+from bot.local_discord.model.permission_flags import Permission, basic
 from bot.local_discord.model.records import Channel, ChannelType
 from bot.local_discord.model.state import text_channel
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import (
+from bot.local_discord.rest.endpoint import (
     PREFIX,
     Api,
     Created,

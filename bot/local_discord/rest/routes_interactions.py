@@ -15,7 +15,7 @@ from bot.local_discord.interactions.commands import Scope
 from bot.local_discord.interactions.interactions import Answer, Interaction, Kind
 from bot.local_discord.interactions.modals import check_form
 from bot.local_discord.messages import webhooks
-from bot.local_discord.messages.parse import Draft, parse_draft, parse_revision
+from bot.local_discord.messages.message_params import Draft, parse_draft, parse_revision
 from bot.local_discord.model.errors import (
     ApiError,
     empty_message,
@@ -24,7 +24,7 @@ from bot.local_discord.model.errors import (
 )
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 from bot.local_discord.model.records import Message, MessageFlag
-from bot.local_discord.rest.api import (
+from bot.local_discord.rest.endpoint import (
     PREFIX,
     Api,
     Body,

@@ -9,16 +9,16 @@ from datetime import timedelta
 
 from aiohttp import web
 
-from bot.local_discord.messages import reactions
-from bot.local_discord.messages.parse import parse_draft, parse_revision
-from bot.local_discord.messages.posting import found_in_history
+from bot.local_discord.messages import message_reactions
+from bot.local_discord.messages.channel_messages import found_in_history
+from bot.local_discord.messages.message_params import parse_draft, parse_revision
 from bot.local_discord.model.errors import unknown
 from bot.local_discord.model.json_fields import Json
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Message
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.payloads.content_intent import for_viewer
-from bot.local_discord.rest.api import (
+from bot.local_discord.rest.endpoint import (
     PREFIX,
     Api,
     Endpoint,
@@ -129,7 +129,7 @@ class MessageRoutes:
     async def react(self, request: web.Request) -> None:
         """https://discord.com/developers/docs/resources/message#create-reaction"""
         emoji = request.match_info["emoji"]
-        reactions.add(self._api.state, self._api.me, self._message(request), emoji)
+        message_reactions.add(self._api.state, self._api.me, self._message(request), emoji)
 
     async def unreact(self, request: web.Request) -> None:
         """The bot takes its reaction back."""
@@ -141,7 +141,7 @@ class MessageRoutes:
 
     def _removed(self, request: web.Request, user_id: int) -> None:
         emoji = request.match_info["emoji"]
-        reactions.remove(self._api.state, self._api.me, user_id, self._message(request), emoji)
+        message_reactions.remove(self._api.state, self._api.me, user_id, self._message(request), emoji)
 
     async def reactors(self, request: web.Request) -> Json:
         """Who reacted with one emoji."""
@@ -154,8 +154,8 @@ class MessageRoutes:
     async def clear_emoji(self, request: web.Request) -> None:
         """All reactions of one kind go."""
         emoji = request.match_info["emoji"]
-        reactions.clear(self._api.state, self._api.me, self._message(request), emoji)
+        message_reactions.clear(self._api.state, self._api.me, self._message(request), emoji)
 
     async def clear(self, request: web.Request) -> None:
         """All reactions go."""
-        reactions.clear(self._api.state, self._api.me, self._message(request))
+        message_reactions.clear(self._api.state, self._api.me, self._message(request))

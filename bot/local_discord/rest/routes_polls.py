@@ -13,10 +13,10 @@ from aiohttp import web
 from bot.local_discord.messages import poll_votes, webhooks
 from bot.local_discord.model.errors import out_of_range, required
 from bot.local_discord.model.json_fields import Json, JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Attachment, Channel, Message
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import (
+from bot.local_discord.rest.endpoint import (
     PREFIX,
     Api,
     Endpoint,

@@ -5,13 +5,12 @@ https://discord.com/developers/docs/topics/threads
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.errors import ApiError, missing_permissions, thread_archived
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import (
     Channel,
     ChannelType,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.progress.model import MACHINE
 from tests.integration.bot.seeking import GATE, UNTIL, court, decided, seeking
 from tests.integration.bot.test_questions import closed, told

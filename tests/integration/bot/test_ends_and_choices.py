@@ -16,7 +16,7 @@ from agentic.models.scripted.replies import Reply
 from agentic.sandbox.pool import Sandboxes
 from bot.app import app
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.messages.parse import Upload
+from bot.local_discord.messages.message_params import Upload
 from bot.sessions.start import policy_from
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 

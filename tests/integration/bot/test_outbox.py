@@ -18,7 +18,7 @@ from bot.local_discord.faults.rules import (
     Rule,
 )
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.outbound.discord_api import nonce_of
 from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.talking import Scenery, running_bot

@@ -6,7 +6,7 @@ import pytest
 
 from bot.inbound.recent_messages import SECONDS, Quoting
 from bot.local_discord.faults.rules import Delayed, Rule
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.bot.talking import Scenery
 
 

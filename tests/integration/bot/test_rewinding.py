@@ -26,7 +26,7 @@ from bot.actions.restore_files import Wish
 from bot.history.log_positions import Cut, copied
 from bot.history.run_history import pasts_after
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.ports.actions import NotDone
 from tests.integration.bot.commanding import desk, words
 from tests.integration.bot.test_undoing import ANN, BEN, Scene

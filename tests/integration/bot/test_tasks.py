@@ -8,7 +8,7 @@ from agentic.core.events.execution_events import Asked
 from agentic.ports.errors import StoreUnavailable
 from bot.local_discord.faults.rules import Delayed, Refused, Rule
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
 from bot.workspace.attachments import download
 from tests.integration.bot.talking import Scenery, running_bot

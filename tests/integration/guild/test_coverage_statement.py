@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.local_discord.faults import rules
 from bot.local_discord.gateway.gateway import REASONS
-from bot.local_discord.rest import rate_limits
+from bot.local_discord.rest import rate_limit_buckets
 
 ROOT = Path(__file__).parents[3]
 SERVER = ROOT / "bot" / "local_discord"
@@ -68,5 +68,5 @@ def test_each_fault_is_described_and_used_by_a_test() -> None:
 
 def test_each_limit_is_stated_with_its_number() -> None:
     for name in ("everything", "invalid", "titles", "old_edits", "command_creates", "session_starts"):
-        limit: rate_limits.Limit = getattr(rate_limits.DISCORD, name)
+        limit: rate_limit_buckets.Limit = getattr(rate_limit_buckets.DISCORD, name)
         assert f"{limit.number:,}" in STATEMENT, f"{name} is not stated"

@@ -17,7 +17,7 @@ from bot.local_discord import (
     Refused,
     Rule,
 )
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.guild.harness import TIMEOUT, Client, logged_in
 
 

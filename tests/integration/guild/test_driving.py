@@ -7,7 +7,7 @@ import pytest
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.model.errors import ApiError
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.guild.harness import Client, Raw, logged_in
 
 

@@ -12,7 +12,7 @@ from bot.local_discord import (
     Reordered,
     Rule,
 )
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 from tests.integration.guild.wires import Wire, Wires

@@ -18,7 +18,7 @@ from bot.local_discord import (
     Reset,
     Rule,
 )
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.guild.harness import Raw
 from tests.integration.guild.shapes import keeps_to
 

@@ -14,17 +14,17 @@ from pathlib import Path
 from aiohttp import web
 
 from bot.local_discord.gateway.gateway import Gateway
-from bot.local_discord.messages.posting import found_in_history
+from bot.local_discord.messages.channel_messages import found_in_history
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.event_bus import Event
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject, decode, encode
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Message
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import Api, path_id, query_id, read_body
+from bot.local_discord.rest.endpoint import Api, path_id, query_id, read_body
 from bot.local_discord.rest.responses import refusal
-from bot.local_discord.web.access import Access, link
-from bot.local_discord.web.actions import Act, PageActs
+from bot.local_discord.web.page_access import Access, link
+from bot.local_discord.web.page_actions import Act, PageActs
 
 PAGE = Path(__file__).with_name("page")
 SCHEME = "Bearer "

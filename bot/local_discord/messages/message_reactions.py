@@ -10,7 +10,7 @@ from dataclasses import replace
 from bot.local_discord.messages import limits
 from bot.local_discord.model.errors import ApiError, thread_archived, unknown
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message, Reaction
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads import guild_payloads

@@ -10,27 +10,26 @@ import mimetypes
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import monotonic
 from urllib.parse import parse_qs
 
 from aiohttp import BodyPartReader, web
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.faults import rules
 from bot.local_discord.faults.delivery import Outgoing
 from bot.local_discord.faults.rules import Misbehaviour
 from bot.local_discord.interactions.commands import Commands
 from bot.local_discord.interactions.interactions import Interactions
 from bot.local_discord.messages import limits
-from bot.local_discord.messages.parse import Upload
-from bot.local_discord.messages.posting import Messages
+from bot.local_discord.messages.channel_messages import Messages
+from bot.local_discord.messages.message_params import Upload
 from bot.local_discord.model.errors import ApiError, invalid, too_large
 from bot.local_discord.model.json_fields import Fields, Json, decode, is_snowflake
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest import responses
-from bot.local_discord.rest.rate_limits import Bucket, RateLimits
+from bot.local_discord.rest.rate_limit_buckets import Bucket, RateLimits
 
 PREFIX = "/api/v10"
 # Requests that carry their own token in the path.

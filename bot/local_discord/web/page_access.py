@@ -11,8 +11,8 @@ import hashlib
 import json
 import secrets
 from collections import deque
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.clock import Clock
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.store import Store

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.messages.mentions import AllowedMentions, merged, resolve
-from bot.local_discord.messages.parse import Draft, Revision
+from bot.local_discord.messages.message_params import Draft, Revision
 from bot.local_discord.messages.post_rules import (
     check_rights,
     check_voice,
@@ -27,7 +26,7 @@ from bot.local_discord.model.errors import (
     unknown,
 )
 from bot.local_discord.model.json_fields import Json, JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import (
     Attachment,
     Channel,

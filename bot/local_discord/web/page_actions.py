@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from bot.local_discord.driver.interactions import InteractionDriver
+from bot.local_discord.driver.interaction_driver import InteractionDriver
 from bot.local_discord.messages import poll_votes
-from bot.local_discord.messages.parse import parse_draft
+from bot.local_discord.messages.message_params import parse_draft
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.json_fields import Json, JsonObject
 from bot.local_discord.model.records import Message
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import Api, path_id, read_body
+from bot.local_discord.rest.endpoint import Api, path_id, read_body
 
 Act = Callable[[web.Request], Awaitable[Json]]
 

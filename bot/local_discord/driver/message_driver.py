@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from bot.local_discord.driver.people import GuildDriver, Person
+from bot.local_discord.driver.guild_driver import GuildDriver, Person
 from bot.local_discord.messages import poll_votes, webhooks
-from bot.local_discord.messages.parse import Draft, Revision, Upload
+from bot.local_discord.messages.message_params import Draft, Revision, Upload
 from bot.local_discord.model.errors import too_long
 from bot.local_discord.model.json_fields import Fields, Json
 from bot.local_discord.model.records import Message, MessageFlag, Webhook

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.messages import limits
 from bot.local_discord.messages.mentions import AllowedMentions
 from bot.local_discord.model.errors import (

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from bot.local_discord.model.json_fields import JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Member, Overwrite, Role
 from bot.local_discord.model.state import text_channel
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.api import Api
+from bot.local_discord.rest.endpoint import Api
 
 # Whoever acts: a member, an id or a name; None is the person at the page (in direct messages, their person).
 Person: TypeAlias = Member | int | str | None

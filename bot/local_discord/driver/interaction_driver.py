@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
-from bot.local_discord.driver.messages import MessageDriver
-from bot.local_discord.driver.people import Person
+from bot.local_discord.driver.guild_driver import Person
+from bot.local_discord.driver.message_driver import MessageDriver
 from bot.local_discord.interactions.command_options import Option, filled_in, level_of, unfinished
 from bot.local_discord.interactions.commands import CHAT_INPUT
 from bot.local_discord.interactions.interactions import Interaction, Kind
 from bot.local_discord.interactions.modals import filled_form
-from bot.local_discord.messages import reactions
+from bot.local_discord.messages import message_reactions
 from bot.local_discord.model.errors import missing_permissions, unknown
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
-from bot.local_discord.model.permissions import Permission
+from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Member, Message
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.threads import direct_messages, members, threads
@@ -44,13 +44,13 @@ class InteractionDriver(MessageDriver):
     async def react(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
         """Reacts: "🛑", or "name:id" for a custom emoji."""
         message = self.state.find_message(message_id)
-        return reactions.add(self.state, self._author(message.channel_id, author).id, message, emoji)
+        return message_reactions.add(self.state, self._author(message.channel_id, author).id, message, emoji)
 
     async def unreact(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
         """Takes a reaction back."""
         message = self.state.find_message(message_id)
         who = self._author(message.channel_id, author).id
-        return reactions.remove(self.state, who, who, message, emoji)
+        return message_reactions.remove(self.state, who, who, message, emoji)
 
     async def typing(self, channel_id: int, *, author: Person = None) -> None:
         """Types."""

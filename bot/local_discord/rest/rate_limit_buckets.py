@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from zlib import crc32
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.local_discord.model.clock import Clock
 from bot.local_discord.model.errors import RateLimitedError, too_many_creates, too_many_old_edits
 from bot.local_discord.model.json_fields import JsonObject
