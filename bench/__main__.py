@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -26,12 +27,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", help="benches to run; all without")
     parser.add_argument("--here", action="store_true", help="in this process")
+    parser.add_argument("--small", action="store_true", help="in seconds: only to see that they run")
     chosen = parser.parse_args()
     known = list(benches())
     names = chosen.names or known
     unknown = sorted(set(names) - set(known))
     if unknown:
         parser.error(f"there is no bench {', '.join(unknown)}; there are: {', '.join(known)}")
+    if chosen.small:
+        os.environ["BENCH_SMALL"] = "1"
     if chosen.here:
         for name in names:
             asyncio.run(measure(name))

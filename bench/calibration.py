@@ -16,9 +16,13 @@ from agentic.core.claims.features import features_of
 from agentic.core.events.calibrator import Calibrator, probability
 from agentic.core.state.execution import Execution
 from bench.calibration_world import Run, World, runs
-from bench.figures import Figure
+from bench.figures import Figure, size
 
-SEEDS = {"usual": range(1, 25), "easy": range(1, 9), "silent": range(1, 9)}
+SEEDS = {
+    "usual": range(1, 1 + size("SEEDS", 24, 1)),
+    "easy": range(1, 1 + size("SEEDS", 8, 1)),
+    "silent": range(1, 1 + size("SEEDS", 8, 1)),
+}
 LABELS = (50, 200, 1_000)
 JUDGED = range(100_000, 101_000)
 WEAK = 0.3

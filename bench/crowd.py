@@ -8,7 +8,6 @@ bot's memory.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import tempfile
 from bisect import bisect_right
@@ -23,14 +22,14 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bench.bot_process import BUSIEST, connected
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.startup import cpu_seconds
 from bench.turnstile import passed, turnstile
 from bot.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 
-THREADS = int(os.environ.get("BENCH_THREADS", "500"))
-TURNS = 10
+THREADS = size("THREADS", 500, 3)
+TURNS = size("TURNS", 10, 3)
 LATENCY = 0.2
 POSTED_WITHIN = 2.0
 """Seconds over which the messages come."""

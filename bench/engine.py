@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -18,11 +17,11 @@ from pathlib import Path
 from statistics import median
 
 from agentic.models.scripted.endpoint import ScriptedEndpoint
-from bench.figures import Figure
+from bench.figures import SMALL, Figure, size
 from bench.task import MODELS, Route, reply
 
-TURNS = int(os.environ.get("BENCH_TURNS", "100"))
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+TURNS = size("TURNS", 100, 12)
+ROUNDS = size("ROUNDS", 3, 1)
 SECONDS = 300
 BARE: tuple[Route, ...] = ("litellm", "anthropic")
 """Routes for which there is a bare loop."""
@@ -55,8 +54,9 @@ async def figures() -> AsyncIterator[Figure]:
                     )
                     for figure in compared(route, stream, ours, bare):
                         yield figure
-            async for figure in beside_mini(endpoint.url, Path(folder)):
-                yield figure
+            if not SMALL:  # it is installed from the registry
+                async for figure in beside_mini(endpoint.url, Path(folder)):
+                    yield figure
 
 
 def compared(route: Route, stream: str, ours: Cost, bare: Cost) -> Sequence[Figure]:

@@ -65,6 +65,7 @@ async def measure(run: Run, url: str, turns: int) -> None:
 
 async def ours(route: Route, url: str, turns: int, folder: Path, stream: bool) -> None:
     """The engine as the bot composes it."""
+    from agentic.models.providers.prices import ModelFacts, Prices
     from agentic.models.router import ModelRouter
     from agentic.runtime.clock import SystemClock
     from agentic.runtime.loop import Loop
@@ -77,7 +78,9 @@ async def ours(route: Route, url: str, turns: int, folder: Path, stream: bool) -
     async with AsyncExitStack() as stack:
         store = SQLiteStore.open(folder / f"{os.getpid()}.db")
         stack.push_async_callback(store.close)
-        router = ModelRouter(os.environ)
+        router = ModelRouter(
+            os.environ, prices=Prices({MODELS["litellm"]: ModelFacts(0.0, 0.0)})
+        )  # no model without a price
         stack.push_async_callback(router.close)
         await router.warm_up([MODELS[route]])
         clock = SystemClock()

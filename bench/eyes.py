@@ -7,7 +7,6 @@ the one before caused is over.
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncIterator
 from statistics import median, quantiles
@@ -17,11 +16,11 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bot.local_discord import LocalGuild
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
-MESSAGES = int(os.environ.get("BENCH_MESSAGES", "30"))
+ROUNDS = size("ROUNDS", 3, 1)
+MESSAGES = size("MESSAGES", 30, 3)
 WARM_UP = 5
 SECONDS = 60.0
 PAUSE = 0.25

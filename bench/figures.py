@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 Op = Literal["<=", ">="]
+N = TypeVar("N", int, float)
+SMALL = bool(os.environ.get("BENCH_SMALL"))
+"""Run in seconds, to see that the benches still work; the figures then say nothing."""
+
+
+def size(name: str, usual: N, small: N) -> N:
+    """How much is measured: ``BENCH_<NAME>`` of the environment, else ``small`` in a small run, else ``usual``."""
+    given = os.environ.get(f"BENCH_{name}")
+    return type(usual)(given) if given else small if SMALL else usual
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,13 @@ import apsw
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.runtime.loop_watchdog import TICK
 from bench.bot_process import LAGS, connected
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.hostile_model import HOSTILE
 from bot.config.home import DATABASE
 from bot.local_discord import LocalGuild
 
-SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
-KINDS = tuple(os.environ.get("BENCH_HOSTILE", ",".join(HOSTILE)).split(","))
+SECONDS = size("SECONDS", 60.0, 4.0)
+KINDS = tuple(filter(None, os.environ.get("BENCH_HOSTILE", "").split(","))) or tuple(HOSTILE)
 WORKERS = 10
 AGAIN_EVERY = 4.0
 STOP_EVERY = 3.0

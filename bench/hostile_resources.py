@@ -16,13 +16,13 @@ from pathlib import Path
 from time import monotonic
 
 from bench.bot_process import connected
-from bench.figures import Figure
+from bench.figures import SMALL, Figure
 from bench.hostile import PATIENCE, Scene, begin, model, stop, waits
 from bench.hostile_attacks import ATTACKS
 from bot.local_discord import LocalGuild
 
-CHOSEN = tuple(filter(None, os.environ.get("BENCH_HOSTILE", "").split(","))) or tuple(ATTACKS)
-RUNGS = tuple(os.environ.get("BENCH_RUNGS", "bubblewrap,docker").split(","))
+CHOSEN = tuple(filter(None, os.environ.get("BENCH_HOSTILE", "").split(","))) or tuple(ATTACKS)[: 1 if SMALL else None]
+RUNGS = tuple(os.environ.get("BENCH_RUNGS", "bubblewrap" if SMALL else "bubblewrap,docker").split(","))
 NEIGHBOURS = 10
 UNDER_WAY, APART, BEGUN_WITHIN = 1.5, 0.2, 10.0
 STOP_SECONDS, LAG_MS = 2.0, 100.0

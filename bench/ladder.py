@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from agentic.core.events.execution_events import Policy, Tier
 from agentic.models.providers.prices import ModelFacts, Prices
 from agentic.models.tier_config import DEFAULTS
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.ladder_run import Came, Run
 from bench.ladder_world import task
 
-TASKS = 600
+TASKS = size("TASKS", 600, 30)
 FIXED = (2, 3, 4)
 
 

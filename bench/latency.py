@@ -23,10 +23,10 @@ import aiohttp
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.startup import Person, person, running
 
-MESSAGES = int(os.environ.get("BENCH_MESSAGES", "12"))
+MESSAGES = size("MESSAGES", 12, 2)
 WARM_UP = 2
 BESIDE = os.environ.get("BENCH_BESIDE", "")
 MODEL = "anthropic/claude-haiku-4-5"

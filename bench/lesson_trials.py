@@ -9,7 +9,6 @@ does its work there; it does not show that a real model learns something worth t
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -33,7 +32,7 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.lesson_trials_world import NOUNS, Task, model, tasks
 from bench.trajectory import WallClock
 from reflexion.evaluation.trajectory import read_trajectory
@@ -42,7 +41,8 @@ from reflexion.retrieval.selection import Choice
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
 
-EACH = int(os.environ.get("BENCH_TASKS_EACH", "3"))
+EACH = size("TASKS_EACH", 3, 2)
+FAMILIES = size("FAMILIES", len(NOUNS), 3)
 GUILD = "1200000000000000000"
 ANNA = Person(id="7", name="Anna")
 MODEL = "scripted/small"
@@ -66,7 +66,7 @@ async def figures() -> AsyncIterator[Figure]:
         Path(folder).chmod(0o755)
         with_them = await _arm(Path(folder) / "with", told=True)
         without = await _arm(Path(folder) / "without", told=False)
-    note = f"{len(NOUNS)} families x {EACH} tasks, at most {POLICY.trials_most} attempts each"
+    note = f"{FAMILIES} families x {EACH} tasks, at most {POLICY.trials_most} attempts each"
     yield Figure("lesson_trials_solved_with", _solved(with_them), "share", ">=", 0.95, note)
     yield Figure("lesson_trials_solved_without", _solved(without), "share", "<=", 0.0, note)
     attempts = [each.attempts for each in with_them if each.solved]
@@ -96,7 +96,7 @@ async def _arm(home: Path, *, told: bool) -> list[Came]:
         answers, clock = ScriptedModel(model), WallClock()
         reflexion = Reflexion(store, lessons, answers, clock)
         house = House(home, store, sandboxes, Loop(store, answers, clock), reflexion, told=told)
-        return [await house.does(task) for task in tasks(len(NOUNS), EACH)]
+        return [await house.does(task) for task in tasks(FAMILIES, EACH)]
 
 
 @dataclass(frozen=True, slots=True)

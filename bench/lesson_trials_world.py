@@ -93,7 +93,7 @@ def model(asked: Asked) -> Answer:
     results = [result for message in asked.prompt.messages for result in message.answers]
     if not results:
         noun = _noun(asked.prompt.messages[0].text)
-        told = re.search(_TOLD.format(noun=noun), asked.prompt.system)
+        told = re.search(_TOLD.format(noun=noun), asked.prompt.messages[0].text)
         left_out = told[1] if told else "nothing"
         add = f"awk -F, 'NR>1 && $2!=\"{left_out}\" {{s+=$3}} END {{print s}}' rows.csv > result.txt"
         return answer("I add them up.", ("shell", {"command": f"{add} && {CHECK}"}))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from statistics import mean
 
-from bench.figures import Figure, Op
+from bench.figures import Figure, Op, size
 from bench.lessons_policies import (
     AgainstFamily,
     AppendOnly,
@@ -20,7 +20,7 @@ from bench.lessons_policies import (
 from bench.lessons_world import ROWS, Kind, Outcome, Policy, run
 from reflexion.measurement.uplift import overall_uplift
 
-SEEDS = range(10)
+SEEDS = range(size("SEEDS", 10, 2))
 TARGETS = {"easy_good": 0.73, "easy_mixed": 0.66, "hard_good": 0.305, "hard_mixed": 0.205}
 LOST = {"hard_good": 40.0}
 """So many right lessons may be retired."""

@@ -7,7 +7,6 @@ the first request of a continued execution, and to the last.  And what a failpoi
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 import timeit
 from collections.abc import AsyncIterator
@@ -19,13 +18,13 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.failpoints import reach
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bench.startup import cpu_seconds
 from bot.local_discord import LocalGuild
 from tests.e2e.processes import MODEL, Running, environment, started
 
-WAITING = int(os.environ.get("BENCH_WAITING", "200"))
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+WAITING = size("WAITING", 200, 3)
+ROUNDS = size("ROUNDS", 3, 1)
 SECONDS = 180.0
 TARGET = 2.0
 REACHES = 100_000

@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 
 from agentic.stores.sqlite.file.connection import Connection
-from bench.figures import Figure
+from bench.figures import Figure, size
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.lessons.lifecycle import Life, Showing, lived
 from reflexion.retrieval.embedding import MiniLM, embedder
@@ -39,7 +39,7 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from reflexion.text.words import words_of
 
 SET = Path(__file__).parent / "retrieval_set"
-LESSONS = 10_000
+LESSONS = size("LESSONS", 10_000, 300)
 WAYS = ("words", "meaning", "both")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

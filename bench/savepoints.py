@@ -20,9 +20,9 @@ from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
-from bench.figures import Figure
+from bench.figures import SMALL, Figure
 
-SIZES = {500: 15, 5_000: 10, 15_000: 5}
+SIZES = {500: 2} if SMALL else {500: 15, 5_000: 10, 15_000: 5}
 """Files, and how often the command runs in each way."""
 COMMAND = "echo $RANDOM$RANDOM > p3/f7.py"
 TARGETS = {500: 2.0}

@@ -1,4 +1,4 @@
-"""A long life, shortened: one task after the other for ``SOAK_MINUTES``; the bot is a process of its own.
+"""A long life, shortened: one task after the other for ``BENCH_MINUTES``; the bot is a process of its own.
 
 Every task runs in a thread of its own and uses no tool.  What the process holds is looked at after each; the slopes are those
 of a straight line through all of it but the first third, in which caches fill.
@@ -6,7 +6,6 @@ of a straight line through all of it but the first third, in which caches fill.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,10 +15,10 @@ from time import monotonic
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bot.local_discord import LocalGuild
 
-MINUTES = float(os.environ.get("SOAK_MINUTES", "2"))
+MINUTES = size("MINUTES", 2.0, 0.1)
 SECONDS = 60.0
 
 

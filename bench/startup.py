@@ -25,11 +25,11 @@ import aiohttp
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bench.figures import Figure
+from bench.figures import Figure, size
 from tests.e2e.person import entered
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
-MEMORY_AFTER = float(os.environ.get("BENCH_MEMORY_AFTER", "30"))
+ROUNDS = size("ROUNDS", 3, 1)
+MEMORY_AFTER = size("MEMORY_AFTER", 30.0, 1.0)
 SECONDS = 60.0
 ANSWER = "The answer is forty-two."
 MODELS = {"anthropic": "anthropic/claude-sonnet-4-5", "litellm": "hosted_vllm/bench"}

@@ -25,11 +25,11 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bench.bot_process import connected
-from bench.figures import Figure
+from bench.figures import SMALL, Figure, size
 from bot.local_discord import LocalGuild
 
-STOPS = int(os.environ.get("BENCH_STOPS", "40"))
-KINDS = ("stream", "bubblewrap", "docker", "back_off", "question")
+STOPS = size("STOPS", 40, 2)
+KINDS = ("stream", "bubblewrap", *(() if SMALL else ("docker",)), "back_off", "question")
 SECONDS = 60.0
 QUIET = 0.3
 """So long nothing may happen after a stop."""

@@ -30,6 +30,7 @@ class FreeWorld(RealWorld):
         on_output: Callable[[str], None] | None = None,
         by: str = "",
         cap: int = 64 * 1024,
+        key: str = "",
     ) -> ExecResult:
         """The output, at once."""
         if on_output is not None:

@@ -113,7 +113,11 @@ def _first(clause: str) -> str:
 
 def _acts(plain: str) -> bool:
     first = [_first(clause) for clause in _openings(plain)]
-    return any(word in words.CHANGES for word in first) or bool(words.TROUBLE.search(plain))
+    return any(word in words.CHANGES for word in first) or _tells_of_trouble(plain)
+
+
+def _tells_of_trouble(plain: str) -> bool:
+    return bool(words.TROUBLE.search(plain) or words.SERVER_FAULT.search(plain))
 
 
 def _changes(plain: str, *, changed_before: bool) -> bool:
@@ -126,7 +130,7 @@ def _changes(plain: str, *, changed_before: bool) -> bool:
         return True
     if any(_first(clause) in words.LOOKS or words.QUESTION.match(clause) for clause in openings):
         return False
-    return bool(words.TROUBLE.search(plain))
+    return _tells_of_trouble(plain)
 
 
 def _asks_change(plain: str, *, attached: bool) -> bool:
@@ -151,7 +155,7 @@ def _clue(plain: str, *, changes: bool) -> str:
         return f"it says what to do: {verb}"
     if _goes_on(plain):
         return "it goes on with something"
-    if words.TROUBLE.search(plain):
+    if _tells_of_trouble(plain):
         return "it tells of trouble"
     if changes:
         return "it says what is wanted"

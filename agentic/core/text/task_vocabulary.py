@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agentic.core.patterns import later
 
 
@@ -85,11 +87,21 @@ WORK = later(
 TROUBLE = later(
     r"\b(?:fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|errors?|exceptions?|(?:does|do|is|"
     r"did)(?:n't|nt| not) "
-    r"(?:\w+ )?work(?:ing)?|not working|stopped working|is down|wrong|bug(?:gy)?|50\d|off by|hangs|stuck|slow|leaks?|"
+    r"(?:\w+ )?work(?:ing)?|not working|stopped working|is down|wrong|bug(?:gy)?|off by|hangs|stuck|slow|leaks?|"
     r"kaputt|fehler|schlägt fehl|geht nicht|funktioniert nicht|startet nicht|échoue|plante|ne marche pas|"
     r"marche pas|falla|"
     r"fallan|no funciona|roto)\b"
 )
+_ENDS = r"(?=s?(?:[^\w\s-]|$| (?:when|if|on|from|for|after|since|again|and|but|in|at|every|as|instead|because|now|while)\b))"
+SERVER_FAULT = re.compile(
+    r"\b(?:https?|status(?: code)?|response code)(?: is| was)?[ :=]{1,3}50\d\b"
+    r"|\b50\d (?:internal|bad gateway|service unavailable|gateway time-?out|responses?|status)\b"
+    r"|\b(?:return(?:s|ed|ing)?|respond(?:s|ed|ing)?|answer(?:s|ed|ing)?|throw(?:s|ing)?|threw)"
+    rf"(?: with| an?| only| just| always){{0,3}} 50\d{_ENDS}"
+    rf"|\b(?:an?|http) 50\d{_ENDS}"
+    rf"|\b(?:get|getting|got|see|seeing|gives?|shows?) 50(?:\ds\b|[1-4]{_ENDS})"
+)
+"""A server answers with a status of its own fault: a number in the five hundreds alone is a number."""
 COURTESY = later(
     r"^(?:(?:hi|hey|hello|hallo|bonjour|salut|hola|good (?:morning|afternoon|evening)|guten (?:morgen|tag)|"
     r"thanks?|thank you|"
