@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from agentic.bash.steps import read
 from agentic.core.claims.proof import is_test_run
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.core.state.facts import Ran
-from agentic.core.text.command_steps import read
 from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
 Verdict = Literal["pass", "fail", "none"]

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from agentic.bash.steps import Step, read
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
-from agentic.core.text.command_steps import Step, read
 from reflexion.evaluation.checks import (
     CheckRun,
     Verdict,

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from agentic.bash.steps import written
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.patterns import later
 from agentic.core.prompt.roles import looks
-from agentic.core.text.command_steps import written
 from reflexion.evaluation.trajectory import Call, Trajectory
 from reflexion.reflection.error_excerpt import telling_lines
 from reflexion.reflection.error_signature import recognised_by

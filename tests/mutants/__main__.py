@@ -12,6 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from agentic.bash import steps
 from agentic.core.claims import (
     call_counts,
     completion,
@@ -48,7 +49,6 @@ from agentic.core.text import (
     amounts,
     announced_intent,
     answers,
-    command_steps,
     task_classifier,
     task_roles,
 )
@@ -61,7 +61,7 @@ CLIMBING = (escalation, tier_change_text, escalation_signs, escalation, model_fa
 CAPS = (amounts, budget, used_up_limits)
 COMPACTING = (work_log, compaction, prompt_size, compacted_turns, summary)
 REPEATING = (nudges, announced_intent, loop_detection, recap, loop_detection)
-PROVING = (task_end, command_steps, completion, proof)
+PROVING = (task_end, steps, completion, proof)
 TRIAGING = (roles, task_classifier, task_roles, triage)
 NOT_COUNTED = (
     "--deselect",

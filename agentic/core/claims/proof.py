@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from agentic.core.events.values import Claim, FileChange, Outcome
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
-from agentic.core.state.facts import Deeds, Ran, Unrun
-from agentic.core.text.command_steps import (
+from agentic.bash.steps import (
     HOME,
     Line,
     Step,
     folder,
     read,
 )
+from agentic.core.events.values import Claim, FileChange, Outcome
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.patterns import later
+from agentic.core.state.facts import Deeds, Ran, Unrun
 from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
 _RUNNERS = later(

@@ -7,6 +7,7 @@ be reviewed without ``git show``.
 
 from __future__ import annotations
 
+from agentic.bash.steps import written
 from agentic.core.events.execution_events import (
     Permission,
     Started,
@@ -16,7 +17,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Call, Execution
-from agentic.core.text.command_steps import written
 from agentic.prompts.roles import TEXTS
 
 EVERYTHING: tuple[Permission, ...] = ("read", "write", "execute", "admin")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.bash.steps import read
 from agentic.core.claims.proof import (
     failure_of,
     is_test_run,
@@ -15,7 +16,6 @@ from agentic.core.claims.proof import (
 )
 from agentic.core.events.values import Claim, FileChange
 from agentic.core.state.facts import Deeds, Ran
-from agentic.core.text.command_steps import read
 
 PASSED = (12, 0, 0)
 

@@ -1,0 +1,1 @@
+"""Command lines of a shell: parsed, as plain steps, and what they would run.  Pure."""
