@@ -11,22 +11,17 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bot.local_discord.faults.rules import Misbehaviour
 from bot.local_discord.gateway.gateway import Gateway
-from bot.local_discord.interactions.interactions import Interactions
-from bot.local_discord.messages.channel_messages import Messages
 from bot.local_discord.model.json_fields import encode
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.new_guild import Founded
-from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest.cdn import Cdn
 from bot.local_discord.rest.endpoint import PREFIX, Api
-from bot.local_discord.rest.rate_limit_buckets import Allowances, RateLimits
+from bot.local_discord.rest.rate_limit_buckets import Allowances
 from bot.local_discord.rest.routes_channels import ChannelRoutes
 from bot.local_discord.rest.routes_guild import GuildRoutes
 from bot.local_discord.rest.routes_interactions import CommandRoutes, InteractionRoutes
@@ -41,27 +36,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What is served, each part built on the others."""
-
-    api: Api
-    gateway: Gateway
-    page: Page
-    access: Access
-
-
 class Server:
     """Listens on loopback and serves the guild."""
 
-    def __init__(self, runner: web.AppRunner, parts: Parts, url: str) -> None:
-        self._runner = runner
-        self._page = parts.page
-        self.api = parts.api
-        self.gateway = parts.gateway
-        self.access = parts.access
-        self.url = url
-        self._look = asyncio.create_task(_archive_by_and_by(parts.api.state))
+    def __init__(self, home: Founded, allowed: Allowances, address: str) -> None:
+        self.url = f"http://{address}"
+        self.api = Api(home.state, home.commands, home.token, address, allowed)
+        self.gateway = Gateway(self.api)
+        self.access = Access(home.store, home.state.clock, int(address.rpartition(":")[2]))
+        self._page = Page(self.api, self.gateway, self.access)
+        self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=0.5)
+        self._look = asyncio.create_task(_archive_by_and_by(home.state))
 
     @property
     def rest_base(self) -> str:
@@ -71,7 +56,7 @@ class Server:
     @property
     def gateway_url(self) -> str:
         """The address of the gateway."""
-        return self.gateway.url
+        return self.api.gateway_url
 
     @classmethod
     async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
@@ -81,11 +66,21 @@ class Server:
         sock = _bound(host, port)
         shown = f"[{host}]" if ":" in host else host
         address = f"{shown}:{sock.getsockname()[1]}"
-        parts = _built(home, allowed, address)
-        runner = web.AppRunner(_application(parts), access_log=None, shutdown_timeout=0.5)
-        await runner.setup()
-        await web.SockSite(runner, sock).start()
-        return cls(runner, parts, f"http://{address}")
+        server = cls(home, allowed, address)
+        await server._runner.setup()
+        await web.SockSite(server._runner, sock).start()
+        return server
+
+    def _application(self) -> web.Application:
+        app = web.Application(middlewares=[refuse_strangers], client_max_size=32 * 1024 * 1024)
+        for part in (GuildRoutes, ChannelRoutes, MessageRoutes, InteractionRoutes, CommandRoutes, PollRoutes):
+            app.add_routes(part(self.api).routes())
+        app.add_routes(Cdn(self.api.state, self.api.view.signer).routes())
+        app.add_routes(self._page.routes())
+        app.router.add_get("/gateway", self.gateway.handle)
+        app.router.add_get("/gateway/", self.gateway.handle)
+        app.router.add_route("*", PREFIX + "/{rest:.*}", _not_found)
+        return app
 
     async def close(self) -> None:
         """Disconnects everyone and frees the port."""
@@ -107,40 +102,6 @@ def _bound(host: str, port: int) -> socket.socket:
         reason = f"Port {port} on {host} is taken ({error.strerror}). Stop what listens there, or choose another port."
         raise OSError(error.errno, reason) from error
     return sock
-
-
-def _built(home: Founded, allowed: Allowances, address: str) -> Parts:
-    state, commands = home.state, home.commands
-    view = MessageView(state, f"http://{address}")
-    messages = Messages(state, view)
-    interactions = Interactions(state, view, messages)
-    limits = RateLimits(state.clock, allowed)
-    api = Api(state, view, messages, interactions, commands, home.token, Misbehaviour(), limits)
-    port = int(address.rpartition(":")[2])
-    gateway = Gateway(api, f"ws://{address}/gateway")
-    access = Access(home.store, state.clock, port)
-    return Parts(api, gateway, Page(api, gateway, access), access)
-
-
-def _application(parts: Parts) -> web.Application:
-    api, gateway = parts.api, parts.gateway
-    app = web.Application(middlewares=[refuse_strangers], client_max_size=32 * 1024 * 1024)
-    app.add_routes(
-        [
-            *GuildRoutes(api, gateway.url).routes(),
-            *ChannelRoutes(api).routes(),
-            *MessageRoutes(api).routes(),
-            *InteractionRoutes(api).routes(),
-            *CommandRoutes(api).routes(),
-            *PollRoutes(api).routes(),
-            *Cdn(api.state, api.view.signer).routes(),
-            *parts.page.routes(),
-            web.get("/gateway", gateway.handle),
-            web.get("/gateway/", gateway.handle),
-            web.route("*", PREFIX + "/{rest:.*}", _not_found),
-        ]
-    )
-    return app
 
 
 async def _archive_by_and_by(state: GuildState) -> None:

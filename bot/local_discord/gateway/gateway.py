@@ -228,7 +228,7 @@ class Connection:
             "guilds": guilds,
             "private_channels": [],
             "session_id": session.id,
-            "resume_gateway_url": self._gateway.url,
+            "resume_gateway_url": self._api.gateway_url,
             "application": {
                 "id": str(state.identity.application_id),
                 "flags": application_flags(self._api),
@@ -315,9 +315,8 @@ class Connection:
 class Gateway:
     """All sessions and connections."""
 
-    def __init__(self, api: Api, url: str) -> None:
+    def __init__(self, api: Api) -> None:
         self.api = api
-        self.url = url
         self.sessions: dict[str, Session] = {}
         self._leave: dict[str, Callable[[], None]] = {}
         self.connections: set[Connection] = set()

@@ -9,19 +9,8 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from bot.local_discord.model.errors import (
-    ApiError,
-    invalid,
-    out_of_range,
-    required,
-    too_long,
-)
-from bot.local_discord.model.json_fields import (
-    Fields,
-    Json,
-    JsonObject,
-    is_snowflake,
-)
+from bot.local_discord.model.errors import ApiError, invalid, out_of_range, required, too_long
+from bot.local_discord.model.json_fields import Fields, Json, JsonObject, is_snowflake
 
 
 class Option(IntEnum):

@@ -16,12 +16,7 @@ from bot.local_discord.messages.channel_messages import Messages, Origin
 from bot.local_discord.messages.message_params import Draft, Revision
 from bot.local_discord.model.errors import ApiError, unknown
 from bot.local_discord.model.json_fields import JsonObject, is_snowflake
-from bot.local_discord.model.records import (
-    InteractionSource,
-    Message,
-    MessageFlag,
-    MessageType,
-)
+from bot.local_discord.model.records import InteractionSource, Message, MessageFlag, MessageType
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.payloads.message_payload import MessageView

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from bot.local_discord.model.errors import (
-    invalid,
-    out_of_range,
-    required,
-    too_long,
-)
+from bot.local_discord.model.errors import invalid, out_of_range, required, too_long
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 
 CONTENT = 2_000

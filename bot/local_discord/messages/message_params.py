@@ -6,12 +6,7 @@ from dataclasses import dataclass, field
 
 from bot.local_discord.messages import limits
 from bot.local_discord.messages.mentions import AllowedMentions
-from bot.local_discord.model.errors import (
-    invalid,
-    legacy_fields,
-    required,
-    too_long,
-)
+from bot.local_discord.model.errors import invalid, legacy_fields, required, too_long
 from bot.local_discord.model.json_fields import Fields, JsonObject
 from bot.local_discord.model.records import MessageFlag, Poll
 from bot.local_discord.payloads.poll_payload import parse_poll

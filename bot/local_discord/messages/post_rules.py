@@ -5,13 +5,7 @@ from __future__ import annotations
 from bot.local_discord.messages.message_params import Draft, Upload
 from bot.local_discord.model.errors import ApiError, invalid
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import (
-    Attachment,
-    Channel,
-    Message,
-    MessageFlag,
-    MessageType,
-)
+from bot.local_discord.model.records import Attachment, Channel, Message, MessageFlag, MessageType
 from bot.local_discord.model.state import GuildState
 
 _FORWARDED = (MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND)

@@ -6,23 +6,11 @@ Field by field after https://discord.com/developers/docs/resources/message
 from __future__ import annotations
 
 from bot.local_discord.model.json_fields import Json, JsonObject
-from bot.local_discord.model.records import (
-    Attachment,
-    Member,
-    Message,
-    MessageType,
-    Reaction,
-)
+from bot.local_discord.model.records import Attachment, Member, Message, MessageType, Reaction
 from bot.local_discord.model.snowflakes import iso
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads import poll_payload
-from bot.local_discord.payloads.guild_payloads import (
-    channel,
-    emoji,
-    member,
-    user,
-    webhook_user,
-)
+from bot.local_discord.payloads.guild_payloads import channel, emoji, member, user, webhook_user
 from bot.local_discord.payloads.signed_urls import Signer
 
 # What a message that passes another on says of it.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import mimetypes
 import secrets
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from urllib.parse import parse_qs
 
@@ -24,12 +25,14 @@ from bot.local_discord.interactions.interactions import Interactions
 from bot.local_discord.messages import limits
 from bot.local_discord.messages.channel_messages import Messages
 from bot.local_discord.messages.message_params import Upload
-from bot.local_discord.model.errors import ApiError, invalid, too_large
+from bot.local_discord.model.errors import ApiError, invalid, too_large, unknown
 from bot.local_discord.model.json_fields import Fields, Json, decode, is_snowflake
+from bot.local_discord.model.permission_flags import Permission
+from bot.local_discord.model.records import Channel, Message
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest import responses
-from bot.local_discord.rest.rate_limit_buckets import Bucket, RateLimits
+from bot.local_discord.rest.rate_limit_buckets import Allowances, Bucket, RateLimits
 
 PREFIX = "/api/v10"
 # Requests that carry their own token in the path.
@@ -54,21 +57,20 @@ class Sharding:
     required: bool = False
 
 
-@dataclass(slots=True)
 class Api:
-    """What endpoints work on."""
+    """What endpoints work on, at one address (host and port)."""
 
-    state: GuildState
-    view: MessageView
-    messages: Messages
-    interactions: Interactions
-    commands: Commands
-    token: str
-    misbehaviour: Misbehaviour
-    ratelimits: RateLimits
-    outgoing: Outgoing = field(default_factory=Outgoing)
-    sharding: Sharding = field(default_factory=Sharding)
-    asked: deque[Asked] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
+    def __init__(self, state: GuildState, commands: Commands, token: str, address: str, allowed: Allowances) -> None:
+        self.state, self.commands, self.token = state, commands, token
+        self.gateway_url = f"ws://{address}/gateway"
+        self.view = MessageView(state, f"http://{address}")
+        self.messages = Messages(state, self.view)
+        self.interactions = Interactions(state, self.view, self.messages)
+        self.ratelimits = RateLimits(state.clock, allowed)
+        self.misbehaviour = Misbehaviour()
+        self.outgoing = Outgoing()
+        self.sharding = Sharding()
+        self.asked: deque[Asked] = deque(maxlen=ASKED_KEPT)
 
     @property
     def me(self) -> int:
@@ -153,6 +155,32 @@ def _authenticate(api: Api, request: web.Request, path: str) -> None:
     said = request.headers.get("Authorization", "")
     if not secrets.compare_digest(said.encode("utf-8", "replace"), f"Bot {api.token}".encode()):
         raise ApiError(401, 0, "401: Unauthorized")
+
+
+class Routes(ABC):
+    """The endpoints of one subject, as the bot asks them."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    @abstractmethod
+    def table(self) -> list[tuple[str, str, Endpoint]]:
+        """The endpoints, each with its method and path."""
+
+    def routes(self) -> list[web.RouteDef]:
+        """The endpoints as they are served."""
+        return [web.route(method, PREFIX + path, endpoint(self._api, one)) for method, path, one in self.table()]
+
+    def _channel(self, request: web.Request, needed: Permission = Permission.VIEW_CHANNEL) -> Channel:
+        channel = self._api.state.channel(path_id(request, "channel"))
+        self._api.state.require(self._api.me, channel, needed)
+        return channel
+
+    def _message(self, request: web.Request, needed: Permission = Permission.VIEW_CHANNEL) -> Message:
+        found = self._api.state.message(self._channel(request, needed).id, path_id(request, "message"))
+        if found.ephemeral:  # those are reached through their interaction only
+            raise unknown("Message")
+        return found
 
 
 async def read_body(request: web.Request, list_name: str | None = None) -> Body:

@@ -13,30 +13,18 @@ from bot.local_discord.model.json_fields import Fields, Json
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, ChannelType
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.endpoint import (
-    PREFIX,
-    Api,
-    Created,
-    Endpoint,
-    endpoint,
-    path_id,
-    read_body,
-)
+from bot.local_discord.rest.endpoint import Created, Endpoint, Routes, path_id, read_body
 from bot.local_discord.rest.routes_guild import thread_listing
 from bot.local_discord.threads import members, threads
 from bot.local_discord.threads.threads import ChannelChange, ThreadRequest
 
 
-class ChannelRoutes:
+class ChannelRoutes(Routes):
     """Channels and threads, as the bot sees and changes them."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         base = r"/channels/{channel:\d+}"
-        table: list[tuple[str, str, Endpoint]] = [
+        return [
             ("GET", base, self.read),
             ("PATCH", base, self.change),
             ("DELETE", base, self.delete),
@@ -51,12 +39,6 @@ class ChannelRoutes:
             ("PUT", base + r"/thread-members/{user:\d+}", self.add_member),
             ("DELETE", base + r"/thread-members/{user:\d+}", self.remove_member),
         ]
-        return [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
-
-    def _channel(self, request: web.Request) -> Channel:
-        channel = self._api.state.channel(path_id(request, "channel"))
-        self._api.state.require(self._api.me, channel, Permission.VIEW_CHANNEL)
-        return channel
 
     async def read(self, request: web.Request) -> Json:
         """One channel or thread."""

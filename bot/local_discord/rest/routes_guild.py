@@ -12,11 +12,10 @@ from bot.local_discord.model.records import Channel, ChannelType
 from bot.local_discord.model.state import text_channel
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.endpoint import (
-    PREFIX,
     Api,
     Created,
     Endpoint,
-    endpoint,
+    Routes,
     path_id,
     query_id,
     query_limit,
@@ -25,17 +24,12 @@ from bot.local_discord.rest.endpoint import (
 from bot.local_discord.threads import direct_messages
 
 
-class GuildRoutes:
+class GuildRoutes(Routes):
     """https://discord.com/developers/docs/resources/guild and .../user"""
 
-    def __init__(self, api: Api, gateway_url: str) -> None:
-        self._api = api
-        self._gateway_url = gateway_url
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         guild = r"/guilds/{guild:\d+}"
-        table: list[tuple[str, str, Endpoint]] = [
+        return [
             ("GET", "/users/@me", self.me),
             ("GET", r"/users/{user:\d+}", self.user),
             ("GET", "/users/@me/guilds", self.my_guilds),
@@ -54,7 +48,6 @@ class GuildRoutes:
             ("GET", guild + r"/members/{user:\d+}", self.member),
             ("GET", guild + "/threads/active", self.active_threads),
         ]
-        return [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
 
     async def me(self, _: web.Request) -> Json:
         """The bot's own user."""
@@ -100,12 +93,12 @@ class GuildRoutes:
 
     async def gateway(self, _: web.Request) -> Json:
         """Where the gateway is."""
-        return {"url": self._gateway_url}
+        return {"url": self._api.gateway_url}
 
     async def gateway_bot(self, _: web.Request) -> Json:
         """https://discord.com/developers/docs/events/gateway#get-gateway-bot"""
         return {
-            "url": self._gateway_url,
+            "url": self._api.gateway_url,
             "shards": self._api.sharding.shards,
             "session_start_limit": self._api.ratelimits.session_start_limit(),
         }

@@ -16,21 +16,14 @@ from bot.local_discord.interactions.interactions import Answer, Interaction, Kin
 from bot.local_discord.interactions.modals import check_form
 from bot.local_discord.messages import webhooks
 from bot.local_discord.messages.message_params import Draft, parse_draft, parse_revision
-from bot.local_discord.model.errors import (
-    ApiError,
-    empty_message,
-    invalid,
-    unknown,
-)
+from bot.local_discord.model.errors import ApiError, empty_message, invalid, unknown
 from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.local_discord.rest.endpoint import (
-    PREFIX,
-    Api,
     Body,
     Created,
     Endpoint,
-    endpoint,
+    Routes,
     path_id,
     query_id,
     read_body,
@@ -46,24 +39,19 @@ _ANSWERS = {
 }
 
 
-class InteractionRoutes:
+class InteractionRoutes(Routes):
     """Answers to interactions."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         hook = r"/webhooks/{application:\d+}/{token}"
         message = hook + r"/messages/{message:@original|\d+}"
-        table: list[tuple[str, str, Endpoint]] = [
+        return [
             ("POST", r"/interactions/{interaction:\d+}/{token}/callback", self.callback),
             ("POST", hook, self.follow_up),
             ("GET", message, self.read),
             ("PATCH", message, self.edit),
             ("DELETE", message, self.delete),
         ]
-        return [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
 
     async def callback(self, request: web.Request) -> Json:
         """The first and only answer."""
@@ -170,19 +158,15 @@ class InteractionRoutes:
         self._api.interactions.delete(one, found.id)
 
 
-class CommandRoutes:
+class CommandRoutes(Routes):
     """Registered commands, global and of the guild."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses, each in both scopes."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         application = r"/applications/{application:\d+}"
-        found: list[web.RouteDef] = []
+        found: list[tuple[str, str, Endpoint]] = []
         for base in (application + "/commands", application + r"/guilds/{guild:\d+}/commands"):
             one = base + r"/{command:\d+}"
-            table: list[tuple[str, str, Endpoint]] = [
+            found += [
                 ("GET", base, self.all),
                 ("PUT", base, self.replace_all),
                 ("POST", base, self.create),
@@ -190,7 +174,6 @@ class CommandRoutes:
                 ("PATCH", one, self.change),
                 ("DELETE", one, self.delete),
             ]
-            found += [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
         return found
 
     def _scope(self, request: web.Request) -> Scope:

@@ -12,17 +12,14 @@ from aiohttp import web
 from bot.local_discord.messages import message_reactions
 from bot.local_discord.messages.channel_messages import found_in_history
 from bot.local_discord.messages.message_params import parse_draft, parse_revision
-from bot.local_discord.model.errors import unknown
 from bot.local_discord.model.json_fields import Json
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import Channel, Message
+from bot.local_discord.model.records import Message
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.payloads.content_intent import for_viewer
 from bot.local_discord.rest.endpoint import (
-    PREFIX,
-    Api,
     Endpoint,
-    endpoint,
+    Routes,
     path_id,
     query_id,
     query_limit,
@@ -32,18 +29,14 @@ from bot.local_discord.rest.endpoint import (
 OLD = timedelta(hours=1)
 
 
-class MessageRoutes:
+class MessageRoutes(Routes):
     """Messages and reactions, as the bot sees and makes them."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         base = r"/channels/{channel:\d+}/messages"
         one = base + r"/{message:\d+}"
         emoji = one + "/reactions/{emoji}"
-        table: list[tuple[str, str, Endpoint]] = [
+        return [
             ("GET", base, self.history),
             ("POST", base, self.create),
             ("POST", base + "/bulk-delete", self.bulk_delete),
@@ -57,19 +50,6 @@ class MessageRoutes:
             ("DELETE", emoji, self.clear_emoji),
             ("DELETE", one + "/reactions", self.clear),
         ]
-        return [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
-
-    def _channel(self, request: web.Request) -> Channel:
-        channel = self._api.state.channel(path_id(request, "channel"))
-        self._api.state.require(self._api.me, channel, Permission.VIEW_CHANNEL)
-        return channel
-
-    def _message(self, request: web.Request) -> Message:
-        channel = self._channel(request)
-        found = self._api.state.message(channel.id, path_id(request, "message"))
-        if found.ephemeral:  # those are reached through their interaction only
-            raise unknown("Message")
-        return found
 
     def _sent(self, message: Message) -> Json:
         api = self._api
@@ -94,9 +74,7 @@ class MessageRoutes:
 
     async def read(self, request: web.Request) -> Json:
         """One message."""
-        channel = self._channel(request)
-        self._api.state.require(self._api.me, channel, Permission.READ_MESSAGE_HISTORY)
-        return self._sent(self._message(request))
+        return self._sent(self._message(request, Permission.VIEW_CHANNEL | Permission.READ_MESSAGE_HISTORY))
 
     async def create(self, request: web.Request) -> Json:
         """https://discord.com/developers/docs/resources/message#create-message"""

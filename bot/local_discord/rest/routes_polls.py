@@ -14,13 +14,12 @@ from bot.local_discord.messages import poll_votes, webhooks
 from bot.local_discord.model.errors import out_of_range, required
 from bot.local_discord.model.json_fields import Json, JsonObject
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import Attachment, Channel, Message
+from bot.local_discord.model.records import Attachment
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.endpoint import (
     PREFIX,
-    Api,
     Endpoint,
-    endpoint,
+    Routes,
     path_id,
     query_id,
     query_limit,
@@ -32,33 +31,19 @@ NAME = 80
 REFRESHED = 50
 
 
-class PollRoutes:
+class PollRoutes(Routes):
     """Polls as the bot sees them, and webhooks as it makes them."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def routes(self) -> list[web.RouteDef]:
-        """The endpoints with their addresses."""
+    def table(self) -> list[tuple[str, str, Endpoint]]:
         channel = r"/channels/{channel:\d+}"
         poll = channel + r"/polls/{message:\d+}"
-        table: list[tuple[str, str, Endpoint]] = [
+        return [
             ("GET", poll + r"/answers/{answer:\d+}", self.voters),
             ("POST", poll + "/expire", self.end),
             ("GET", channel + "/webhooks", self.webhooks),
             ("POST", channel + "/webhooks", self.add_webhook),
             ("POST", "/attachments/refresh-urls", self.refresh),
         ]
-        return [web.route(m, PREFIX + path, endpoint(self._api, h)) for m, path, h in table]
-
-    def _channel(self, request: web.Request, needed: Permission) -> Channel:
-        channel = self._api.state.channel(path_id(request, "channel"))
-        self._api.state.require(self._api.me, channel, needed)
-        return channel
-
-    def _message(self, request: web.Request) -> Message:
-        channel = self._channel(request, Permission.VIEW_CHANNEL)
-        return self._api.state.message(channel.id, path_id(request, "message"))
 
     async def voters(self, request: web.Request) -> Json:
         """Who chose one answer."""

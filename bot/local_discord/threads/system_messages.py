@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from bot.local_discord.model.records import (
-    Channel,
-    Message,
-    MessageFlag,
-    MessageType,
-    Pings,
-)
+from bot.local_discord.model.records import Channel, Message, MessageFlag, MessageType, Pings
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.message_payload import MessageView
 

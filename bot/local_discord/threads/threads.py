@@ -11,13 +11,7 @@ from datetime import timedelta
 from bot.local_discord.model.errors import ApiError, missing_permissions, thread_archived
 from bot.local_discord.model.json_fields import JsonObject
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import (
-    Channel,
-    ChannelType,
-    Message,
-    MessageFlag,
-    MessageType,
-)
+from bot.local_discord.model.records import Channel, ChannelType, Message, MessageFlag, MessageType
 from bot.local_discord.model.state import GuildState, refuse_if_direct, refuse_unless_text
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.payloads.message_payload import MessageView
