@@ -22,10 +22,10 @@ from bot.access.permissions import limited, may, needed
 from bot.cogs.private_replies import quietly, tell
 from bot.lessons.decisions import said_anew
 from bot.lessons.lesson_approval_text import already
-from bot.messages.lesson_text import UNREADABLE
+from bot.messages.error_text import Failed, error_text
 from bot.rendering.custom_ids import Press
 from bot.rendering.discord_text import fenced
-from reflexion.errors import LessonStoreError, ReflexionError
+from reflexion.errors import ReflexionError
 from reflexion.lessons.changes import approved, retired
 from reflexion.lessons.lesson import Lesson
 
@@ -42,7 +42,6 @@ MEANWHILE = (
     "{id} was changed while you wrote, so yours was not taken. Press Edit again; this is what you wrote:\n{words}"
 )
 EMPTY = "A lesson says when it holds and what is to be done then; one of the two was empty, so nothing was changed."
-FAILED = "That could not be done: {error}. Try it again."
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +70,9 @@ class LessonButtons(commands.Cog):
                 await self._decide(interaction, press, speaker)
         except Refused as why:
             words = str(why)
-        except LessonStoreError as error:
-            log.warning("a press on lesson %s: %s", press.lesson, error)
-            words = UNREADABLE
         except (AgenticError, ReflexionError) as error:
-            words = FAILED.format(error=error)
+            log.warning("a press on lesson %s: %s", press.lesson, error)
+            words = error_text(Failed.LESSON, error)
         await self._tell(interaction, words)
 
     @commands.Cog.listener()
@@ -93,11 +90,9 @@ class LessonButtons(commands.Cog):
             await self._reword(interaction, press, speaker, filled["seen"], _fields(data.get("components")))
         except Refused as why:
             words = str(why)
-        except LessonStoreError as error:
-            log.warning("a form about lesson %s: %s", filled["lesson"], error)
-            words = UNREADABLE
         except (AgenticError, ReflexionError) as error:
-            words = FAILED.format(error=error)
+            log.warning("a form about lesson %s: %s", filled["lesson"], error)
+            words = error_text(Failed.LESSON, error)
         await self._tell(interaction, words)
 
     async def _open(

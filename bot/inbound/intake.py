@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
-from agentic.ports.errors import AgenticError, StoreCorrupt, StoreError
+from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
 from bot.inbound.events import Ignored, Outcome, Told
 from bot.inbound.interpret_message import title_of
+from bot.messages.error_text import Failed, error_text
 from bot.outbound.discord_api import (
     Desk,
     Gone,
@@ -27,12 +28,6 @@ from bot.outbound.request_queue import Urgency
 from bot.ports.conversation import Conversation, Receipt
 from bot.progress.feed import Feed
 from bot.sessions.session import MACHINE
-
-NOT_KEPT = "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."
-DAMAGED = (
-    "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
-    "whoever runs the bot: `threadwright doctor` shows all that is damaged."
-)
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +97,7 @@ class Intake:
 def not_kept(id: str, error: AgenticError) -> str:
     """What a person is told whose act could not be kept; also for the log."""
     log.error("what a person did (%s) was not kept: %s", id, error)
-    return (DAMAGED if isinstance(error, StoreCorrupt) else NOT_KEPT).format(error=error)
+    return error_text(Failed.INTAKE, error)
 
 
 _VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} is taken back."}

@@ -1,6 +1,13 @@
-"""What people read when an execution breaks off: what happened, whose fault it is, what to do."""
+"""What people read of an error: what happened, whose fault it is, what to do.
+
+``WORDS`` is the one table: for each thing that could not be done, the kinds of error that have words of their own there;
+the first that fits is taken.  ``{error}`` is what the error says, ``{kind}`` its class.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
 
 from agentic.ports.errors import (
     AgenticError,
@@ -12,36 +19,132 @@ from agentic.ports.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-
-GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
-
-DAMAGED = "What was stored of this task is damaged and is not used: {trouble}. It cannot go on: give it again in a new thread."
+from reflexion.errors import LessonStoreError, ReflexionError
 
 
-def in_plain_words(trouble: Exception) -> str:
-    """One message for the thread about an error that ended an asyncio task of ours."""
-    if isinstance(trouble, StoreCorrupt):
-        return f"⚠️ {DAMAGED.format(trouble=trouble)}"
-    for kind, words in _WORDS:
-        if isinstance(trouble, kind):
-            told = str(trouble).strip().rstrip(".")
-            return f"⚠️ {words.format(trouble=told)} {GO_ON}"
-    if isinstance(trouble, AgenticError):
-        return f"⚠️ The work broke off: {trouble}. {GO_ON}"
-    return (
-        f"⚠️ A fault in Threadwright itself broke this off ({type(trouble).__name__}). It is ours, not yours, and the "
-        f"details are in the bot's log. {GO_ON}"
-    )
+class Failed(Enum):
+    """What an error kept from being done."""
+
+    RUN = auto()
+    """A task that ran does not go on."""
+    LOG = auto()
+    """The log of a task is damaged, and was put aside."""
+    BEGIN = auto()
+    """A task was not begun, after ``tries``."""
+    ACT = auto()
+    """What a person wanted done with a task that has ended was not done."""
+    INTAKE = auto()
+    """What a person said or did was not kept."""
+    STOP = auto()
+    """A stop took hold, but was not kept."""
+    VOTE = auto()
+    """The ``sign`` that ``name`` gave a result is not taken in yet."""
+    COMMAND = auto()
+    """A command failed; ``id`` stands in the log, too."""
+    LESSON = auto()
+    """What a person decided about a lesson was not kept."""
 
 
-_WORDS: tuple[tuple[type[AgenticError], str], ...] = (
-    (
-        SandboxUnavailable,
-        "There is no sandbox to work in: {trouble}. Whoever runs the bot: `threadwright doctor` shows more.",
-    ),
-    (SandboxLost, "The sandbox went away in the middle of the work: {trouble}."),
-    (ModelKeyRefused, "The model provider refused the key: {trouble}. Whoever runs the bot has to set a valid one."),
-    (ModelQuotaUsedUp, "The account at the model provider is used up: {trouble}. Whoever runs the bot has to fill it."),
-    (LeaseLost, "Another running process took this thread over: {trouble}."),
-    (StoreUnavailable, "The bot could not write its log: {trouble}. Whoever runs it should look at the disk."),
+_GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
+_OURS = "a fault in Threadwright itself ({kind}). It is ours, not yours, and the details are in the bot's log."
+_NOT_BEGUN = "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: "
+_WITHOUT_IT = " What you wrote after it goes on. Send it again in other words, or without its files."
+_NOT_TAKEN = "⚠️ The {sign} of {name} could not be taken in yet ("
+_TAKEN_LATER = "). It is kept, and I try again by myself: nothing has to be done."
+_NO_LESSONS = (
+    "What was learned cannot be read or kept at the moment, so nothing was changed; tasks run without it. Try this again "
+    "in a while. Whoever runs me finds out why with `threadwright doctor`."
 )
+
+WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
+    Failed.RUN: (
+        (
+            StoreCorrupt,
+            "⚠️ What was stored of this task is damaged and is not used: {error}. It cannot go on: give it again in a new "
+            "thread.",
+        ),
+        (
+            SandboxUnavailable,
+            "⚠️ There is no sandbox to work in: {error}. Whoever runs the bot: `threadwright doctor` shows more. "
+            + _GO_ON,
+        ),
+        (SandboxLost, "⚠️ The sandbox went away in the middle of the work: {error}. " + _GO_ON),
+        (
+            ModelKeyRefused,
+            "⚠️ The model provider refused the key: {error}. Whoever runs the bot has to set a valid one. " + _GO_ON,
+        ),
+        (
+            ModelQuotaUsedUp,
+            "⚠️ The account at the model provider is used up: {error}. Whoever runs the bot has to fill it. " + _GO_ON,
+        ),
+        (LeaseLost, "⚠️ Another running process took this thread over: {error}. " + _GO_ON),
+        (
+            StoreUnavailable,
+            "⚠️ The bot could not write its log: {error}. Whoever runs it should look at the disk. " + _GO_ON,
+        ),
+        (AgenticError, "⚠️ The work broke off: {error}. " + _GO_ON),
+        (
+            Exception,
+            "⚠️ A fault in Threadwright itself broke this off ({kind}). It is ours, not yours, and the details are in the "
+            "bot's log. " + _GO_ON,
+        ),
+    ),
+    Failed.LOG: (
+        (
+            StoreCorrupt,
+            "⚠️ What was stored of this task is damaged, so I put it aside and do not go on with it: {error}. Everything "
+            "else is as it was: its files are in the workspace, and what you write here now is a new task. Whoever runs the "
+            "bot: `threadwright doctor` shows all that is damaged, and `threadwright import BACKUP --into FOLDER` brings "
+            "back a copy that `threadwright backup` made.",
+        ),
+    ),
+    Failed.BEGIN: (
+        (AgenticError, _NOT_BEGUN + "{error}." + _WITHOUT_IT),
+        (Exception, _NOT_BEGUN + _OURS + _WITHOUT_IT),
+    ),
+    Failed.ACT: (
+        (AgenticError, "That could not be done: {error}."),
+        (Exception, "That could not be done: " + _OURS),
+    ),
+    Failed.INTAKE: (
+        (
+            StoreCorrupt,
+            "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
+            "whoever runs the bot: `threadwright doctor` shows all that is damaged.",
+        ),
+        (AgenticError, "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."),
+    ),
+    Failed.STOP: (
+        (
+            AgenticError,
+            "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when "
+            "something is written here, it goes on where it was: stop it again once the disk has room.",
+        ),
+    ),
+    Failed.VOTE: (
+        (AgenticError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
+        (ReflexionError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
+        (Exception, _NOT_TAKEN + "a fault in Threadwright itself, {kind}" + _TAKEN_LATER),
+    ),
+    Failed.COMMAND: (
+        (LessonStoreError, _NO_LESSONS),
+        (AgenticError, "That could not be done: {error}."),
+        (ReflexionError, "That could not be done: {error}."),
+        (
+            Exception,
+            "Something of mine broke (fault `{id}`). Please try again; if it stays, tell who runs me that id: the log says "
+            "more.",
+        ),
+    ),
+    Failed.LESSON: (
+        (LessonStoreError, _NO_LESSONS),
+        (AgenticError, "That could not be done: {error}. Try it again."),
+        (ReflexionError, "That could not be done: {error}. Try it again."),
+    ),
+}
+
+
+def error_text(failed: Failed, error: Exception, **more: object) -> str:
+    """One message about an error; ``more`` is what else the words of ``failed`` name."""
+    words = next(words for kind, words in WORDS[failed] if isinstance(error, kind))
+    return words.format(error=str(error).strip().rstrip("."), kind=type(error).__name__, **more)

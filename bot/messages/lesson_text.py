@@ -12,10 +12,6 @@ from reflexion.lessons.lesson import Change, Lesson, LessonStatus
 from reflexion.text.screening import objections
 from reflexion.text.secrets import redact
 
-UNREADABLE = (
-    "What was learned cannot be read or kept at the moment, so nothing was changed; tasks run without it. Try this again "
-    "in a while. Whoever runs me finds out why with `threadwright doctor`."
-)
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
 NONE_SO = "None is {status}."
 ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")

@@ -23,6 +23,7 @@ from agentic.core.events.ids import execution_id, trial_item
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import ExecutionRow, Store
+from bot.messages.error_text import Failed, error_text
 from bot.rendering.discord_text import plain
 from reflexion.errors import ReflexionError
 from reflexion.evaluation.outcome_stream import owes
@@ -31,10 +32,6 @@ from reflexion.reflection.feedback_question import open_question
 LEARN_SECONDS = 120.0
 AGAIN_SECONDS = (5.0, 30.0, 120.0)
 """What could not be taken in or learned is tried again after so long; then with the next start."""
-NOT_TAKEN = (
-    "⚠️ The {sign} of {name} could not be taken in yet ({why}). It is kept, and I try again by myself: nothing has to be "
-    "done."
-)
 LATEST = 3
 """So many of a thread's last executions are looked at by its next one, as many as it is told of."""
 RECENT = 50
@@ -170,23 +167,22 @@ class Opinions:
                 return
             except (AgenticError, ReflexionError) as error:
                 log.warning("feedback %s on execution %s is not taken in yet: %s", item.id, execution, error)
-                await self._told(item, str(error))
+                await self._told(item, error)
             except Exception as bug:
                 log.exception("a fault of ours: feedback %s on execution %s is not taken in yet", item.id, execution)
-                await self._told(item, f"a fault in Threadwright itself, {type(bug).__name__}")
+                await self._told(item, bug)
             if wait is not None:
                 await asyncio.sleep(wait)
 
-    async def _told(self, item: InboxItem, why: str) -> None:
+    async def _told(self, item: InboxItem, error: Exception) -> None:
         """Say once that it waits; where that cannot be kept now either, with the next try."""
-        words = NOT_TAKEN.format(
-            sign="❌" if item.sort == "correction" else "vote", name=plain(item.author.name, 40), why=why
-        )
+        sign = "❌" if item.sort == "correction" else "vote"
+        words = error_text(Failed.VOTE, error, sign=sign, name=plain(item.author.name, 40))
         key = f"{item.id}.not-taken"
         try:
             await self._tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=words))
-        except AgenticError as error:
-            log.warning("and it cannot be told in thread %s now: %s", item.thread, error)
+        except AgenticError as untold:
+            log.warning("and it cannot be told in thread %s now: %s", item.thread, untold)
 
     async def newest(self, thread: str) -> str:
         """The last execution of a thread that has ended, '' where there is none."""

@@ -20,6 +20,7 @@ from agentic.core.fold.fold import fold
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.runtime import Store
 from agentic.runtime.budget_ledger import DailyCaps, Purse
+from bot.messages.error_text import Failed, error_text
 from bot.sessions.session import Session
 
 
@@ -58,12 +59,6 @@ async def _outcome(store: Store, execution: str) -> AsyncIterator[Envelope]:
 
 DAMAGED = "damaged"
 """Stands in the place of how it ended."""
-ASIDE = (
-    "⚠️ What was stored of this task is damaged, so I put it aside and do not go on with it: {trouble}. Everything else is "
-    "as it was: its files are in the workspace, and what you write here now is a new task. Whoever runs the bot: "
-    "`threadwright doctor` shows all that is damaged, and `threadwright import BACKUP --into FOLDER` brings back a copy "
-    "that `threadwright backup` made."
-)
 
 log = logging.getLogger(__name__)
 
@@ -104,4 +99,4 @@ async def _put_aside(session: Session, execution: str, damaged: StoreCorrupt) ->
         log.error("execution %s is damaged and could not be put aside: %s", execution, error)
         return ""
     log.error("execution %s is put aside: %s", execution, damaged)
-    return ASIDE.format(trouble=damaged)
+    return error_text(Failed.LOG, damaged)

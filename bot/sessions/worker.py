@@ -25,7 +25,7 @@ from agentic.ports.errors import (
 )
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Lease, Toolbox
-from bot.messages.error_text import in_plain_words
+from bot.messages.error_text import Failed, error_text
 from bot.sessions.after_run import learn
 from bot.sessions.dependencies import Acted, receipt_of
 from bot.sessions.lease import (
@@ -54,14 +54,9 @@ ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "trial", "merge", "
 """What people do to what an execution left behind, between two executions."""
 AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """What begins a further execution; what was learned from the one before is known to it."""
-NOT_DONE = "That could not be done: {error}"
-FAULT = "a fault in Threadwright itself ({name}). It is ours, not yours, and the details are in the bot's log."
+NOTHING_THERE = "That could not be done: there is nothing here that it could be done to"
 TRIES = 3
 """So often it is tried to begin what somebody said, before it is left out for what is said after it."""
-NOT_BEGUN = (
-    "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: {error} What you wrote "
-    "after it goes on. Send it again in other words, or without its files."
-)
 OF_THE_PLACE = (SandboxUnavailable, SandboxLost, LeaseLost, StoreUnavailable, StoreTooNew, ModelError)
 """What is wrong with the machine, and not with what somebody said: that waits until it is mended."""
 SETTLE_SECONDS = 5.0
@@ -182,9 +177,7 @@ class _Serving:
         log.error("thread %s: %s was not begun", session.thread, item.id, exc_info=trouble)
         if self._tries[item.id] < TRIES:
             return
-        ours = not isinstance(trouble, AgenticError)
-        error = FAULT.format(name=type(trouble).__name__) if ours else f"{trouble}."
-        receipt = receipt_of(item, Acted(NOT_BEGUN.format(tries=TRIES, error=error)))
+        receipt = receipt_of(item, Acted(error_text(Failed.BEGIN, trouble, tries=TRIES)))
         await ground.tell(receipt.model_copy(update={"notify": True}))
         await ground.store.discard([item.id])
 
@@ -220,7 +213,7 @@ class _Serving:
     async def _acted(self, item: InboxItem) -> Acted:
         session, ground = self._session, self._ground
         if ground.acts is None:
-            return Acted(NOT_DONE.format(error="there is nothing here that it could be done to"))
+            return Acted(NOTHING_THERE)
         lease = await self._take(begun=False)
         try:
             session.acting = True
@@ -230,10 +223,10 @@ class _Serving:
             raise
         except AgenticError as error:
             log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
-            return Acted(NOT_DONE.format(error=error))
+            return Acted(error_text(Failed.ACT, error))
         except Exception as bug:  # done again and again it would keep all that is said here from beginning
             log.exception("a fault of ours in thread %s: %s was not done", session.thread, item.sort)
-            return Acted(NOT_DONE.format(error=FAULT.format(name=type(bug).__name__)))
+            return Acted(error_text(Failed.ACT, bug))
         finally:
             await give_back(ground.store, lease)
 
@@ -332,7 +325,7 @@ class _Serving:
         aside = await set_aside(session, trouble)
         session.left_open = "" if aside else session.execution or session.left_open
         key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
-        while not await self._told(key, aside or in_plain_words(trouble)):
+        while not await self._told(key, aside or error_text(Failed.RUN, trouble)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TELL_AGAIN_SECONDS):
                     await session.doorbell.wait()

@@ -12,6 +12,7 @@ from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import NOTHING_RUNS
 from bot.access.permissions import may_steer
 from bot.history.summaries import is_tour
+from bot.messages.error_text import Failed, error_text
 from bot.ports.conversation import Receipt
 from bot.sessions.after_run import Opinions
 from bot.sessions.backlog import FULL, MESSAGES, ROOM
@@ -24,10 +25,6 @@ from bot.sessions.worker import ACTS
 from bot.threads.fork_requests import Forks
 from bot.threads.in_flight import id_at
 
-INTERRUPTED = (
-    "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when something "
-    "is written here, it goes on where it was: stop it again once the disk has room."
-)
 NOT_WHILE_RUNNING = "Something is running here. Stop it with 🛑 or wait for its end, then do that again."
 ACTING = (
     "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
@@ -76,7 +73,7 @@ class Arrivals:
         except StoreError as error:
             if item.sort != "stop" or not session.interrupt():
                 raise
-            return Receipt(False, "busy", INTERRUPTED.format(error=error))
+            return Receipt(False, "busy", error_text(Failed.STOP, error))
         finally:
             session.arriving.discard(item.id)
 

@@ -23,10 +23,9 @@ from discord.ext import commands
 
 from bot.cogs.commands.checkpoints import Returning
 from bot.cogs.commands.command_errors import (
-    OURS,
     Used,
+    command_error_text,
     example_of,
-    in_plain_words,
 )
 from bot.cogs.commands.control import Running
 from bot.cogs.commands.help import Guiding
@@ -41,8 +40,6 @@ from bot.cogs.private_replies import Unsaid, tell
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context
-
-__all__ = ["OURS", "in_plain_words", "setup"]
 
 COGS = (Running, Returning, Looking, Workspace, Lessons, Settings, Privacy, Guiding)
 
@@ -65,13 +62,13 @@ class Failures(commands.Cog):
         prefix = "/" if ctx.interaction is not None else self.bot.options.prefix
         argument = ctx.current_parameter.name if ctx.current_parameter is not None else ""
         with suppress(Unsaid):
-            await answer(ctx, in_plain_words(error, Used(name, example_of(name, prefix), argument)))
+            await answer(ctx, command_error_text(error, Used(name, example_of(name, prefix), argument)))
 
     async def _slash_failed(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
         """What goes wrong before a command is begun, such as one that Discord still shows and that is gone."""
         data = interaction.data or {}
         name = interaction.command.qualified_name if interaction.command else str(data.get("name", "command"))
-        text = self.bot.desk.discreet_text(in_plain_words(error, Used(name, example_of(name, "/"))))
+        text = self.bot.desk.discreet_text(command_error_text(error, Used(name, example_of(name, "/"))))
         await tell(interaction, text)
 
 

@@ -18,11 +18,10 @@ from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import OutOfReach
 from bot.config.preferences import UnknownChoice
-from bot.messages.lesson_text import UNREADABLE
+from bot.messages.error_text import Failed, error_text
 from bot.rendering.discord_text import inline
-from reflexion.errors import LessonStoreError, ReflexionError
+from reflexion.errors import ReflexionError
 
-OURS = "Something of mine broke (fault `{id}`). Please try again; if it stays, tell who runs me that id: the log says more."
 STALE = "Discord showed you an older list of my commands. Reload Discord (Ctrl+R), then choose `/{name}` again."
 NOT_ALLOWED = "You may not use `{name}` here. An operator of this server can give you the right to."
 IN_A_SERVER = "`{name}` works in a server, not in a direct message. Use it in the thread of a task."
@@ -78,7 +77,7 @@ def example_of(name: str, prefix: str) -> str:
     return " ".join([f"{prefix}{name}", *words])
 
 
-def in_plain_words(error: Exception, used: Used) -> str:
+def command_error_text(error: Exception, used: Used) -> str:
     """What a person can do about a failed command; what is our fault goes to the log, under an id."""
     error = _cause(error)
     match error:
@@ -100,16 +99,13 @@ def in_plain_words(error: Exception, used: Used) -> str:
             return TOO_FAST.format(name=used.name, seconds=max(error.retry_after, 1))
         case app_commands.CommandNotFound() | app_commands.CommandSignatureMismatch():
             return STALE.format(name=used.name)
-        case LessonStoreError():
-            log.warning("command %s: %s", used.name, error)
-            return UNREADABLE
         case AgenticError() | ReflexionError():
             log.warning("command %s: %s", used.name, error)
-            return f"That could not be done: {error}."
+            return error_text(Failed.COMMAND, error)
         case _:
             id = secrets.token_hex(4)
             log.error("fault %s: command %s failed", id, used.name, exc_info=error)
-            return OURS.format(id=id)
+            return error_text(Failed.COMMAND, error, id=id)
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from discord.ext import commands
 
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import ELSEWHERE, OutOfReach
-from bot.cogs.commands.command_errors import Used, in_plain_words
+from bot.cogs.commands.command_errors import Used, command_error_text
 from bot.cogs.commands.replies import answer, begin, reads_much
 from bot.cogs.private_replies import tell
 from reflexion.errors import ReflexionError
@@ -110,7 +110,7 @@ class Privacy(commands.Cog):
             async with self._erasing:
                 return result(await self.bot.privacy.erase(str(interaction.user.id), interaction.user.display_name))
         except (AgenticError, ReflexionError, OSError) as error:
-            return in_plain_words(error, Used("privacy", "/privacy"))
+            return command_error_text(error, Used("privacy", "/privacy"))
 
 
 class Erasing(discord.ui.View):

@@ -15,7 +15,7 @@ from agentic.ports.errors import AgenticError
 from agentic.workspace.file_names import safe_name
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.actions.clean import WITHOUT_COPY
-from bot.cogs.commands.command_errors import UnknownSubcommand, Used, in_plain_words
+from bot.cogs.commands.command_errors import UnknownSubcommand, Used, command_error_text
 from bot.cogs.commands.replies import (
     answer,
     answer_at_length,
@@ -196,7 +196,7 @@ class Confirmation(discord.ui.View):
         try:
             said = await self._cog.perform(interaction, self._row, copy=self._copy)
         except (OutOfReach, AgenticError) as refused:
-            said = in_plain_words(refused, Used("workspace clean", "/workspace clean"))
+            said = command_error_text(refused, Used("workspace clean", "/workspace clean"))
         said = interaction.client.desk.discreet_text(said)
         await interaction.edit_original_response(content=said, view=None)
 
