@@ -86,6 +86,10 @@ class LessonStore(Protocol):
         """Lessons of the guild itself that have this status, newest first."""
         ...
 
+    async def guilds_with(self, status: LessonStatus) -> tuple[str, ...]:
+        """Guilds that may have lessons of this status."""
+        ...
+
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown in this thread and hold one of the words, best match first."""
         ...

@@ -171,6 +171,10 @@ class SequenceConflict(StoreError):
         self.actual = actual
 
 
+class AppendTooLarge(StoreError):
+    """More was to be written at once than one transaction of a store may hold; nothing was."""
+
+
 class StoreUnavailable(StoreError):
     """The store cannot write now; nothing was acknowledged."""
 

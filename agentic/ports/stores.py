@@ -89,9 +89,12 @@ class Labels(Protocol):
 
 __all__ = [
     "Blobs",
+    "Budgets",
     "Buried",
     "EventLog",
+    "EventReader",
     "ExecutionRow",
+    "Facts",
     "Inbox",
     "Kept",
     "LabelRow",
@@ -99,7 +102,6 @@ __all__ = [
     "Labels",
     "Lease",
     "Leases",
-    "Ledger",
     "Look",
     "Outbox",
     "OutboxRow",
@@ -168,7 +170,39 @@ class Scope:
     cap_usd: float
 
 
-class EventLog(Protocol):
+class EventReader(Protocol):
+    """Reads logs and outcomes, and what is known of executions without them."""
+
+    def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        """The events after ``after``, in order; checks each row's checksum."""
+        ...
+
+    async def read_outcome(self, execution: str) -> list[Envelope]:
+        """The outcome stream, in order."""
+        ...
+
+    async def execution(self, execution: str) -> ExecutionRow | None:
+        """One execution's row."""
+        ...
+
+    async def executions(self, thread: str) -> list[ExecutionRow]:
+        """Executions of a thread, oldest first."""
+        ...
+
+    async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
+        """Those that have not ended, oldest first, everywhere or in one thread; costs as much as is open."""
+        ...
+
+    async def newest_executions(self, limit: int) -> list[ExecutionRow]:
+        """The ``limit`` executions that began last, oldest first."""
+        ...
+
+    def all_executions(self) -> AsyncIterator[ExecutionRow]:
+        """Every execution, oldest first, read page by page; for commands beside the bot."""
+        ...
+
+
+class EventLog(EventReader, Protocol):
     """The one port that writes an execution's log."""
 
     async def append(
@@ -184,30 +218,23 @@ class EventLog(Protocol):
         """Make all of it durable in one transaction, or nothing.
 
         The events are numbered from ``expected_seq + 1``.  Raises ``LeaseLost`` if the fence is not the thread's
-        current one, ``SequenceConflict`` if the log does not end at ``expected_seq``, ``StoreUnavailable`` if it
-        could not be written.
+        current one, ``SequenceConflict`` if the log does not end at ``expected_seq``, ``AppendTooLarge`` if it is more
+        than one transaction may hold, ``StoreUnavailable`` if it could not be written.
         The first event of a log must be ``Started``, whose ``thread`` the execution then belongs to.
         """
         ...
 
-    def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
-        """The events after ``after``, in order; checks each row's checksum."""
+    async def begin(
+        self, execution: str, lease: Lease, events: Sequence[Envelope], outbox: Sequence[OutboxItem] = ()
+    ) -> None:
+        """Write the log of a new execution that begins with a past, however long that is.
+
+        Readers find all of it or none.  Raises what ``append`` raises, but for ``AppendTooLarge``.
+        """
         ...
 
     async def append_outcome(self, execution: str, events: Sequence[Envelope]) -> None:
         """Add to the outcome stream (evaluation, feedback, reflection); needs no lease, numbers follow on."""
-        ...
-
-    async def read_outcome(self, execution: str) -> list[Envelope]:
-        """The outcome stream, in order."""
-        ...
-
-    async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
-        """Executions, oldest first."""
-        ...
-
-    async def execution(self, execution: str) -> ExecutionRow | None:
-        """One execution's row."""
         ...
 
     async def set_aside(self, execution: str, reason: str) -> None:
@@ -296,7 +323,7 @@ class Outbox(Protocol):
 
 
 class Sessions(Protocol):
-    """Threads with an agent, and small facts that must survive a restart."""
+    """Threads with an agent."""
 
     async def save_session(self, row: SessionRow) -> None:
         """Create or replace."""
@@ -306,9 +333,23 @@ class Sessions(Protocol):
         """One thread."""
         ...
 
-    async def sessions(self) -> list[SessionRow]:
-        """All of them, last accessed first."""
+    def sessions(self, after: str = "") -> AsyncIterator[SessionRow]:
+        """Those whose thread comes after ``after``, by thread, read page by page."""
         ...
+
+    async def recent_sessions(
+        self, limit: int, *, guild: str | None = None, before: SessionRow | None = None
+    ) -> list[SessionRow]:
+        """The ``limit`` last accessed, the last first: those that come after ``before``, of one guild or of all."""
+        ...
+
+    async def sessions_in(self, channel: str) -> list[SessionRow]:
+        """Those whose threads hang in a channel, by thread."""
+        ...
+
+
+class Facts(Protocol):
+    """Small facts that must survive a restart, by their names."""
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact (a watermark, a fingerprint)."""
@@ -319,7 +360,7 @@ class Sessions(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class Budgets(Protocol):
     """US dollars that many executions spend from the same caps: set aside before a paid call, settled after it.
 
     What was never settled, because its owner died, counts as it was reserved until somebody settles or releases it.
@@ -361,7 +402,7 @@ class Ledger(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Ledger, Labels, Retention, Protocol):
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Retention, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

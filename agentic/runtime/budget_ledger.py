@@ -28,7 +28,7 @@ from agentic.core.fold.model_requests import UNPRICED, cost_of_failure
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.errors import StoreError
-from agentic.ports.stores import Ledger, Scope, Sessions
+from agentic.ports.stores import Budgets, Scope, Sessions
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Day:
     raised_usd: float = 0.0
 
 
-class PurseStore(Ledger, Sessions, Protocol):
+class PurseStore(Budgets, Sessions, Protocol):
     """The part of a store that this needs."""
 
 

@@ -5,13 +5,15 @@ Nothing that follows from an event may be seen before ``commit`` returns.  Sinks
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agentic.core.display.outbox_items import visible
 from agentic.core.events.execution_events import Envelope, Event, OutboxItem
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
+from agentic.ports.errors import AppendTooLarge
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Clock,
@@ -20,6 +22,18 @@ from agentic.ports.runtime import (
     Store,
 )
 from agentic.runtime.effects import Blob
+
+
+@dataclass(slots=True)
+class _Note:
+    """What was noted together, and is made durable together."""
+
+    after: int
+    """The number of the last event before it."""
+    events: list[Envelope]
+    outbox: list[OutboxItem]
+    taken: list[str]
+    blobs: list[Blob]
 
 
 class Recorder:
@@ -42,10 +56,7 @@ class Recorder:
         self._lease = lease
         self._name = name
         self._build = build
-        self._events: list[Envelope] = []
-        self._outbox: list[OutboxItem] = []
-        self._taken: list[str] = []
-        self._blobs: list[Blob] = []
+        self._notes: list[_Note] = []
         self._began, self._at = clock.now(), self._steady()
 
     async def load(self) -> Execution:
@@ -65,6 +76,8 @@ class Recorder:
 
     def note(self, *events: Event, taken: str = "", cause: str = "", blobs: list[Blob] | None = None) -> None:
         """Add events, with what becomes visible by them; ``taken`` is the inbox item they take in."""
+        note = _Note(self.execution.seq, [], [], [taken] if taken else [], blobs or [])
+        self._notes.append(note)
         for event in events:
             envelope = Envelope(
                 execution=self._name,
@@ -75,30 +88,38 @@ class Recorder:
                 cause=cause,
                 build=self._build,
             )
-            self._outbox.extend(visible(self.execution, envelope))
-            self._events.append(envelope)
+            note.outbox.extend(visible(self.execution, envelope))
+            note.events.append(envelope)
             self.execution = evolve(self.execution, envelope)
-        if taken:
-            self._taken.append(taken)
-        if blobs:
-            self._blobs.extend(blobs)
 
     @property
     def uncommitted(self) -> bool:
         """Something was noted that is not durable yet."""
-        return bool(self._events)
+        return any(note.events for note in self._notes)
 
     async def commit(self) -> None:
-        """Make what was noted durable in one transaction, then show it to the sinks.  Raises ``StoreError``."""
-        if not self._events:
-            return
-        events, self._events = self._events, []
-        outbox, self._outbox = self._outbox, []
-        taken, self._taken = self._taken, []
-        blobs, self._blobs = self._blobs, []
-        before = events[0].seq - 1
+        """Make what was noted durable in one transaction, then show it to the sinks.  Raises ``StoreError``.
+
+        What is more than the store writes at once is written in several, in order; what was noted together stays so.
+        """
+        if self.uncommitted:
+            notes, self._notes = self._notes, []
+            await self._write(notes)
+
+    async def _write(self, notes: Sequence[_Note]) -> None:
+        events = [envelope for note in notes for envelope in note.events]
+        outbox = [item for note in notes for item in note.outbox]
+        taken = [item for note in notes for item in note.taken]
+        blobs = [blob for note in notes for blob in note.blobs]
         reach("loop.commit.before")
-        await self._store.append(self._name, before, self._lease, events, outbox, taken, blobs)
+        try:
+            await self._store.append(self._name, notes[0].after, self._lease, events, outbox, taken, blobs)
+        except AppendTooLarge:
+            if len(notes) == 1:
+                raise
+            await self._write(notes[: len(notes) // 2])
+            await self._write(notes[len(notes) // 2 :])
+            return
         reach("loop.commit.after")
         for envelope in events:
             for sink in self._sinks:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from agentic.core.events.execution_events import BlobRef, Envelope, Started
-from agentic.ports.errors import LogInvalid, StoreTooNew
+from agentic.ports.errors import AppendTooLarge, LogInvalid, StoreTooNew
 from agentic.ports.runtime import Lease
 
 MIN_READER = "min_reader"
@@ -19,6 +19,27 @@ def check_reader(needed: str | None, reader: int) -> None:
         raise StoreTooNew(
             f"a newer Threadwright has written here what this one would misread (it needs reader {needed}, this is"
             f" {reader}): stop this process and update it; nothing was taken up"
+        )
+
+
+MOST_ITEMS = 96
+"""Events, outbox items, acknowledgements and contents of one append; with its lease and its head that is a transaction of
+100 items, which is what DynamoDB takes."""
+MOST_BYTES = 3_500_000
+"""Of its events and outbox items as JSON; DynamoDB takes 4 MB."""
+
+
+def check_items(items: int) -> None:
+    """Raise ``AppendTooLarge`` for more items than one append may carry."""
+    if items > MOST_ITEMS:
+        raise AppendTooLarge(f"{items} items were to be written at once, and {MOST_ITEMS} may: write them in parts")
+
+
+def check_bytes(execution: str, size: int) -> None:
+    """Raise ``AppendTooLarge`` for events and outbox items that are more than one append may carry."""
+    if size > MOST_BYTES:
+        raise AppendTooLarge(
+            f"{size:,} bytes of {execution} were to be written at once, and {MOST_BYTES:,} may: write them in parts"
         )
 
 

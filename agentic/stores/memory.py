@@ -36,7 +36,7 @@ from agentic.ports.runtime import (
     SessionRow,
     Store,
 )
-from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_reader
+from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_bytes, check_items, check_reader
 from agentic.stores.money import MemoryLedger
 
 _HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
@@ -91,9 +91,33 @@ class MemoryStore(Store):
     ) -> None:
         """Keep all of it, or nothing."""
         self._check_open()
+        check_items(len(events) + len(outbox) + len(inbox_acks) + len(blobs))
         check_append(execution, expected_seq, lease, events)
         for ref, content in blobs:
             check_blob(ref, content)
+        check_bytes(
+            execution, sum(len(each.event.model_dump_json()) for each in events) + sum(len(i.text) for i in outbox)
+        )
+        self._write(execution, expected_seq, lease, events, outbox)
+        self._blobs.update({ref.sha: content for ref, content in blobs})
+        self._acknowledge(inbox_acks)
+
+    async def begin(
+        self, execution: str, lease: Lease, events: Sequence[Envelope], outbox: Sequence[OutboxItem] = ()
+    ) -> None:
+        """Keep a log with a past, however long it is."""
+        self._check_open()
+        check_append(execution, 0, lease, events)
+        self._write(execution, 0, lease, events, outbox)
+
+    def _write(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem],
+    ) -> None:
         self._check_lease(execution, lease)
         if execution in self._buried:
             raise LogInvalid(f"the log of execution {execution} was deleted")
@@ -106,9 +130,7 @@ class MemoryStore(Store):
         if events:
             self._logs.setdefault(execution, []).extend(events)
             self._update_row(execution, events)
-        self._blobs.update({ref.sha: content for ref, content in blobs})
         self._add_outbox(outbox)
-        self._acknowledge(inbox_acks)
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
         """The events after ``after``, as they stand when asked for."""
@@ -132,11 +154,26 @@ class MemoryStore(Store):
         self._check_open()
         return list(self._outcomes.get(execution, ()))
 
-    async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
-        """Executions, oldest first."""
+    async def executions(self, thread: str) -> list[ExecutionRow]:
+        """Executions of a thread, oldest first."""
         self._check_open()
-        rows = self._rows.values()
-        return [row for row in rows if thread in (None, row.thread) and not (open_only and row.finished)]
+        return [row for row in self._rows.values() if row.thread == thread]
+
+    async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
+        """Those that have not ended, oldest first."""
+        self._check_open()
+        return [row for row in self._rows.values() if not row.finished and thread in (None, row.thread)]
+
+    async def newest_executions(self, limit: int) -> list[ExecutionRow]:
+        """Those that began last, oldest first."""
+        self._check_open()
+        return list(self._rows.values())[-limit:] if limit else []
+
+    async def all_executions(self) -> AsyncIterator[ExecutionRow]:
+        """Every execution, oldest first."""
+        self._check_open()
+        for row in list(self._rows.values()):
+            yield row
 
     async def execution(self, execution: str) -> ExecutionRow | None:
         """One execution's row."""
@@ -262,11 +299,24 @@ class MemoryStore(Store):
         self._check_open()
         return self._sessions.get(thread)
 
-    async def sessions(self) -> list[SessionRow]:
-        """All of them, last accessed first."""
+    async def sessions(self, after: str = "") -> AsyncIterator[SessionRow]:
+        """Those whose thread comes after ``after``, by thread."""
         self._check_open()
-        rows = sorted(self._sessions.values(), key=lambda row: row.thread)
-        return sorted(rows, key=lambda row: -row.accessed.timestamp() if row.accessed else 0.0)
+        for thread in sorted(thread for thread in self._sessions if thread > after):
+            yield self._sessions[thread]
+
+    async def recent_sessions(
+        self, limit: int, *, guild: str | None = None, before: SessionRow | None = None
+    ) -> list[SessionRow]:
+        """The last accessed, the last first."""
+        self._check_open()
+        rows = sorted((row for row in self._sessions.values() if guild in (None, row.guild)), key=_age)
+        return [row for row in rows if before is None or _age(row) > _age(before)][:limit]
+
+    async def sessions_in(self, channel: str) -> list[SessionRow]:
+        """Those in a channel, by thread."""
+        self._check_open()
+        return sorted((row for row in self._sessions.values() if row.channel == channel), key=lambda row: row.thread)
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact."""
@@ -517,6 +567,10 @@ class MemoryStore(Store):
     def _waiting(self) -> list[InboxItem]:
         self._check_open()
         return sorted(self._inbox.values(), key=lambda item: item.at)
+
+
+def _age(row: SessionRow) -> tuple[float, str]:
+    return -row.accessed.timestamp() if row.accessed else 0.0, row.thread
 
 
 def _places(stream: Sequence[Envelope]) -> list[tuple[int, datetime, int]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,8 @@ THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/ret
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 REMEMBERED = 5_000
 """So many threads' places are known at once."""
+PAGE, LOOKED_THROUGH = 100, 2_000
+"""Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 LOOKED_UP = 10
 """So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
 
@@ -121,10 +124,10 @@ class Reach:
         found: list[SessionRow] = []
         wanted = fitting.strip().lower()
         unknown = LOOKED_UP
-        for row in await self._bot.store.sessions():
+        async for row in self._last_used(stand.guild_id):
             if len(found) == limit:
                 break
-            if row.guild != stand.guild_id or wanted not in f"{row.title} {row.thread}".lower():
+            if wanted not in f"{row.title} {row.thread}".lower():
                 continue
             if stand.guild is not None and not self._is_known(stand.guild, row):
                 if not unknown:
@@ -133,6 +136,16 @@ class Reach:
             if await self._visible(stand, row) and (not stand.openly or await self._here(stand, row)):
                 found.append(row)
         return found
+
+    async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
+        """Sessions of a guild, last used first, ``LOOKED_THROUGH`` at most: this is asked with each letter somebody types."""
+        rows: list[SessionRow] = []
+        for _ in range(LOOKED_THROUGH // PAGE):
+            rows = await self._bot.store.recent_sessions(PAGE, guild=guild, before=rows[-1] if rows else None)
+            for row in rows:
+                yield row
+            if len(rows) < PAGE:
+                return
 
     async def speaker(self, stand: Stand, row: SessionRow) -> Speaker:
         """Who asks, with what Discord lets them do in the thread that is meant."""

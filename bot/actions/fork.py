@@ -260,7 +260,7 @@ class Forking:
             key=f"{item.id}.forked", thread=row.thread, execution="", sort="notice", text=_welcome(item, found_, wanted)
         )
         progress = () if found_.idle else visible(Execution(), log_[0])
-        await self.store.append(name, 0, lease, log_, (notice, *progress))
+        await self.store.begin(name, lease, log_, (notice, *progress))
 
     def _goes_on(self, item: InboxItem, copy: list[Envelope], cut: Cut, wanted: Manifest) -> list[Event]:
         lost = "; ".join((*cut.not_kept, *_never_kept(wanted)))

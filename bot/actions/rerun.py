@@ -240,7 +240,7 @@ class Rewinding:
         """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
-        await self.store.append(name, 0, lease, log, [receipt_of(item, Acted(text)), *visible(Execution(), log[0])])
+        await self.store.begin(name, lease, log, [receipt_of(item, Acted(text)), *visible(Execution(), log[0])])
 
 
 def _family(past: Past, later: list[Past]) -> list[Past]:

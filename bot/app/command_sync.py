@@ -17,7 +17,7 @@ import discord
 import orjson
 from discord import app_commands
 
-from agentic.ports.runtime import Sessions
+from agentic.ports.stores import Facts
 
 FINGERPRINT = "commands.fingerprint"
 PLACES = "commands.places"
@@ -33,7 +33,7 @@ class Registration:
     """Of one tree of commands; ``guilds`` are the ids it is registered in, none for everywhere."""
 
     def __init__(
-        self, tree: app_commands.CommandTree[discord.Client], store: Sessions, guilds: Iterable[str] = ()
+        self, tree: app_commands.CommandTree[discord.Client], store: Facts, guilds: Iterable[str] = ()
     ) -> None:
         self._tree, self._store = tree, store
         self._wanted = tuple(dict.fromkeys(guilds)) or (EVERYWHERE,)

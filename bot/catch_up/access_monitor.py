@@ -49,7 +49,7 @@ class Tending:
 
     async def look_all(self, guild: int) -> None:
         """Look after every thread of a server in which something runs."""
-        rows = await self._bot.store.executions(open_only=True)
+        rows = await self._bot.store.open_executions()
         for thread in dict.fromkeys([row.thread for row in rows]):
             row = await self._bot.store.session(thread)
             if row is not None and int(row.guild or 0) == guild:
@@ -83,7 +83,7 @@ class Tending:
 
     async def gone(self, thread: str, guild: str) -> None:
         """A thread is no more: what runs in it ends, what was to be said there is dropped."""
-        if not self._bot.conversation.knows(thread):
+        if not await self._bot.conversation.knows(thread):
             return
         self._held.pop(thread, None)
         self._bot.outbox.gone(thread)
@@ -97,8 +97,8 @@ class Tending:
     async def deleted(self, message: str, channel: str, guild: str) -> None:
         """A message is no more: its task, or what waits of it, is told; nothing where it was neither."""
         conversation = self._bot.conversation
-        thread = message if conversation.knows(message) else channel
-        if not conversation.knows(thread) or conversation.state(thread) == "idle":
+        thread = message if await conversation.knows(message) else channel
+        if not await conversation.knows(thread) or conversation.state(thread) == "idle":
             return
         at = await self._bot.discord_clock.arrival(self._bot.store, thread, message)
         item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=at, message=message)

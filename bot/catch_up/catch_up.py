@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -197,7 +197,7 @@ class CatchingUp:
 
     async def _say_cut(self, channel: str, mark: int) -> None:
         log.warning("channel %s: more was said meanwhile than is read", channel)
-        if not self._bot.conversation.knows(channel):
+        if not await self._bot.conversation.knows(channel):
             return
         text = CUT.format(messages=MESSAGES, hours=AGE / timedelta(hours=1))
         item = OutboxItem(key=f"missed.{channel}.{mark}", thread=channel, execution="", sort="notice", text=text)
@@ -227,7 +227,7 @@ class CatchingUp:
     async def _to_begin(self) -> list[ExecutionRow]:
         """What is open, and what was kept and begins only now: a person may have stopped either meanwhile."""
         store = self._bot.store
-        rows = await store.executions(open_only=True)
+        rows = await store.open_executions()
         opened = {row.thread for row in rows}
         self._kept.clear()
         for thread in [one for one in await store.pending_threads() if one not in opened]:
@@ -328,7 +328,20 @@ class CatchingUp:
                 rights = place.permissions_for(guild.me)
                 if rights.view_channel and rights.read_message_history:
                     found[str(place.id)] = None
-        hidden = [row.thread for row in await self._bot.store.sessions() if row.thread not in found]
-        marks = [(await self._bot.watermarks.of(thread), thread) for thread in hidden if thread.isdecimal()]
+        hidden = [thread async for thread in self._hidden(found)]
+        marks = [(await self._bot.watermarks.of(thread), thread) for thread in hidden]
         newest = sorted(((mark, thread) for mark, thread in marks if mark is not None), reverse=True)
-        return [*found, *(thread for _, thread in newest[:RECENT])]
+        return [*found, *(thread for _, thread in newest)]
+
+    async def _hidden(self, found: Container[str]) -> AsyncIterator[str]:
+        """The last used sessions that are not among these, ``RECENT`` at most."""
+        rows: list[SessionRow] = []
+        left = RECENT
+        while rows := await self._bot.store.recent_sessions(RECENT, before=rows[-1] if rows else None):
+            for row in rows:
+                if row.thread in found or not row.thread.isdecimal():
+                    continue
+                yield row.thread
+                left -= 1
+                if not left:
+                    return

@@ -71,9 +71,15 @@ class Sweeping:
 
     async def _next(self) -> list[str]:
         """The threads to be asked for now."""
-        threads = sorted(row.thread for row in await self._bot.store.sessions() if row.guild)
         looked = await self._bot.store.fact(LOOKED) or ""
-        return sorted(threads, key=lambda thread: thread <= looked)[:ASKED_FOR]
+        found: dict[str, None] = {}
+        for after in (looked, ""):  # after the last one the first comes again
+            async for row in self._bot.store.sessions(after):
+                if len(found) == ASKED_FOR or row.thread in found:
+                    return [*found]
+                if row.guild:
+                    found[row.thread] = None
+        return [*found]
 
     async def _is_gone(self, thread: str) -> bool:
         """Whether Discord says so; a thread that is only not to be seen now is there."""

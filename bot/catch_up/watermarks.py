@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
-from agentic.ports.runtime import Sessions
+from agentic.ports.stores import Facts
 
 WRITE_SECONDS = 1.0
 REMEMBERED = 5_000
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 class Watermarks:
     """The newest message that was taken care of, by channel."""
 
-    def __init__(self, store: Sessions) -> None:
+    def __init__(self, store: Facts) -> None:
         self._store = store
         self._marks: dict[str, int] = {}
         self._beyond: dict[str, int] = {}

@@ -106,7 +106,7 @@ def _refused(settings: Settings, diagram: Path | None) -> str:
 
 async def _rebuild(store: Store) -> None:
     kept = left = 0
-    for row in await store.executions():
+    async for row in store.all_executions():
         try:
             made = await label(store, row.execution)
         except AgenticError as error:

@@ -78,10 +78,10 @@ def price_by(prices: Prices) -> PriceOf:
 
 async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
     labels = {row.execution: row.label for row in await store.labels() if row.known}
-    guilds = {row.thread: row.guild for row in await store.sessions()}
+    guilds = {row.thread: row.guild async for row in store.sessions()}
     since = _since(order)
     found: list[_Found] = []
-    for row in await store.executions():
+    async for row in store.all_executions():
         if not row.finished or (since is not None and row.started_at is not None and row.started_at < since):
             continue
         guild = guilds.get(row.thread, "")
@@ -101,7 +101,7 @@ async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
 async def _deleted(store: Store, order: Order) -> int:
     """Tasks that would stand there too, were their logs not deleted; of what role they were is not known any more."""
     since, number = _since(order), 0
-    for row in await store.sessions():
+    async for row in store.sessions():
         if not order.guild or row.guild == order.guild:
             gone = await store.buried(row.thread)
             number += sum(since is None or one.started_at is None or one.started_at >= since for one in gone)

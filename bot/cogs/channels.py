@@ -76,9 +76,8 @@ class Places(commands.Cog):
     @commands.Cog.listener()
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """A channel is gone, and with it every thread in it, also those that Discord does not name."""
-        for row in await self.bot.store.sessions():
-            if row.channel == str(channel.id):
-                await _kept(self.bot.tending.gone(row.thread, row.guild))
+        for row in await self.bot.store.sessions_in(str(channel.id)):
+            await _kept(self.bot.tending.gone(row.thread, row.guild))
 
     @commands.Cog.listener()
     async def on_guild_channel_update(self, before: discord.abc.GuildChannel, after: discord.abc.GuildChannel) -> None:

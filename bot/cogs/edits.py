@@ -74,7 +74,7 @@ class Edits(commands.Cog):
     async def _outcome(self, message: discord.Message, id: str) -> Outcome:
         said = self.bot.reader.said(message)
         conversation = self.bot.conversation
-        thread = said.thread if conversation.knows(said.thread) else await conversation.thread_of_message(said.id)
+        thread = said.thread if await conversation.knows(said.thread) else await conversation.thread_of_message(said.id)
         if not thread:
             return Ignored("an edit outside of tasks")
         said = replace(said, speaker=await self.bot.reader.speaker_of(message))

@@ -151,7 +151,7 @@ class Tasks(commands.Cog):
         return self._acknowledge(outcome, said, place)
 
     async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
-        if said.addressed or self.bot.conversation.knows(said.thread):
+        if said.addressed or await self.bot.conversation.knows(said.thread):
             said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         said = replace(said, text=self._in_words(said.text))
         house = self.bot.reader.house(message.guild)

@@ -94,7 +94,7 @@ class Reactions(commands.Cog):
         await self.bot.coming.through(str(payload.channel_id), payload.message_id)
         if self._meaning(payload.emoji) == ("stop", ""):
             for thread in (payload.channel_id, payload.message_id):
-                if self.bot.conversation.knows(str(thread)):
+                if await self.bot.conversation.knows(str(thread)):
                     await self.bot.coming.before_a_stop(str(thread))
 
     async def _take(self, payload: discord.RawReactionActionEvent, *, added: bool) -> None:

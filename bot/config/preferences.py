@@ -15,7 +15,7 @@ import orjson
 
 from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt.roles import LOOKS, ROLES
-from agentic.ports.runtime import Sessions
+from agentic.ports.stores import Facts
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
@@ -81,7 +81,7 @@ REMEMBERED = 5_000
 class Preferences:
     """Choices by place, durable in the store."""
 
-    def __init__(self, store: Sessions) -> None:
+    def __init__(self, store: Facts) -> None:
         self._store = store
         self._known: dict[str, dict[str, str]] = {}
         self._writing = asyncio.Lock()

@@ -40,7 +40,7 @@ class Showing:
         """What a message shows; None where it is nothing of ours.  ``own``: the bot is its author."""
         if await self._is_task(message, channel, message):
             return await self._task(message, message)
-        if not self._conversation.knows(channel):
+        if not await self._conversation.knows(channel):
             return None
         if await self._is_task(message, "", channel):
             return await self._task(message, channel)
@@ -48,7 +48,7 @@ class Showing:
 
     async def _is_task(self, message: str, channel: str, thread: str) -> bool:
         """Whether it is the message of a task of the thread, begun or waiting; ``channel`` is where it was said."""
-        if not self._conversation.knows(thread):
+        if not await self._conversation.knows(thread):
             return False
         session = await self._store.session(thread) if channel else None
         if channel and channel != thread and (session is None or session.channel != channel):

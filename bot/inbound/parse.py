@@ -198,7 +198,7 @@ def _kind(message: discord.Message) -> Kind:
 
 async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> Scene:
     """What a thread is doing; whose execution it was matters after its end only for opinions (``wholly``)."""
-    state = conversation.state(thread) if thread else "unknown"
+    state = conversation.state(thread) if thread and await conversation.knows(thread) else "unknown"
     if state == "unknown" or (state == "idle" and not wholly):
         return Scene(state)
     status = await conversation.standing(thread)

@@ -89,7 +89,7 @@ class LessonApprovals:
         if self._lessons is None:
             return
         try:
-            for guild in {row.guild for row in await self._store.sessions()}:
+            for guild in await self._lessons.guilds_with("quarantined"):
                 for lesson in await self._lessons.of_status(guild, "quarantined", LOOKED_AT):
                     if await self._store.outbox_row(key_of(lesson.id)) is None:
                         await self._ask_where_it_came_from(lesson)

@@ -71,7 +71,7 @@ class QuestionMessages:
     async def _recall(self) -> None:
         """What open executions ask, which an earlier process perhaps could not note any more."""
         try:
-            for row in await self._store.executions(open_only=True):
+            for row in await self._store.open_executions():
                 await self._recall_of(row.execution)
         except StoreError as error:
             log.warning("the open questions cannot be read: %s", error)

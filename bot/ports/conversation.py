@@ -96,11 +96,11 @@ class Conversation(Protocol):
         ...
 
     def state(self, thread: str) -> ThreadState:
-        """What the thread is doing now."""
+        """What the thread is doing now; ``unknown``, too, where nothing was asked of it since the process began."""
         ...
 
-    def knows(self, thread: str) -> bool:
-        """Whether the thread is a session."""
+    async def knows(self, thread: str) -> bool:
+        """Whether the thread is a session; from now on ``state`` says what it does."""
         ...
 
     async def status(self, thread: str) -> StatusView:

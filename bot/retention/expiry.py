@@ -143,7 +143,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
 
     What is still open there can be gone on with by nobody; where another process holds the thread, it stays until that ends.
     """
-    opened = await store.executions(thread, open_only=True)
+    opened = await store.open_executions(thread)
     lease = await store.acquire(thread, owner) if opened else None
     if lease is not None:
         for row in opened:

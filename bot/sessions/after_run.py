@@ -86,11 +86,11 @@ async def learn(learning: Afterwards, execution: str) -> None:
 async def catch_up(store: Store, learning: Afterwards) -> None:
     """Do what should have followed the end of an execution, and did not, when the process ended."""
     try:
-        rows = await store.executions()
+        rows = await store.newest_executions(RECENT)
     except AgenticError as error:
         log.error("what had ended cannot be read: %s", error)
         return
-    for row in rows[-RECENT:]:
+    for row in rows:
         if row.finished and not await _elsewhere(store, row) and not await _settled(store, row):
             await learn(learning, row.execution)
 

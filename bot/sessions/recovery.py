@@ -44,7 +44,7 @@ async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
     """
     purse = Purse(store, caps)
     left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
-    opened = {row.execution for row in await store.executions(open_only=True)}
+    opened = {row.execution for row in await store.open_executions()}
     for of in sorted(left - opened):
         execution, _, outcome = of.partition(".")
         row = await store.execution(execution)

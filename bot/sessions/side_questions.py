@@ -174,7 +174,7 @@ class _Sides:
         """What an earlier process had begun to answer: it waits for nobody whom the task beside it may wait for."""
         store, thread = self._session.ground.store, self._session.thread
         found: list[InboxItem] = []
-        for row in await store.executions(thread, open_only=True):
+        for row in await store.open_executions(thread):
             try:
                 first = await anext(aiter(store.read(row.execution)), None)
             except StoreCorrupt as damaged:  # it is put aside when its turn comes

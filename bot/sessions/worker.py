@@ -124,7 +124,7 @@ class _Serving:
         """
         session, store = self._session, self._ground.store
         session.halt.clear()
-        opened = [row.execution for row in await store.executions(session.thread, open_only=True)]
+        opened = [row.execution for row in await store.open_executions(session.thread)]
         waiting = await store.pending(session.thread)
         # No await from here until it is said what is taken up: what people do meanwhile is about that.
         self._seen = frozenset(one.id for one in waiting)

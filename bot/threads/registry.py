@@ -76,7 +76,7 @@ class Threads:
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         """Keep the item durably, then start or nudge the thread's execution."""
-        session = self._sessions.get(item.thread)
+        session = await self._session(item.thread)
         if session is None:
             return await self._begin(item, guild, title)
         await self._accessed(session)
@@ -87,28 +87,28 @@ class Threads:
         session = self._sessions.get(thread)
         return session.activity if session else "unknown"
 
-    def knows(self, thread: str) -> bool:
+    async def knows(self, thread: str) -> bool:
         """Whether the thread is a session."""
-        return thread in self._sessions
+        return await self._session(thread) is not None
 
     async def status(self, thread: str) -> StatusView:
         """The thread's newest execution in a person's terms."""
-        session = self._sessions.get(thread)
+        session = await self._session(thread)
         if session is None:
             return StatusView("unknown")
         return await status_of(session, self._ground.store, self._ground.clock.now())
 
     async def standing(self, thread: str) -> StatusView:
         """Whose the running execution is, and what is open in it, without its log."""
-        session = self._sessions.get(thread)
+        session = await self._session(thread)
         return (session.standing() if session is not None else None) or await self.status(thread)
 
     async def thread_of_message(self, message_id: str) -> str | None:
         """The session a message belongs to: a thread made from a message has that message's id."""
-        if message_id in self._sessions:
+        if await self.knows(message_id):
             return message_id
         row = await self._ground.store.by_message(message_id)
-        return row.item.thread if row is not None and row.item.thread in self._sessions else None
+        return row.item.thread if row is not None and await self.knows(row.item.thread) else None
 
     # --- life -------------------------------------------------------------------------------------------------
 
@@ -116,18 +116,16 @@ class Threads:
         """Take up what was running or waiting when the process ended; returns how many threads that are."""
         reach("recover.before")
         store = self._ground.store
-        for row in await store.sessions():
-            self._known(row)
         said = frozenset(await store.pending_threads())
         waiting = set(said)
         opened: dict[str, ExecutionRow] = {}
-        for row in await store.executions(open_only=True):
+        for row in await store.open_executions():
             opened.setdefault(row.thread, row)  # a side question beside it is taken up with it
         for row in opened.values():
             if not await self._left_alone(row):
                 waiting.add(row.thread)
         for thread in sorted(waiting - said) + sorted(said):
-            session = self._known(SessionRow(thread, "", ""))
+            session = await self._kept(thread)
             if thread in said:
                 await self._said_before(session)
             session.wake()
@@ -137,7 +135,7 @@ class Threads:
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether it ended its process too often; of a damaged log the session tells its thread."""
-        session = self._known(SessionRow(row.thread, "", ""))
+        session = await self._kept(row.thread)
         session.takes_up(row.execution)  # from the first moment on what people do is about this
         try:
             await recall(session, row.execution)
@@ -167,6 +165,16 @@ class Threads:
                 self._forks.take(item, session.row)
             elif opened and (sent := as_sent(item)) is not None and item.id not in doubles(pending):
                 self._arrivals.fetch_again(sent, session)
+
+    async def _session(self, thread: str) -> Session | None:
+        """The thread's session; read from the store where nothing was asked of it since the process began."""
+        if thread not in self._sessions and (row := await self._ground.store.session(thread)) is not None:
+            self._known(row)
+        return self._sessions.get(thread)
+
+    async def _kept(self, thread: str) -> Session:
+        """The session of a thread in which something is open or waits, also where its row was never written."""
+        return await self._session(thread) or self._known(SessionRow(thread, "", ""))
 
     def _known(self, row: SessionRow) -> Session:
         if row.thread not in self._sessions:

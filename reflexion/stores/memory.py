@@ -99,6 +99,11 @@ class MemoryLessonStore:
         known = [each for each in await self.lessons(guild) if each.scope.kind != "global"]
         return tuple(each for each in known if each.status == status)[:limit]
 
+    async def guilds_with(self, status: LessonStatus) -> tuple[str, ...]:
+        """Guilds with lessons of this status."""
+        known = [each for each in await self.lessons(None) if each.scope.kind != "global"]
+        return tuple(sorted({each.scope.guild for each in known if each.status == status}))
+
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and share a word, the most shared words first."""
         asked = {stem(part) for word in words for part in words_of(word)}

@@ -103,6 +103,10 @@ class SQLiteLessonStore:
         """Lessons of the guild itself that have this status, newest first."""
         return await self._do(lambda db: statements.of_status(db, guild, status, limit))
 
+    async def guilds_with(self, status: LessonStatus) -> tuple[str, ...]:
+        """Guilds with lessons of this status."""
+        return await self._do(lambda db: statements.guilds_with(db, status))
+
     async def search(self, guild: str, thread: str, words: Sequence[str], limit: int) -> tuple[Lesson, ...]:
         """Lessons that may be shown and hold one of the words, by full-text rank."""
         return await self._do(lambda db: read(Lesson, search_index.matching(db, guild, thread, words, limit)))

@@ -177,6 +177,12 @@ def seen_in(db: Connection, guild: str, execution: str, limit: int) -> tuple[Les
     return read(Lesson, db.execute(select, {"guild": guild, "execution": execution, "limit": limit}))
 
 
+def guilds_with(db: Connection, status: LessonStatus) -> tuple[str, ...]:
+    """Guilds with lessons of this status, or with some of which others say the opposite."""
+    select = f"SELECT DISTINCT guild FROM lesson WHERE status IN (?, '{CONTRADICTED}') ORDER BY guild"
+    return tuple(str(row[0]) for row in db.execute(select, (status,)))
+
+
 def of_status(db: Connection, guild: str, status: LessonStatus, limit: int) -> tuple[Lesson, ...]:
     """Lessons of the guild itself that have this status, newest first."""
     select = (

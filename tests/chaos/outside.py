@@ -43,7 +43,7 @@ async def judged(house: House, seed: int = 0) -> Counts:
     counts = Counts()
     store = SQLiteStore.open(house.database)
     try:
-        rows = await store.executions()
+        rows = await store.newest_executions(1_000)
         logs = [(row, [envelope async for envelope in store.read(row.execution)]) for row in rows]
     finally:
         await store.close()

@@ -34,7 +34,7 @@ async def taken_up(home: Path) -> datetime:
     """When the second owner of the one execution wrote its first event."""
     store = SQLiteStore.open(home / "threadwright.sqlite")
     try:
-        (row,) = await store.executions()
+        (row,) = await store.newest_executions(1_000)
         log = [envelope async for envelope in store.read(row.execution)]
         return next(envelope.at for envelope in log if envelope.fence != log[0].fence)
     finally:

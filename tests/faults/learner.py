@@ -100,7 +100,7 @@ async def at_home(folder: Path) -> AsyncGenerator[Home]:
 async def life(folder: Path, point: str = "") -> None:
     """An execution that was told a lesson and failed, unless it is there; then what a process does that starts after it."""
     async with at_home(folder) as home:
-        if not await home.store.executions():
+        if not await home.store.newest_executions(1_000):
             await home.lessons.amend(lesson("l-told"))
             log = failed()
             told = (ChosenLesson(id="l-told", kind="pitfall", text="…"),)

@@ -40,7 +40,7 @@ async def log_of(home: Path) -> list[tuple[str, str]]:
     """(execution, kind) of every event that an ended process left."""
     store = SQLiteStore.open(home / "threadwright.sqlite")
     try:
-        rows = await store.executions()
+        rows = await store.newest_executions(1_000)
         return [(row.execution, e.event.kind) for row in rows async for e in store.read(row.execution)]
     finally:
         await store.close()

@@ -69,7 +69,7 @@ async def standing(one: Desk, thread: int) -> object:
     kept = await one.lessons.lesson(str(one.guild.guild_id), LESSON)
     files = sorted(path.name for path in (one.folder / "workspaces" / str(thread)).iterdir())
     done = [(item.sort, item.thread) for item in one.scenery.talk.got]
-    sessions = [(row.thread, row.title) for row in await one.scenery.store.sessions()]
+    sessions = [(row.thread, row.title) for row in await one.scenery.store.recent_sessions(1_000)]
     return chosen, kept, files, done, sessions
 
 

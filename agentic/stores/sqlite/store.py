@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ from agentic.ports.runtime import (
     SessionRow,
     Store,
 )
-from agentic.stores.checks import blob_ref, check_append, check_blob
+from agentic.stores.checks import blob_ref, check_append, check_blob, check_bytes, check_items
 from agentic.stores.process_identity import provably_dead, seconds_since_boot, this_process
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.open import BUSY_MILLISECONDS, open_reader, open_writer
@@ -57,6 +58,8 @@ T = TypeVar("T")
 
 PAGE_EVENTS = 200
 """Events read at a time; between pages other tasks run."""
+PAGE_ROWS = 200
+"""Sessions and executions read at a time."""
 PAGE_CHARACTERS = 500_000
 """With the first event by which a page has so many it ends."""
 
@@ -124,13 +127,22 @@ class SQLiteStore(Store):
         blobs: Sequence[tuple[BlobRef, bytes]] = (),
     ) -> None:
         """Make all of it durable in one transaction, or nothing."""
+        check_items(len(events) + len(outbox) + len(inbox_acks) + len(blobs))
         check_append(execution, expected_seq, lease, events)
         kept = [await self._keep(ref, content) for ref, content in blobs]
+        append = self._prepared(execution, expected_seq, lease, events, outbox, inbox_acks, kept)
+        check_bytes(execution, append.bytes)
         reach("store.append.before")
-        needs = self._reading.needs(envelope.event for envelope in events)
-        await self._writer.commit(
-            events_table.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept, needs)
-        )
+        await self._writer.commit(append)
+        reach("store.append.after")
+
+    async def begin(
+        self, execution: str, lease: Lease, events: Sequence[Envelope], outbox: Sequence[OutboxItem] = ()
+    ) -> None:
+        """Write a log with a past in one transaction, however long it is."""
+        check_append(execution, 0, lease, events)
+        reach("store.append.before")
+        await self._writer.commit(self._prepared(execution, 0, lease, events, outbox))
         reach("store.append.after")
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -156,9 +168,26 @@ class SQLiteStore(Store):
         """The outcome stream, in order."""
         return self._read(lambda connection: events_table.read_outcome(connection, execution))
 
-    async def executions(self, thread: str | None = None, *, open_only: bool = False) -> list[ExecutionRow]:
-        """Executions, oldest first."""
-        return self._read(lambda connection: events_table.executions(connection, thread, open_only))
+    async def executions(self, thread: str) -> list[ExecutionRow]:
+        """Executions of a thread, oldest first."""
+        return self._read(lambda connection: events_table.executions(connection, thread))
+
+    async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
+        """Those that have not ended, oldest first."""
+        return self._read(lambda connection: events_table.open_executions(connection, thread))
+
+    async def newest_executions(self, limit: int) -> list[ExecutionRow]:
+        """Those that began last, oldest first."""
+        return self._read(lambda connection: events_table.newest_executions(connection, limit))
+
+    async def all_executions(self) -> AsyncIterator[ExecutionRow]:
+        """Every execution, oldest first; other tasks run between its pages."""
+        last = ""
+        while page := self._read(partial(events_table.executions_after, name=last, limit=PAGE_ROWS)):
+            for row in page:
+                yield row
+            last = page[-1].execution
+            await asyncio.sleep(0)
 
     async def execution(self, execution: str) -> ExecutionRow | None:
         """One execution's row."""
@@ -279,9 +308,23 @@ class SQLiteStore(Store):
         """One thread."""
         return self._read(lambda connection: sessions.one(connection, thread))
 
-    async def sessions(self) -> list[SessionRow]:
-        """All of them, last accessed first."""
-        return self._read(sessions.every)
+    async def sessions(self, after: str = "") -> AsyncIterator[SessionRow]:
+        """Those whose thread comes after ``after``; other tasks run between its pages."""
+        while page := self._read(partial(sessions.after, thread=after, limit=PAGE_ROWS)):
+            for row in page:
+                yield row
+            after = page[-1].thread
+            await asyncio.sleep(0)
+
+    async def recent_sessions(
+        self, limit: int, *, guild: str | None = None, before: SessionRow | None = None
+    ) -> list[SessionRow]:
+        """The last accessed, the last first."""
+        return self._read(lambda connection: sessions.recent(connection, limit, guild, before))
+
+    async def sessions_in(self, channel: str) -> list[SessionRow]:
+        """Those in a channel."""
+        return self._read(lambda connection: sessions.of_channel(connection, channel))
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact."""
@@ -415,6 +458,19 @@ class SQLiteStore(Store):
         return self._read(lambda connection: deletion.kept(connection, self._path))
 
     # --- inside ---
+
+    def _prepared(
+        self,
+        execution: str,
+        expected_seq: int,
+        lease: Lease,
+        events: Sequence[Envelope],
+        outbox: Sequence[OutboxItem],
+        inbox_acks: Sequence[str] = (),
+        kept: Sequence[contents.Content] = (),
+    ) -> events_table.Append:
+        needs = self._reading.needs(envelope.event for envelope in events)
+        return events_table.prepare(execution, expected_seq, lease, events, outbox, inbox_acks, kept, needs)
 
     def _page(self, execution: str, after: int) -> tuple[list[Envelope], bool]:
         return self._read(

@@ -80,7 +80,7 @@ async def _rows(home: Path) -> AsyncIterator[ExecutionRow]:
         try:
             store = open_store(database)
             try:
-                for row in await store.executions():
+                async for row in store.all_executions():
                     yield row
             finally:
                 await store.close()

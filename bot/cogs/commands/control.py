@@ -91,7 +91,7 @@ class Running(commands.Cog):
         """What a thread is doing, and what it cost so far."""
         await begin(ctx)
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "status")
-        known = thread or self.bot.conversation.knows(str(ctx.channel.id))
+        known = thread or await self.bot.conversation.knows(str(ctx.channel.id))
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
         embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up())
         if self.bot.backstage.lessons_trouble():

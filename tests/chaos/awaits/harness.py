@@ -222,12 +222,12 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
     town.calm, stage.over = True, town.loop.counted
     found = await _probed(stage)
     for number in range(STARTS):
-        if town.alive and not await stage.truth.executions(open_only=True) and not await _owed(stage):
+        if town.alive and not await stage.truth.open_executions() and not await _owed(stage):
             break
         await (_replaced(stage) if number % 2 == 0 or not town.alive else _told_to_go_on(stage))
         await _rest(stage)
         found += await _probed(stage)
-    for row in await stage.truth.executions(open_only=True):
+    for row in await stage.truth.open_executions():
         found.append(
             Violation(
                 "other", f"{row.execution} did not come to its end, also not after further starts and a person's word"
@@ -245,7 +245,7 @@ async def _live(stage: Stage, run: Run) -> list[Violation]:
 
 async def _told_to_go_on(stage: Stage) -> None:
     """What shows that it is left alone goes on at a word."""
-    for row in await stage.truth.executions(open_only=True):
+    for row in await stage.truth.open_executions():
         stage.guild.say(ADA, "please go on", row.thread)
 
 
@@ -264,7 +264,7 @@ async def _rest(stage: Stage) -> None:
         await asyncio.sleep(0.5)
         if not stage.town.alive:
             stage.start(f"process-{len(stage.town.processes) + 1}")
-        rows = await stage.truth.executions()
+        rows = await stage.truth.newest_executions(1_000)
         over = len(rows) >= stage.play.tasks and all(row.finished for row in rows)
         owed = await _owed(stage)
         still = still + 1 if over and not owed and not any(one.closing for one in stage.town.alive) else 0

@@ -65,7 +65,7 @@ class Hearing:
     async def _close_gaps(self) -> None:
         for _ in range(20):
             try:
-                for row in await self._process.access.executions(open_only=True):
+                for row in await self._process.access.open_executions():
                     await self._close(row.thread)
                     await self._missed_stops(row.thread)
                 for channel in (PARENT, *self._guild.threads):
@@ -95,7 +95,7 @@ class Hearing:
 
     async def _missed_stops(self, thread: str) -> None:
         """A 🛑 on the bot's messages of what runs, given while nobody listened."""
-        began = [e.at for row in await self._process.access.executions(thread, open_only=True)
+        began = [e.at for row in await self._process.access.open_executions(thread)
                  for e in self._process.world.truth.log_of(row.execution)[:1]]  # fmt: skip
         for message in self._guild.of_bot(thread):
             for person in message.reactions.get(STOP, []):
@@ -126,7 +126,7 @@ class Hearing:
     async def _message(self, said: Said) -> None:
         channel, id = said.thread or said.channel, int(said.id)
         found = command(said.text)
-        if found is not None and found[0] == "stop" and self._process.threads.knows(said.thread):
+        if found is not None and found[0] == "stop" and await self._process.threads.knows(said.thread):
             await self._take(said)
         elif not said.thread and self.marks.is_closed(channel):
             if not self.marks.known(id):

@@ -61,7 +61,7 @@ class Judge:
 
     async def judge(self) -> tuple[Counts, list[Violation]]:
         """All of it."""
-        self.rows = await self.truth.executions()
+        self.rows = await self.truth.newest_executions(1_000)
         self.logs = {row.execution: self.truth.log_of(row.execution) for row in self.rows}
         self.outbox = self.truth.outbox_rows()
         found = [

@@ -159,7 +159,7 @@ async def _rest(world: World) -> list[str]:
         await asyncio.sleep(5.0)
         if world.town.loop.steps > STEPS:
             raise Stuck
-        opened = await world.truth.executions(open_only=True)
+        opened = await world.truth.open_executions()
         hidden = [row.execution for row in opened if not visibly_waiting(world, row)]
         hidden += [row.item.key for row in await world.truth.undelivered()]
         if not world.guild.ears:

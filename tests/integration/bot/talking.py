@@ -113,7 +113,7 @@ class Talk:
             return "paused"
         return "asking" if self.logs[names[-1]].question is not None else "busy"
 
-    def knows(self, thread: str) -> bool:
+    async def knows(self, thread: str) -> bool:
         return thread in self.threads
 
     async def status(self, thread: str) -> StatusView:

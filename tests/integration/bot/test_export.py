@@ -86,12 +86,15 @@ async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, caps
     (manifest,) = await snapshots.listed("thread")
     assert await snapshots.content("thread", manifest, "a.txt") == b"as it was"
     store = SQLiteStore.open(there / "threadwright.sqlite")
-    assert await store.executions(open_only=True) == [], "nothing is taken up by surprise"
-    assert [(row.execution, row.finished) for row in await store.executions()] == [("x1", "done"), ("x2", "imported")]
+    assert await store.open_executions() == [], "nothing is taken up by surprise"
+    assert [(row.execution, row.finished) for row in await store.newest_executions(1_000)] == [
+        ("x1", "done"),
+        ("x2", "imported"),
+    ]
     output = next(e.event.output for e in await log_of(store, "x1") if isinstance(e.event, ToolFinished))
     assert output is not None
     assert await store.get_blob(output.sha) == OUTPUT
-    assert [row.title for row in await store.sessions()] == ["The title"]
+    assert [row.title for row in await store.recent_sessions(1_000)] == ["The title"]
     lease = await store.acquire("thread", "me")
     assert lease is not None
     assert lease.fence == 2, "newer than all who wrote what came in"

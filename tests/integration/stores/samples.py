@@ -112,6 +112,15 @@ async def begin(store: Store, execution: str = "x1", lease: Lease | None = None)
     return lease
 
 
+async def extend(
+    store: Store, execution: str, lease: Lease, after: int, events: Sequence[Event], most: int = 96
+) -> None:
+    """Events that are more than one append may carry, ``most`` at a time."""
+    log = envelopes(execution, lease, after, events)
+    for first in range(0, len(log), most):
+        await store.append(execution, after + first, lease, log[first : first + most])
+
+
 async def finish(store: Store, execution: str, lease: Lease, after: int) -> None:
     """The end of an execution."""
     events: list[Event] = [Finished(reason="done", answer="done")]

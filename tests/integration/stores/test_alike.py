@@ -99,7 +99,7 @@ class BothStores(RuleBasedStateMachine):
         self.both(lambda store: store.undelivered())
         self.both(lambda store: store.by_message(message))
         self.both(lambda store: store.outbox_row(key))
-        self.both(lambda store: store.executions())
+        self.both(lambda store: store.newest_executions(1_000))
 
     @rule()
     def reopen(self) -> None:

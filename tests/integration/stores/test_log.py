@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,12 +15,14 @@ from agentic.core.events.execution_events import (
     Noted,
 )
 from agentic.ports.errors import (
+    AppendTooLarge,
     LeaseLost,
     LogInvalid,
     SequenceConflict,
     StoreUnavailable,
 )
-from agentic.ports.runtime import Lease, Store
+from agentic.ports.stores import ExecutionRow, Lease, Store
+from agentic.stores.checks import MOST_BYTES, MOST_ITEMS
 from tests.integration.stores.samples import (
     ANNA,
     NOW,
@@ -39,7 +43,8 @@ async def test_events_come_back_as_they_were_appended(store: Store) -> None:
     lease = await take(store)
     events = envelopes("x1", lease, 0, [started(), *notes(450), Noted(text="ümläut 🧵\n\0")])
     await store.append("x1", 0, lease, events[:1])
-    await store.append("x1", 1, lease, events[1:])
+    for first in range(1, len(events), MOST_ITEMS):
+        await store.append("x1", first, lease, events[first : first + MOST_ITEMS])
     assert await log_of(store, "x1") == events
     assert await log_of(store, "x1", after=449) == events[449:]
     assert await log_of(store, "unknown") == []
@@ -100,7 +105,7 @@ async def test_a_log_begins_with_started_once_and_its_events_are_in_their_places
     ):
         with pytest.raises(LogInvalid):
             await store.append("x1", 0, lease, wrong)
-    assert await store.executions() == []
+    assert await store.newest_executions(1_000) == []
 
 
 async def test_an_append_keeps_all_of_it_or_nothing(store: Store) -> None:
@@ -154,13 +159,13 @@ async def test_rows_tell_of_executions_without_reading_their_logs(store: Store) 
     await begin(store, "x3", other)
     await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(3)))
     await finish(store, "x1", lease, 4)
-    rows = await store.executions()
+    rows = await store.newest_executions(1_000)
     assert [row.execution for row in rows] == ["x1", "x2", "x3"]
     assert (rows[0].thread, rows[0].task, rows[0].head, rows[0].finished) == ("thread", "fix it", 5, "done")
     assert rows[0].started_at == NOW.replace(microsecond=NOW.microsecond + 1)
     assert [row.execution for row in await store.executions("thread")] == ["x1", "x2"]
-    assert [row.execution for row in await store.executions(open_only=True)] == ["x2", "x3"]
-    assert [row.execution for row in await store.executions("thread", open_only=True)] == ["x2"]
+    assert [row.execution for row in await store.open_executions()] == ["x2", "x3"]
+    assert [row.execution for row in await store.open_executions("thread")] == ["x2"]
     assert await store.execution("x1") == rows[0]
     assert await store.execution("unknown") is None
 
@@ -228,3 +233,49 @@ async def test_a_closed_store_refuses_plainly(store: Store) -> None:
         await store.pending("thread")
     with pytest.raises(StoreUnavailable):
         await log_of(store, "x1")
+
+
+async def test_an_append_that_is_more_than_a_transaction_holds_is_refused_whole(store: Store) -> None:
+    lease = await begin(store)
+    many = envelopes("x1", lease, 1, notes(MOST_ITEMS + 1))
+    with pytest.raises(AppendTooLarge, match="write them in parts"):
+        await store.append("x1", 1, lease, many)
+    with pytest.raises(AppendTooLarge):
+        await store.append("x1", 1, lease, many[:-1], [outbox_item("a")])
+    long = notes(8, size=MOST_BYTES // 7)
+    with pytest.raises(AppendTooLarge, match="bytes of x1"):
+        await store.append("x1", 1, lease, envelopes("x1", lease, 1, long))
+    assert len(await log_of(store, "x1")) == 1
+    assert await store.undelivered() == []
+    await store.append("x1", 1, lease, many[:MOST_ITEMS])
+    assert len(await log_of(store, "x1")) == 1 + MOST_ITEMS
+
+
+async def test_a_log_that_begins_with_a_past_is_written_whole_however_long_it_is(store: Store) -> None:
+    lease = await take(store)
+    log = envelopes("x1", lease, 0, [started(), *notes(3 * MOST_ITEMS)])
+    await store.begin("x1", lease, log, [outbox_item("a")])
+    assert await log_of(store, "x1") == log
+    assert [row.item.key for row in await store.undelivered()] == ["a"]
+    with pytest.raises(SequenceConflict):
+        await store.begin("x1", lease, log)
+    stale = replace(lease, fence=lease.fence - 1)
+    with pytest.raises(LeaseLost):
+        await store.begin("x2", stale, envelopes("x2", stale, 0, [started()]))
+
+
+async def test_executions_are_told_by_thread_by_age_and_by_what_is_open(store: Store) -> None:
+    for number in range(5):
+        lease = await begin(store, f"x{number}", await take(store, f"t{number % 2}"))
+        if number < 3:
+            await finish(store, f"x{number}", lease, 1)
+
+    def names(rows: Sequence[ExecutionRow]) -> list[str]:
+        return [row.execution for row in rows]
+
+    assert names(await store.executions("t0")) == ["x0", "x2", "x4"]
+    assert names(await store.open_executions()) == ["x3", "x4"]
+    assert names(await store.open_executions("t1")) == ["x3"]
+    assert names(await store.newest_executions(2)) == ["x3", "x4"]
+    assert names(await store.newest_executions(0)) == []
+    assert names([row async for row in store.all_executions()]) == ["x0", "x1", "x2", "x3", "x4"]

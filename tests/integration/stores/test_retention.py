@@ -68,7 +68,9 @@ async def ended(
     events: list[Event] = [started(thread), *notes(more), result, Finished(reason="done", answer="done")]
     said = OutboxItem(key=f"{execution}.3.0", thread=thread, execution=execution, sort="answer", text="done")
     blobs = [(ref, content or execution.encode())]
-    await store.append(execution, 0, lease, placed(execution, lease, events, at), [said], blobs=blobs)
+    for _, content in blobs:
+        await store.put_blob(content)
+    await store.begin(execution, lease, placed(execution, lease, events, at), [said])
     await store.delivered(said.key, [f"m-{execution}"])
     await store.release(lease)
     return ref
@@ -95,7 +97,7 @@ async def test_a_finished_log_expires_with_its_messages_and_contents_and_that_it
     fence = (await take(store)).fence
     await swept(store)
     assert await store.execution("x1") is None
-    assert await store.executions() == []
+    assert await store.newest_executions(1_000) == []
     assert await log_of(store, "x1") == []
     assert await store.outbox_row("x1.3.0") is None
     assert await store.by_message("m-x1") is None
@@ -125,12 +127,12 @@ async def test_what_is_young_or_was_voted_on_lately_or_stands_beside_open_work_i
     await store.put_outbox([outbox_item("waits", "five")])
     await swept(store)
     kept = {"young", "voted", "before-open", "open", "before-inbox", "before-outbox"}
-    assert {row.execution for row in await store.executions()} == kept
+    assert {row.execution for row in await store.newest_executions(1_000)} == kept
     await finish(store, "open", lease, 1)
     await store.discard(["i4"])
     await store.delivered("waits", ["m"])
     await swept(store)
-    left = {row.execution for row in await store.executions()}
+    left = {row.execution for row in await store.newest_executions(1_000)}
     assert left == {"young", "voted", "open"}, "the one that was open ended now, and its age counts from then"
 
 

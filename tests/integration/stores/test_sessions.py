@@ -23,14 +23,28 @@ async def test_saving_again_replaces(store: Store) -> None:
     await store.save_session(SESSION)
     changed = replace(SESSION, title="another", confidence=10, settings={}, created=None)
     await store.save_session(changed)
-    assert await store.sessions() == [changed]
+    assert [row async for row in store.sessions()] == [changed]
 
 
-async def test_sessions_come_last_accessed_first(store: Store) -> None:
-    for minute, thread in ((1, "b"), (3, "a"), (2, "c")):
-        await store.save_session(replace(SESSION, thread=thread, accessed=NOW + timedelta(minutes=minute)))
+async def test_sessions_come_last_accessed_first_page_by_page(store: Store) -> None:
+    for minute, thread, guild in ((1, "b", "g1"), (3, "a", "g2"), (2, "c", "g1"), (2, "d", "g1")):
+        await store.save_session(replace(SESSION, thread=thread, guild=guild, accessed=NOW + timedelta(minutes=minute)))
     await store.save_session(replace(SESSION, thread="never", accessed=None))
-    assert [row.thread for row in await store.sessions()] == ["a", "c", "b", "never"]
+    first = await store.recent_sessions(2)
+    assert [row.thread for row in first] == ["a", "c"]
+    assert [row.thread for row in await store.recent_sessions(9, before=first[-1])] == ["d", "b", "never"]
+    assert [row.thread for row in await store.recent_sessions(9, guild="g1")] == ["c", "d", "b", "never"]
+    assert [row.thread for row in await store.recent_sessions(1, guild="g1", before=first[-1])] == ["d"]
+    assert await store.recent_sessions(9, before=replace(SESSION, thread="never", accessed=None)) == []
+
+
+async def test_sessions_are_told_by_thread_and_by_channel(store: Store) -> None:
+    for number in range(450):  # more than a page
+        await store.save_session(replace(SESSION, thread=f"{number:03}", channel=f"c{number % 150}"))
+    assert [row.thread async for row in store.sessions()] == [f"{number:03}" for number in range(450)]
+    assert [row.thread async for row in store.sessions("447")] == ["448", "449"]
+    assert [row.thread for row in await store.sessions_in("c7")] == ["007", "157", "307"]
+    assert await store.sessions_in("c") == []
 
 
 async def test_a_fact_is_kept_until_it_is_replaced(store: Store) -> None:

@@ -15,7 +15,7 @@ from agentic.ports.errors import LeaseLost, SequenceConflict
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.store import PAGE_CHARACTERS, SQLiteStore
 from agentic.stores.sqlite.tables import outbox
-from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
+from tests.integration.stores.samples import begin, envelopes, extend, log_of, notes, sqlite, take
 
 
 async def test_a_hundred_appends_at_once_share_a_few_commits(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ async def test_a_refused_transaction_leaves_its_group_alone(tmp_path: Path) -> N
         )
         assert [type(result) for result in results[0:30:3]] == [LeaseLost] * 10
         assert isinstance(results[-1], SequenceConflict)
-        kept = [row.execution for row in await store.executions()]
+        kept = [row.execution for row in await store.newest_executions(1_000)]
     assert kept == [f"x{number}" for number in range(30) if number % 3]
 
 
@@ -77,7 +77,7 @@ async def test_the_file_grows_with_its_content_and_little_else(tmp_path: Path) -
 async def test_closing_leaves_all_of_the_log_in_the_database(tmp_path: Path) -> None:
     async with sqlite(tmp_path) as store:
         lease = await begin(store)
-        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(2_000, 3_000)))
+        await extend(store, "x1", lease, 1, notes(2_000, 3_000))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["threadwright.db", "threadwright.db-mark"]
     async with sqlite(tmp_path) as store:
         assert len(await log_of(store, "x1")) == 2_001
@@ -97,7 +97,7 @@ async def test_the_write_ahead_log_stays_small_while_writing(tmp_path: Path) -> 
 async def test_others_run_while_a_long_log_is_read(tmp_path: Path) -> None:
     async with sqlite(tmp_path) as store:
         lease = await begin(store)
-        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(2_000)))
+        await extend(store, "x1", lease, 1, notes(2_000))
         ticks = 0
 
         async def tick() -> None:
@@ -116,7 +116,7 @@ async def test_others_run_while_a_log_of_long_events_is_read(tmp_path: Path) -> 
     """A model that says megabytes fills a page with a few of them."""
     async with sqlite(tmp_path) as store:
         lease = await begin(store)
-        await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(20, PAGE_CHARACTERS)))
+        await extend(store, "x1", lease, 1, notes(20, PAGE_CHARACTERS), most=1)
         others = 0
 
         async def other() -> None:
@@ -167,7 +167,7 @@ async def test_what_was_asked_for_before_closing_is_written(tmp_path: Path) -> N
     async with asyncio.timeout(30):
         await asyncio.gather(*begun)
     async with sqlite(tmp_path) as store:
-        assert len(await store.executions()) == 10
+        assert len(await store.newest_executions(1_000)) == 10
 
 
 def test_a_store_can_be_used_from_one_event_loop_after_another(tmp_path: Path) -> None:

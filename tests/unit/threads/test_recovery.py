@@ -189,7 +189,7 @@ async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
     bench = Bench()
     bench.hold = asyncio.Event()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
-        if not await store.executions():
+        if not await store.newest_executions(1_000):
             await home.say("fix it")
         elif not await home.threads.recover():
             return False
@@ -204,7 +204,7 @@ async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
 async def logged(store: MemoryStore, kind: str) -> None:
     """Wait until an event of a kind stands in the newest log."""
     while True:
-        for row in await store.executions():
+        for row in await store.newest_executions(1_000):
             if kind in [envelope.event.kind async for envelope in store.read(row.execution)]:
                 return
         await asyncio.sleep(0.01)

@@ -57,7 +57,7 @@ async def test_what_is_said_first_in_a_thread_makes_it_a_session_in_the_same_com
 async def test_a_thread_that_was_never_spoken_in_is_unknown() -> None:
     async with asyncio.timeout(10), house([]) as home:
         assert home.threads.state("999") == "unknown"
-        assert not home.threads.knows("999")
+        assert not await home.threads.knows("999")
         assert (await home.threads.status("999")).state == "unknown"
 
 

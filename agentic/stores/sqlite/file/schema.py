@@ -160,6 +160,13 @@ MIGRATIONS: tuple[str, ...] = (
         sha BLOB PRIMARY KEY
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE INDEX sessions_by_age ON sessions (-coalesce(accessed, 0), thread);
+    CREATE INDEX sessions_of_guild ON sessions (guild, -coalesce(accessed, 0), thread);
+    CREATE INDEX sessions_in_channel ON sessions (channel, thread);
+    CREATE INDEX reservations_open ON reservations (key) WHERE settled = 0;
+    CREATE INDEX executions_ended ON executions (started_at) WHERE gone = 0 AND finished != '';
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 

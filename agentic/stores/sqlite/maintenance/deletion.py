@@ -60,7 +60,7 @@ _EXPIRED = """
         AND NOT EXISTS (SELECT 1 FROM executions AS o WHERE o.thread = e.thread AND o.finished = '' AND o.gone = 0)
         AND NOT EXISTS (SELECT 1 FROM inbox WHERE thread = e.thread AND item IS NOT NULL)
         AND NOT EXISTS (SELECT 1 FROM outbox WHERE thread = e.thread AND delivered IS NULL)
-    ORDER BY id LIMIT :most
+    ORDER BY started_at LIMIT :most
 """
 _ITEM = "CASE WHEN json_valid(item) THEN item ELSE '{}' END"
 """An outbox item; one that is damaged says nothing, and hinders nothing."""

@@ -69,6 +69,11 @@ class Append:
     reader: int = 1
     """The oldest reader that does not misread these events."""
 
+    @property
+    def bytes(self) -> int:
+        """About how much its events and outbox items are as JSON."""
+        return sum(len(row[-1]) for row in self.rows) + sum(len(item.text) for item in self.outbox)
+
     def __call__(self, connection: Connection) -> None:
         """Write it all."""
         number = self._check(connection)
@@ -183,12 +188,29 @@ def read_outcome(connection: Connection, execution: str) -> list[Envelope]:
     return [to_envelope(execution, row) for row in rows]
 
 
-def executions(connection: Connection, thread: str | None, open_only: bool) -> list[ExecutionRow]:
-    """Executions in the order they were begun."""
-    where = [*(["thread = :thread"] if thread is not None else []), *(["finished = ''"] if open_only else [])]
-    condition = "".join(f" AND {each}" for each in where)
-    bindings = {"thread": thread} if thread is not None else {}
-    return [_row(row) for row in list(connection.execute(f"{_EXECUTION}{condition} ORDER BY id", bindings))]
+def executions(connection: Connection, thread: str) -> list[ExecutionRow]:
+    """Those of a thread in the order they were begun."""
+    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} AND thread = ? ORDER BY id", (thread,)))]
+
+
+def open_executions(connection: Connection, thread: str | None) -> list[ExecutionRow]:
+    """Those that have not ended, in the order they were begun."""
+    where, bindings = (" AND thread = ?", (thread,)) if thread is not None else ("", ())
+    return [
+        _row(row) for row in list(connection.execute(f"{_EXECUTION} AND finished = ''{where} ORDER BY id", bindings))
+    ]
+
+
+def newest_executions(connection: Connection, limit: int) -> list[ExecutionRow]:
+    """The last that were begun, in order."""
+    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} ORDER BY id DESC LIMIT ?", (limit,)))][::-1]
+
+
+def executions_after(connection: Connection, name: str, limit: int) -> list[ExecutionRow]:
+    """So many that were begun after this one, '' for the first."""
+    after = "coalesce((SELECT id FROM executions WHERE name = ?), 0)"
+    rows = list(connection.execute(f"{_EXECUTION} AND id > {after} ORDER BY id LIMIT ?", (name, limit)))
+    return [_row(row) for row in rows]
 
 
 def execution(connection: Connection, name: str) -> ExecutionRow | None:

@@ -9,10 +9,12 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.ports.runtime import SessionRow
-from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.tables.event_rows import micros, moment
 
 _ROW = "SELECT thread, channel, guild, title, created, accessed, confidence, settings FROM sessions"
+_AGE = "-coalesce(accessed, 0)"
+"""Written as the indexes have it, or they are not used."""
 
 
 def save(connection: Connection, row: SessionRow) -> None:
@@ -38,9 +40,33 @@ def one(connection: Connection, thread: str) -> SessionRow | None:
     return None if row is None else _row(row)
 
 
-def every(connection: Connection) -> list[SessionRow]:
-    """All of them, last accessed first."""
-    return [_row(row) for row in list(connection.execute(f"{_ROW} ORDER BY accessed DESC NULLS LAST, thread"))]
+def after(connection: Connection, thread: str, limit: int) -> list[SessionRow]:
+    """So many whose thread comes after this one."""
+    return [
+        _row(row)
+        for row in list(connection.execute(f"{_ROW} WHERE thread > ? ORDER BY thread LIMIT ?", (thread, limit)))
+    ]
+
+
+def recent(connection: Connection, limit: int, guild: str | None, before: SessionRow | None) -> list[SessionRow]:
+    """So many that were accessed last, of those after ``before``."""
+    where: list[str] = []
+    bindings: list[Value] = []
+    if guild is not None:
+        where.append("guild = ?")
+        bindings.append(guild)
+    if before is not None:
+        age = -(_micros(before.accessed) or 0)
+        where.append(f"{_AGE} >= ? AND ({_AGE}, thread) > (?, ?)")  # the first half is what finds the place in an index
+        bindings += [age, age, before.thread]
+    condition = f"WHERE {' AND '.join(where)}" if where else ""
+    query = f"{_ROW} {condition} ORDER BY {_AGE}, thread LIMIT ?"
+    return [_row(row) for row in list(connection.execute(query, [*bindings, limit]))]
+
+
+def of_channel(connection: Connection, channel: str) -> list[SessionRow]:
+    """Those in a channel."""
+    return [_row(row) for row in list(connection.execute(f"{_ROW} WHERE channel = ? ORDER BY thread", (channel,)))]
 
 
 def set_fact(connection: Connection, key: str, value: str) -> None:
