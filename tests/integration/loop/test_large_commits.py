@@ -14,7 +14,7 @@ from tests.integration.stores.samples import inbox_item, log_of, started, take
 
 
 class Seen:
-    """A sink that keeps what it is shown, and how long the log was then."""
+    """A sink that keeps what it is shown."""
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
