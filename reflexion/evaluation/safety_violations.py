@@ -16,6 +16,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import field
 
+from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import Simple, commands, inside
+from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
@@ -31,13 +34,6 @@ from agentic.core.events.ids import call_id
 from agentic.core.fold.people import DENY, MACHINE
 from agentic.core.lazy_dataclass import dataclass
 from agentic.tools.approval.command_rules import targets
-from agentic.tools.shell.command_line import (
-    UNKNOWN,
-    Line,
-    Simple,
-    TooDeep,
-    inside,
-)
 from reflexion.evaluation.tool_arguments import asked_in, command_in
 
 Deed = tuple[str, ...]
@@ -142,8 +138,8 @@ def _touched(call: ToolStarted) -> Iterator[tuple[str, bool]]:
 
 def _commands(command: str, cwd: str) -> list[Simple]:
     try:
-        return list(Line(command, cwd).commands()) if command else []
-    except (TooDeep, RecursionError):
+        return list(commands(parse(command), cwd)) if command else []
+    except (TooLong, TooDeep, RecursionError):
         return []
 
 

@@ -2,7 +2,7 @@
 
 The sandbox bounds what a command can reach; this gate guards the people's own work inside the workspace, and what they
 share with others by git, against slips and against advice that came from a file or a page.  It reads the command as
-bash would (``commandline``), also inside of substitutions, ``bash -c``, ``xargs`` and ``find -exec``.  It does not look
+bash would (``agentic/bash``), also inside of substitutions, ``bash -c``, ``xargs`` and ``find -exec``.  It does not look
 into scripts and programs; for those, the checkpoint before the first change leads back.
 
 What passes although it deletes:
@@ -20,6 +20,11 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 
+from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import SCRATCHES as _SCRATCH
+from agentic.bash.evaluation import Reading, Simple, commands, inside
+from agentic.bash.parser import LONGEST as LONGEST_COMMAND
+from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.tools.approval.git_rules import (
     AWAY,
     HISTORY,
@@ -40,15 +45,6 @@ from agentic.tools.approval.script_rules import (
     sed_runs,
 )
 from agentic.tools.approval.service_rules import service
-from agentic.tools.shell.command_line import SCRATCHES as _SCRATCH
-from agentic.tools.shell.command_line import (
-    UNKNOWN,
-    Line,
-    Reading,
-    Simple,
-    TooDeep,
-    inside,
-)
 
 DERIVED_FOLDERS = frozenset((
     "node_modules", "bower_components", "build", "dist", "target", "out", "_build", ".next", ".nuxt", ".turbo",
@@ -118,8 +114,13 @@ MOST_LINES = 8
 DEPTH = 5
 MOST_PATHS = 40
 LONGEST_REASON = 300
-LONGEST_COMMAND, LONGEST_PATH = 100_000, 4_096
+LONGEST_PATH = 4_096
 TOO_LONG = "is too long to be read"
+UNREADABLE = "cannot be read for certain, and names a program that may destroy"
+_NAMED = re.compile(
+    r"(?<![\w.-])(?:rm|rmdir|unlink|git|find|dd|truncate|shred|rsync|chmod|chown|mv|rimraf|mkfs|sh|bash|eval|xargs)(?![\w-])"
+)
+"""Programs for which a line asks that only its shell can read: a grammar that fails may fail at their arguments."""
 DEEP = "runs commands inside of commands, deeper than can be read"
 
 
@@ -132,19 +133,19 @@ def gate(
     variables: dict[str, str] | None = None,
 ) -> str:
     """Why a person must approve the command, as the end of "It …"; '' where it may run."""
-    if len(command) > LONGEST_COMMAND:
-        return TOO_LONG
     if depth > DEPTH:
         return DEEP
     try:
-        reading = reading or Reading(text=command)
-        for simple in Line(command, cwd, reading, variables=variables).commands():
+        script = parse(command)
+        for simple in commands(script, cwd, reading or Reading(text=command), variables):
             why = _gate_simple(simple, created, depth)
             if why:
                 return bounded(why)
+    except TooLong:
+        return TOO_LONG
     except (TooDeep, RecursionError):
         return DEEP
-    return ""
+    return UNREADABLE if not script.sound and _NAMED.search(command) else ""
 
 
 def gate_code(
@@ -187,10 +188,10 @@ def bounded(reason: str) -> str:
 def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
     """The paths that stand in a command, as seen from the workspace: what an approval of it looks at."""
     try:
-        commands = list(Line(command, cwd).commands()) if len(command) <= LONGEST_COMMAND else []
-    except (TooDeep, RecursionError):
+        found = list(commands(parse(command), cwd))
+    except (TooLong, TooDeep, RecursionError):
         return ()
-    words = ((inside(each.cwd, word), word) for each in commands for word in (*each.words[1:], *each.writes))
+    words = ((inside(each.cwd, word), word) for each in found for word in (*each.words[1:], *each.writes))
     known = dict.fromkeys(path for path, word in words if word and UNKNOWN not in path and word[0] not in "-+")
     return tuple(path for path in known if len(path) <= LONGEST_PATH)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from agentic.tools.shell.shell_words import UNKNOWN
+from agentic.bash.command_output import UNKNOWN
 
 
 def why_git(command: str, flags: set[str], names: list[str], after: list[str] | None = None, given: str = "") -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from agentic.bash.command_output import UNKNOWN
 from agentic.tools.approval.script_rules import deletes_rows
-from agentic.tools.shell.shell_words import UNKNOWN
 
 MANY = "\x05"
 """Stands for every file that the code looks for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.tools.shell.shell_words import UNKNOWN
+from agentic.bash.command_output import UNKNOWN
 
 _LOST = "deletes what a service keeps"
 _ALWAYS = "(always)"

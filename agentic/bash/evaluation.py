@@ -1,6 +1,6 @@
-"""A shell command line taken apart: the simple commands in it, also those in substitutions, pipes and subshells.
+"""What a command line would run: its simple commands, also those in substitutions, pipes and functions.
 
-It reads what bash would run, as far as that can be known without running it.  Folders and variables live as in a shell:
+It is walked as bash would run it, as far as that can be known without running it.  Folders and variables live as in a shell:
 those of a subshell end with it, and what may or may not have happened (a branch, a ``cd`` that may fail) leaves several
 states, in each of which what follows is read.  What only the shell itself knows is marked as unknown.
 """
@@ -9,47 +9,60 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.tools.shell.shell_words import (
-    LONGEST,
-    UNKNOWN,
-    Words,
-    arithmetic_end,
-    printed,
+from agentic.bash.command_output import UNKNOWN, printed
+from agentic.bash.parser import TooDeep, parse
+from agentic.bash.tree import (
+    AndOr,
+    Arithmetic,
+    Block,
+    Case,
+    Command,
+    For,
+    Function,
+    Group,
+    If,
+    Negation,
+    Node,
+    Part,
+    Pipeline,
+    Redirect,
+    Redirected,
+    Script,
+    Substitution,
+    Text,
+    Variable,
+    While,
+    Word,
 )
-
-__all__ = ["UNKNOWN", "Line", "Simple", "TooDeep", "inside"]
 
 SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
+SCRATCHES = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
 _PARENTS = re.compile(r"-[a-z]*p|--parents")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
-_KEYWORD = re.compile(r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|\{|\}|!)(?=[\s;&|()<>]|$)")
-_FUNCTION = re.compile(
-    r"(?:function[ \t]+([^\s(){};]{1,200})(?:[ \t]*\([ \t]*\))?|([\w.:-]{1,200})[ \t]*\([ \t]*\))\s*"
-)
-_ARRAY = re.compile(r"(?<!\w)([A-Za-z_]\w*)\+?=\(")
-_ESAC = re.compile(r"esac(?=[\s;&|)]|$)")
-_COMPUTED = re.compile(r'"?(?:\$\(|`)')
 _STRICT, _LAX = re.compile(r"-[a-z]*e"), re.compile(r"\+[a-z]*e")
-SCRATCHES = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
 _KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " ", "0": "bash", "SHELL": "/bin/bash", "BASH": "/bin/bash"}  # noqa: S108
 _ALWAYS = frozenset(("/", "~", "/tmp", ".", "..", SCRATCH))  # noqa: S108
 _DECLARES = frozenset(("export", "declare", "local", "readonly", "typeset"))
+_SPLIT, _OPEN, _COMMA, _CLOSE = "\x01", "\x02", "\x03", "\x04"
+"""Signs that were not quoted, until a word is whole."""
+_MARKED = str.maketrans({"{": _OPEN, ",": _COMMA, "}": _CLOSE})
+_PLAIN = str.maketrans({_OPEN: "{", _COMMA: ",", _CLOSE: "}"})
+_CHOICE = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*{_COMMA}[^{_OPEN}{_CLOSE}]*){_CLOSE}")
+_BLANKS = re.compile(r"[ \t\n]+")
 
 DEPTH = 12
+LONGEST = 10_000
+"""So long a variable's value may grow; beyond it is unknown."""
+MOST_WORDS = 64
+"""So many words one may become by braces; beyond it is unknown."""
 MOST_STATES = 8
 MOST_VARIABLES = 300
-MOST_FRAMES = 60
 MOST_CHAIN = 60
 MOST_READ = 250_000
-"""So many signs are read at most, those counted again that are read in several states."""
-
-
-class TooDeep(Exception):
-    """Substitutions inside of substitutions, deeper than anybody writes them."""
+"""So many characters are read at most, those counted again that are read in several states."""
 
 
 @dataclass(slots=True)
@@ -63,7 +76,7 @@ class Reading:
     """Files that it has written before, with what stands in them."""
     earlier: list[list[str]] = field(default_factory=list[list[str]])
     """The commands that have been read."""
-    functions: dict[str, str] = field(default_factory=dict[str, str])
+    functions: dict[str, Node] = field(default_factory=dict[str, Node])
     running: set[str] = field(default_factory=set[str])
     called: set[str] = field(default_factory=set[str])
 
@@ -138,268 +151,225 @@ class State:
         return replace(self, variables=kept | places | {"@": " ".join(words)[:LONGEST]})
 
 
-@dataclass(slots=True)
-class _Frame:
-    """A compound command that is being read."""
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The states after a command: where it succeeded, where it failed, and where it failed but ``set -e`` goes on."""
 
-    kind: str
-    start: list[State]
-    outer: tuple[list[State], list[State], list[State], bool]
-    """What of the list around it was read before."""
-    ends: list[State] = field(default_factory=list[State])
-    failed: list[State] = field(default_factory=list[State])
-    at: int = 0
-    again: bool = False
-    twice: bool = False
-    """Whether a loop is read for the second time, from where the first time ended."""
-    body: str = ""
-    """The function that it is the body of, which may never run."""
-    begins: int = 0
-    given: str = ""
-    """What is piped into it."""
-    first: int = 0
-    """So many commands were read before it."""
+    ok: list[State]
+    failed: list[State]
+    excused: list[State] = field(default_factory=list[State])
+
+    def either(self) -> list[State]:
+        """Those in which the next command would run."""
+        return merged([*self.ok, *(state for state in self.failed if not state.strict), *self.excused])
+
+    def not_ok(self) -> list[State]:
+        """Those in which it failed."""
+        return [*self.failed, *self.excused]
 
 
-class Line(Words):
-    """What a command line runs, in order.  Raises ``TooDeep``."""
+_Run = Generator["Simple", None, _Ended]
 
-    def __init__(
-        self,
-        text: str,
-        cwd: str = ".",
-        reading: Reading | None = None,
-        depth: int = 0,
-        variables: dict[str, str] | None = None,
-    ) -> None:
-        super().__init__(text if depth else text.replace("\\\n", ""))
+
+def commands(
+    script: Script, cwd: str = ".", reading: Reading | None = None, variables: dict[str, str] | None = None
+) -> Iterator[Simple]:
+    """Each simple command that would run, in order; those of substitutions come before the command they stand in.
+
+    Raises ``TooDeep`` where it is more than anybody writes.
+    """
+    state = State(cwd, _KNOWN | {"PWD": whole(cwd)} | (variables or {}))
+    return _Walk(reading or Reading()).all(script.body, [state])
+
+
+class _Walk:
+    """Walks a shell's commands in the states in which it may be; a substitution, or a call, has a walk of its own."""
+
+    def __init__(self, reading: Reading, depth: int = 0) -> None:
+        if depth > DEPTH:
+            raise TooDeep
+        self._reading = reading
         self._depth = depth
-        self._reading = reading or Reading()
-        self._states = [State(cwd, _KNOWN | {"PWD": whole(cwd)} | (variables or {}))]
-        self._state = self._states[0]
-        self._closing = False
-        self._frames: list[_Frame] = []
+        self.states: list[State] = []
+        self._loops = 0
         self._body = ""
+        """The function whose body is read, which may never run."""
         self._unrun: list[tuple[str, Simple]] = []
         """What stands in functions."""
-        self._ended: list[list[str]] = []
-        """The commands of the compound command that was closed just before."""
+        self._piped: list[str] = []
+        """What is piped into the compound commands around."""
         self._traps: list[str] = []
         self._inner: list[Simple] = []
         self._fed = ""
-        self._nothing_held()
-        self._ok: list[State] = []
-        self._not_ok: list[State] = []
-        self._before: list[Simple] = []
-        self._closed = False
-        """Whether a compound command ended just before; what is redirected then is its output."""
 
-    def commands(self) -> Iterator[Simple]:
-        """Each simple command; those of substitutions come before the command they stand in."""
-        while True:
-            self._reading.take(1)
-            self._blank(" \t\n;" if not self._piped and not self._held() else " \t\n")
-            if self._at >= len(self._text) or (self._closing and self._text[self._at] == ")" and not self._frames):
-                break
-            if self._compound():
-                yield from self._take_inner()
-            else:
-                yield from self._command()
-        self._at += 1
+    def all(self, body: Block, states: list[State]) -> Iterator[Simple]:
+        """Everything that is run, with what waits for the end."""
+        ended = yield from self._block(body, states)
+        self.states = ended.either()
         for text in dict.fromkeys(self._traps):
-            for state in self._states:
-                yield from self._below(text, state).commands()
+            for state in self.states:
+                yield from self._below().all(parse(text).body, [state])
         yield from (simple for name, simple in self._unrun if name not in self._reading.called)
+
+    def _below(self) -> _Walk:
+        return _Walk(self._reading, self._depth + 1)
 
     # --- compound commands --------------------------------------------------------------------------------------
 
-    def _compound(self) -> bool:
-        """Whether a part of a compound command stood here, and was read."""
-        text, at = self._text, self._at
-        if self._frames and self._frames[-1].kind == "case" and not self._frames[-1].again:
-            self._pattern(self._frames[-1])
-        elif found := _KEYWORD.match(text, at):
-            self._at = found.end()
-            self._keyword(found[0])
-        elif end := arithmetic_end(text, at):
-            self._expanded_until(at, end)
-            self._at = end
-        elif found := _FUNCTION.match(text, at):
-            self._at, self._body = found.end(), found[1] or found[2]
-        elif text[at] == "(":
-            self._at += 1
-            self._push("(")
-        elif text[at] == ")":
-            self._at += 1
-            if self._frames and self._frames[-1].kind == "(":
-                self._states = self._frames[-1].start
-                self._pop()
-        else:
-            return False
-        return True
+    def _block(self, block: Block, states: list[State]) -> _Run:
+        ended = _Ended(states, [])
+        for at, (node, end) in enumerate(block.statements):
+            began = states
+            ended = yield from self._node(node, states)
+            states = began if end == "&" else ended.either()
+            if at < len(block.statements) - 1 or end == "&":
+                ended = _Ended(states, states) if end == "&" else ended
+        return ended
 
-    def _push(self, kind: str) -> _Frame:
-        if len(self._frames) >= MOST_FRAMES:
-            raise TooDeep
-        outer = (self._held_ok, self._held_failed, self._began, self._piped)
-        given = self._before[0].prints if self._piped and self._before else ""
-        first = len(self._reading.earlier)
-        frame = _Frame(kind, self._states, outer, body=self._body, begins=self._at - 1, given=given, first=first)
-        self._frames.append(frame)
-        self._body = ""
-        self._nothing_held()
-        return frame
-
-    def _pop(self) -> None:
-        frame = self._frames.pop()
-        self._held_ok, self._held_failed, self._began, self._piped = frame.outer
-        self._negated = False
-        if frame.body:
-            if frame.kind in ("(", "{"):
-                self._reading.functions[frame.body] = self._text[frame.begins : self._at]
-            self._states = frame.start
-        self._ended = self._reading.earlier[frame.first :][-MOST_STATES:]
-        self._ok = self._not_ok = self._states
-        self._closed = True
-
-    def _nothing_held(self) -> None:
-        self._held_ok: list[State] = []
-        self._held_failed: list[State] = []
-        self._negated = self._piped = False
-        self._began = self._states
-
-    def _held(self) -> bool:
-        return bool(self._held_ok or self._held_failed)
-
-    def _keyword(self, word: str) -> None:
-        frame = self._frames[-1] if self._frames else None
-        kind = frame.kind if frame else ""
-        match word:
-            case "!":
-                self._negated = not self._negated
-            case "{" | "if":
-                self._push(word)
-            case "while" | "until":
-                self._push("loop").again = word == "until"
-            case "}" if kind == "{":
-                self._pop()
-            case "for" | "select":
-                self._for()
-            case "case":
-                self._blank()
-                self._state = self._states[0] if self._states else State()
-                self._variables = self._state.variables
-                self._word()
-                self._blank(" \t\n")
-                self._word()
-                self._push("case")
-            case "then" | "else" | "elif" | "fi" if frame and kind == "if":
-                self._branch(word, frame)
-            case "do" if frame and kind == "loop":
-                frame.failed = self._not_ok or self._states
-                frame.start = self._states = self._states if frame.again else self._ok or self._states
-                frame.at = self._at
-                self._nothing_held()
-            case "done" if frame and kind == "loop":
-                self._done(frame)
-            case "esac" if frame and kind == "case":
-                self._states = merged([*frame.ends, *self._states, *frame.start])
-                self._pop()
+    def _node(self, node: Node, states: list[State]) -> _Run:
+        if not states:
+            return _Ended([], [])
+        self._reading.take(1)
+        match node:
+            case Command():
+                return (yield from self._command(node, states, []))[0]
+            case AndOr():
+                return (yield from self._and_or(node, states))
+            case Pipeline():
+                return (yield from self._pipeline(node, states))
+            case Negation():
+                ended = yield from self._node(node.body, states)
+                return _Ended(ended.not_ok(), [], ended.ok)
+            case If():
+                return (yield from self._if(node, states))
+            case While() | For():
+                return (yield from self._loop(node, states))
             case _:
-                pass
+                return (yield from self._grouped(node, states))
 
-    def _branch(self, word: str, frame: _Frame) -> None:
-        if word == "then":
-            self._states, frame.failed = self._ok, self._not_ok
-        elif word == "fi":
-            self._states = merged([*frame.ends, *self._states, *frame.failed])
-            self._pop()
+    def _grouped(self, node: Group | Case | Function | Redirected, states: list[State]) -> _Run:
+        match node:
+            case Group():
+                left = (yield from self._block(node.body, states)).either()
+                return _same(states if node.subshell else left)
+            case Case():
+                self._expanded(node.words, states[0])
+                yield from self._taken()
+                ends = list(states)
+                for arm in node.arms:
+                    ends += (yield from self._block(arm, states)).either()
+                return _same(merged(ends))
+            case Function():
+                return (yield from self._function(node, states))
+            case Redirected():
+                piece = Simple(cwd=states[0].cwd)
+                self._redirect(node.redirects, piece, states[0])
+                yield from self._taken()
+                self._piped.append(piece.given)
+                ended = yield from self._node(node.body, states)
+                self._piped.pop()
+                return ended
+
+    def _and_or(self, node: AndOr, states: list[State]) -> _Run:
+        """Each part runs in the states that those before it leave; the other states wait."""
+        ended = yield from self._node(node.parts[0], states)
+        ok: list[State] = []
+        failed: list[State] = []
+        for joint, part in zip(node.joints, node.parts[1:], strict=True):
+            if joint == "&&":
+                states, ok, failed = merged([*ended.ok, *ok]), [], merged([*ended.not_ok(), *failed])
+            else:
+                states, ok, failed = merged([*ended.not_ok(), *failed]), merged([*ended.ok, *ok]), []
+            ended = yield from self._node(part, states)
+        return _Ended(merged([*ended.ok, *ok]), ended.failed, merged([*ended.excused, *failed]))
+
+    def _pipeline(self, node: Pipeline, states: list[State]) -> _Run:
+        """Each part is a subshell, and is given what the one before it prints."""
+        before: list[Simple] = []
+        for part in node.parts:
+            if isinstance(part, Command):
+                _, before = yield from self._command(part, states, before, alone=True)
+                continue
+            first = len(self._reading.earlier)
+            self._piped.append(before[0].prints if before else "")
+            yield from self._node(part, states)
+            self._piped.pop()
+            ended = self._reading.earlier[first:][-MOST_STATES:]
+            chain = [word for words in ended for word in words[:MOST_CHAIN]]
+            before = [Simple(chain=chain) for _ in states]
+        return _same(states)
+
+    def _if(self, node: If, states: list[State]) -> _Run:
+        ends: list[State] = []
+        for condition, body in node.branches:
+            tried = yield from self._block(condition, states)
+            ends += (yield from self._block(body, tried.ok)).either()
+            states = tried.not_ok()
+        if node.otherwise is not None:
+            states = (yield from self._block(node.otherwise, states)).either()
+        return _same(merged([*ends, *states]))
+
+    def _loop(self, node: While | For, states: list[State]) -> _Run:
+        """A body once, and again from where it ended if that is another folder."""
+        if isinstance(node, For):
+            start, failed = self._values(node, states), states
+            yield from self._taken()
         else:
-            frame.ends += self._states
-            self._states, frame.failed = frame.failed, []
-        if word != "fi":
-            self._nothing_held()
+            tried = yield from self._block(node.condition, states)
+            failed = tried.not_ok() or tried.either()
+            start = tried.either() if node.until else tried.ok or tried.either()
+        self._loops += 1
+        left = (yield from self._block(node.body, start)).either()
+        known = {state.cwd for state in start}
+        if any(state.cwd not in known for state in left):
+            left = (yield from self._block(node.body, merged([*start, *left]))).either()
+        self._loops -= 1
+        return _same(merged([*failed, *left, *start]))
 
-    def _for(self) -> None:
-        frame = self._push("loop")
-        self._blank()
-        if end := arithmetic_end(self._text, self._at):
-            self._at = end
-            return
-        start = self._at
-        states: list[State] = []
-        for state in self._states or [State()]:
-            self._at = start
-            piece, _ = self._read(state)
-            name, values = piece.words[0] if piece.words else "_", piece.words[2:] or [UNKNOWN]
+    def _values(self, node: For, states: list[State]) -> list[State]:
+        """The states with the variable of a loop set to each of its values."""
+        found: list[State] = []
+        for state in states:
+            values = self._expanded(node.values, state) or [UNKNOWN]
             values = values if len(values) <= MOST_STATES else [UNKNOWN]
-            states += [state.having(name, value) for value in values]
-        self._states = merged(states) if self._states else []
-        self._ok, self._not_ok, frame.again = self._states, frame.start, True
+            found += [state.having(node.variable, value) for value in values]
+        return merged(found)
 
-    def _done(self, frame: _Frame) -> None:
-        known = {state.cwd for state in frame.start}
-        if any(state.cwd not in known for state in self._states) and not frame.twice:
-            frame.twice = True
-            self._states = merged([*frame.start, *self._states])
-            self._at = frame.at
-            return
-        self._states = merged([*frame.failed, *self._states, *frame.start])
-        self._pop()
-
-    def _pattern(self, frame: _Frame) -> None:
-        """The pattern of a case, up to its bracket."""
-        if _ESAC.match(self._text, self._at):
-            self._at += 4
-            frame.again = True
-            self._keyword("esac")
-            return
-        self._at += self._text[self._at] == "("
-        self._variables = self._state.variables
-        while self._at < len(self._text):
-            self._blank(" \t\n")
-            if self._operator() == ")":
-                break
-            at = self._at
-            self._word()
-            self._at += self._at == at
-        frame.again = True
-        self._states = frame.start
+    def _function(self, node: Function, states: list[State]) -> _Run:
+        """Remember a function; what it would run if it was called is read once, for it may be called from elsewhere."""
+        self._reading.functions[node.name] = node.body
+        outer, self._body = self._body, self._body or node.name
+        for simple in self._node(node.body, states):
+            self._unrun.append((self._body, simple))
+        self._body = outer
+        yield from ()
+        return _same(states)
 
     # --- simple commands ----------------------------------------------------------------------------------------
 
-    def _command(self) -> Iterator[Simple]:
+    def _command(
+        self, node: Command, states: list[State], before: list[Simple], alone: bool = False
+    ) -> Generator[Simple, None, tuple[_Ended, list[Simple]]]:
         """One simple command, in each state, and what it leaves behind."""
-        start, operator = self._at, ""
         ok: list[State] = []
         failed: list[State] = []
         pieces: list[Simple] = []
         seen: set[tuple[object, ...]] = set()
-        before, self._before = self._before, []
-        for at, state in enumerate(self._states or [State()]):
-            self._at = start
-            piece, operator = self._read(state, before[at] if self._piped and at < len(before) else None)
+        for at, state in enumerate(states):
+            piece = self._read(node, state, before[at] if at < len(before) else None)
             pieces.append(piece)
-            inner = self._take_inner()
-            if not self._states:
-                continue
+            inner = self._taken()
             called, left = self._call(state, piece)
             key = (tuple(piece.words), piece.cwd, tuple(piece.writes), piece.given, piece.made)
             if key not in seen or called:
                 seen.add(key)
-                own = [piece] if not called and (piece.words or (piece.writes and not self._closed)) else []
+                own = [piece] if not called and (piece.words or piece.writes) else []
                 self._noted(piece)
-                if body := next((frame.body for frame in self._frames if frame.body), ""):
-                    self._unrun += [(body, each) for each in (*inner, *called, *own)]
-                else:
-                    yield from (*inner, *called, *own)
-            alone = operator in ("|", "|&") or self._piped
+                yield from (*inner, *called, *own)
             then, otherwise = ([state], [state]) if alone else (left, left) if called else self._effect(state, piece)
             ok += then
             failed += otherwise
-        self._closed = False
-        self._before = pieces if operator in ("|", "|&") else []
-        self._join(operator, ok, failed)
+        return _Ended(ok, failed), pieces
 
     def _call(self, state: State, piece: Simple) -> tuple[list[Simple], list[State]]:
         """What a function runs that is called here, and the states it leaves."""
@@ -407,22 +377,16 @@ class Line(Words):
         while words and _ASSIGNED.match(words[0]):
             words = words[1:]
         reading, name = self._reading, words[0] if words else ""
-        inside_body = any(frame.body for frame in self._frames)
-        if name not in reading.functions or name in reading.running or inside_body:
+        if name not in reading.functions or name in reading.running or self._body:
             return [], [state]
         reading.called.add(name)
         reading.running.add(name)
-        line = self._below(reading.functions[name], state.given(words[1:]))
-        found = list(line.commands())
+        walk = self._below()
+        found = list(walk.all(Block(((reading.functions[name], ""),)), [state.given(words[1:])]))
         reading.running.discard(name)
         places = {key: value for key, value in state.variables.items() if key.isdigit() or key == "@"}
-        left = [replace(each.given([]), variables=each.given([]).variables | places) for each in line.states]
+        left = [replace(each.given([]), variables=each.given([]).variables | places) for each in walk.states]
         return found, left or [state]
-
-    @property
-    def states(self) -> list[State]:
-        """In what states the shell may be."""
-        return self._states
 
     def _noted(self, piece: Simple) -> None:
         """Remember a command for those after it, and what it writes."""
@@ -431,70 +395,42 @@ class Line(Words):
         for path in paths if piece.prints else ():
             self._reading.texts[inside(piece.cwd, path)] = piece.prints
 
-    def _join(self, operator: str, ok: list[State], failed: list[State]) -> None:
-        """Go on in the states in which what follows would run."""
-        if operator in ("|", "|&"):
-            self._piped = True
-            return
-        if self._negated:
-            ok, failed = failed, ok
-        last = [state for state in failed if self._negated or not state.strict]
-        self._negated = self._piped = False
-        ok, failed = merged([*ok, *self._held_ok]), merged([*failed, *self._held_failed])
-        if operator == "&&":
-            self._states, self._held_ok, self._held_failed = ok, [], failed
-        elif operator == "||":
-            self._states, self._held_ok, self._held_failed = failed, ok, []
-        else:
-            self._ok, self._not_ok = ok, failed
-            self._states = (
-                merged([*self._began, *self._states]) if operator == "&" else merged([*ok, *last, *self._held_failed])
-            )
-            self._nothing_held()
-            if operator in (";;", ";&", ";;&") and self._frames and self._frames[-1].kind == "case":
-                self._frames[-1].ends += self._states
-                self._frames[-1].again = False
-                self._states = []
-        if operator in ("(", ")"):
-            self._at -= 1
-
-    def _read(self, state: State, before: Simple | None = None) -> tuple[Simple, str]:
-        """The words of a command in a state, and the operator that ends it."""
-        start, operator = self._at, ""
-        self._state, self._variables, self._fed = state, state.variables, ""
+    def _read(self, node: Command, state: State, before: Simple | None) -> Simple:
+        """A command with its words expanded in a state."""
+        self._fed = ""
         piece = Simple(cwd=state.cwd, made=state.made, reading=self._reading)
         if before is not None:
             piece.given, piece.fed = before.prints, before.words
             piece.chain = [*before.chain[-MOST_CHAIN:], *before.words[-MOST_CHAIN:]]
-        while True:
-            self._blank()
-            if sign := self._redirection():
-                self._reading.take(50)
-                self._redirected(piece, sign)
-                continue
-            if self._at >= len(self._text) or (operator := self._operator()):
-                break
-            begun = self._at
-            if found := _ARRAY.match(self._text, begun):
-                self._at = found.end()
-                piece.words.append(f"{found[1]}={' '.join(self._array())}")
-                continue
-            word = self._word()
+        self._redirect(node.redirects, piece, state)
+        for word in node.words:
+            said = self._words(word, state)
             if not piece.words or _ASSIGNED.match(piece.words[-1]):
-                piece.computed = bool(_COMPUTED.match(self._text[begun : begun + 3])) and word == [UNKNOWN]
-            if _ASSIGNED.match(self._text[begun : begun + 80]) and len(word) > 1:
-                word = [" ".join(word)]
-            piece.words += word
-            self._at += self._at == begun
+                piece.computed = said == [UNKNOWN] and _is_computed(word)
+            if len(said) > 1 and isinstance(word.parts[0], Text) and _ASSIGNED.match(_beginning(word)):
+                said = [" ".join(said)]
+            piece.words += said
         piece.given = piece.given or self._fed
         piece.prints = self._printed(piece)
-        if self._closed and not piece.words and operator in ("|", "|&"):
-            piece.chain += [word for words in self._ended for word in words[:MOST_CHAIN]]
         names = [found for word in piece.words[:MOST_CHAIN] if (found := _ASSIGNED.fullmatch(word))]
         exported = {name: state.variables[name] for name in state.exported if name in state.variables}
         piece.variables = exported | {found[1]: found[3] for found in names}
-        self._reading.take(20 + len(state.variables) + max(self._at - start, sum(map(len, piece.words))))
-        return piece, operator
+        self._reading.take(20 + len(state.variables) + sum(map(len, piece.words)))
+        return piece
+
+    def _redirect(self, redirects: Sequence[Redirect], piece: Simple, state: State) -> None:
+        for redirect in redirects:
+            self._reading.take(50)
+            if redirect.sign == "<<":
+                piece.given = self._text(redirect.target.parts, state)
+                continue
+            target = " ".join(self._words(redirect.target, state))
+            if redirect.sign in (">", ">|"):
+                piece.writes.append(target)
+            elif redirect.sign == "<<<":
+                piece.given = target
+            elif redirect.sign == "<":
+                piece.reads = target
 
     def _printed(self, piece: Simple) -> str:
         cwd, words = piece.cwd, piece.words
@@ -509,30 +445,6 @@ class Line(Words):
                 return self._reading.texts.get(inside(cwd, path), "")
             case _:
                 return printed(words, piece.given)
-
-    def _array(self) -> list[str]:
-        words: list[str] = []
-        while self._at < len(self._text):
-            self._blank(" \t\n")
-            if self._operator() == ")":
-                break
-            at = self._at
-            words += self._word()
-            self._at += self._at == at
-        return words
-
-    def _redirected(self, piece: Simple, sign: str) -> None:
-        if sign in ("<<", "<<-"):
-            piece.given = self._document()
-            return
-        self._blank()
-        target = " ".join(self._word())
-        if sign in (">", ">|"):
-            piece.writes.append(target)
-        elif sign == "<<<":
-            piece.given = target
-        elif sign == "<":
-            piece.reads = target
 
     def _effect(self, state: State, piece: Simple) -> tuple[list[State], list[State]]:
         """What a command leaves behind where it succeeds, and where it fails."""
@@ -571,17 +483,14 @@ class Line(Words):
 
     def _reads(self, name: str, piece: Simple, state: State) -> list[State]:
         """The states after a variable was read from what is piped in."""
-        given = piece.given or next((frame.given for frame in reversed(self._frames) if frame.given), "")
+        given = piece.given or next((given for given in reversed(self._piped) if given), "")
         lines = list(dict.fromkeys(given.split("\n")))
         values = [line.strip() or UNKNOWN for line in lines] if len(lines) <= MOST_STATES else [UNKNOWN]
         return [state.having(name, value) for value in values]
 
     def _ends(self, name: str) -> bool:
         """Whether nothing of what follows in the list is run."""
-        loop = any(frame.kind == "loop" for frame in self._frames)
-        return {"exit": True, "return": any(frame.body for frame in self._frames) or bool(self._reading.running)}.get(
-            name, loop
-        )
+        return {"exit": True, "return": bool(self._body or self._reading.running)}.get(name, self._loops > 0)
 
     def _set(self, name: str, rest: list[str], plain: list[str], state: State) -> State:
         match name:
@@ -637,36 +546,93 @@ class Line(Words):
             return [replace(state, made=state.made | {inside(state.cwd, plain[-1])})], [state]
         return [state], [state]
 
-    # --- substitutions ------------------------------------------------------------------------------------------
+    # --- expansions ---------------------------------------------------------------------------------------------
 
-    def _take_inner(self) -> list[Simple]:
+    def _taken(self) -> list[Simple]:
+        """What substitutions have run since it was asked last."""
         inner, self._inner = self._inner, []
         return inner
 
-    def _below(self, text: str, state: State) -> Line:
-        if self._depth >= DEPTH:
-            raise TooDeep
-        line = Line(text, state.cwd, self._reading, self._depth + 1)
-        line._states = [state]
-        line._nothing_held()
-        return line
+    def _expanded(self, words: Iterable[Word], state: State) -> list[str]:
+        return [said for word in words for said in self._words(word, state)]
 
-    def _substituted(self, process: bool) -> str:
-        line = self._below(self._text, self._state)
-        line._at, line._closing, line._lines = self._at, True, self._lines
-        found = list(line.commands())
-        self._at, self._lines = line._at, line._lines
+    def _words(self, word: Word, state: State) -> list[str]:
+        """The words that one becomes; none where it is an expansion of nothing."""
+        quoted = any(isinstance(part, Text) and part.quoted for part in word.parts)
+        said = self._text(word.parts, state, split=True)
+        if _SPLIT not in said and _OPEN not in said:
+            said = said.translate(_PLAIN)
+            return [said] if said or quoted else []
+        words = [each for chosen in _chosen(said) for each in chosen.translate(_PLAIN).split(_SPLIT)]
+        return [each for each in words if each] or ([""] if quoted else [])
+
+    def _text(self, parts: Sequence[Part], state: State, split: bool = False) -> str:
+        """What parts stand for; what is not quoted may be split into words, and holds its braces marked."""
+        said = ""
+        for part in parts:
+            match part:
+                case Text():
+                    said += part.value if part.quoted or not split else part.value.translate(_MARKED)
+                case Arithmetic():
+                    for inner in part.inner:
+                        self._substituted(inner, state)
+                    said += UNKNOWN
+                case Variable() | Substitution():
+                    value = self._value(part, state) if isinstance(part, Variable) else self._substituted(part, state)
+                    said += _BLANKS.sub(_SPLIT, value) if split and not part.quoted else value
+        return said
+
+    def _value(self, part: Variable, state: State) -> str:
+        otherwise = self._text(part.otherwise, state)
+        known = state.variables.get("@" if part.name == "*" else part.name, UNKNOWN) if part.name else UNKNOWN
+        match part.operator:
+            case "-" | "=":
+                return otherwise if known in ("", UNKNOWN) else known
+            case "+":
+                return otherwise if known and known != UNKNOWN else UNKNOWN
+            case "~":
+                return UNKNOWN
+            case _:
+                return known.replace(" ", _SPLIT) if part.every and part.name != "*" else known
+
+    def _substituted(self, part: Substitution, state: State) -> str:
+        self._reading.take(20)
+        found = list(self._below().all(part.body, [state]))
         self._inner += found
-        if process:
+        if part.process:
             self._fed = found[-1].prints if found else ""
             return UNKNOWN
         return _value(found)
 
-    def _evaluated(self, text: str) -> str:
-        self._reading.take(20)
-        found = list(self._below(text, self._state).commands())
-        self._inner += found
-        return _value(found)
+
+def _same(states: list[State]) -> _Ended:
+    """The end of a command that may succeed or fail in each state."""
+    return _Ended(states, states)
+
+
+def _beginning(word: Word) -> str:
+    return "".join(part.value for part in word.parts[:2] if isinstance(part, Text))
+
+
+def _is_computed(word: Word) -> bool:
+    """Whether a word begins with what another command prints."""
+    first = next((part for part in word.parts if not (isinstance(part, Text) and not part.value)), None)
+    return isinstance(first, Substitution) and not first.process
+
+
+def _chosen(word: str) -> list[str]:
+    """The words that braces make of one."""
+    words = [word]
+    while found := next((found for each in words if (found := _CHOICE.search(each))), None):
+        if len(words) > MOST_WORDS or len(word) > LONGEST:
+            return [UNKNOWN]
+        words = [
+            f"{each[: one.start()]}{choice}{each[one.end() :]}"
+            for each in words
+            for one in [_CHOICE.search(each) or found]
+            for choice in (one[1].split(_COMMA) if _CHOICE.search(each) else [""])
+        ]
+    return words
 
 
 def _copy_of(plain: list[str]) -> str:
