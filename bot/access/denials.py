@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentic.core.events.execution_events import Level, Sort
+from agentic.core.events.execution_events import Level
 from agentic.core.lazy_dataclass import dataclass
 from bot.access.permissions import Act
-from bot.ports.conversation import ThreadState
 
 VIEWER = "You may look here, but not start or steer tasks. Ask an operator of this server for the right to."
 NOT_YOURS = "That is someone else's task. Its author or an operator can steer it; 🛑 stops it."
@@ -69,23 +68,6 @@ _ACTS: Mapping[Act, str] = {
     "lessons": "Only {level} decides which lessons count. Ask one to look at this message.",
     "merge": "Only {level} may merge or delete a branch. Ask one to look at it.",
 }
-ALREADY: Mapping[tuple[Sort, ThreadState], str] = {
-    ("stop", "idle"): NOTHING_RUNS,
-    ("pause", "idle"): NOTHING_RUNS,
-    ("pause", "paused"): "It is paused already. ▶ goes on.",
-    ("pause", "asking"): "I wait for your answer anyway; nothing goes on before it.",
-    ("resume", "idle"): "Nothing is paused here. Write what I should do.",
-    ("resume", "busy"): "Nothing is paused here; I am working. ⏸ pauses it.",
-    ("resume", "asking"): "I wait for your answer to the question above; then it goes on.",
-    ("continue", "busy"): "I am on it. 🛑 stops it, ⏸ pauses it.",
-    ("retry", "busy"): "I am working on it. 🛑 stops it; then 🔄 runs it again from its beginning.",
-    ("retry", "asking"): "I wait for your answer to the question above. 🛑 stops the task; then 🔄 runs it again.",
-    ("retry", "paused"): "It is paused. ▶ goes on, or 🛑 stops it; then 🔄 runs it again from its beginning.",
-    ("escalate", "idle"): "Nothing is running here, so there is nothing to hand over. Write what I should do.",
-    ("ask", "idle"): "Nothing is running here. Write what I should do; what is unclear I ask before I begin.",
-    ("ask", "asking"): "I have asked already: please answer the question above.",
-}
-"""Signs and words that change nothing in a state of the thread."""
 
 
 def refused(act: Act, needed: Level) -> str:

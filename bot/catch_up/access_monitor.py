@@ -17,11 +17,11 @@ from agentic.core.events.execution_events import (
     Person,
     Sort,
 )
+from agentic.core.fold.people import MACHINE
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import SessionRow
 from bot.inbound.parse import when
 from bot.outbound.discord_api import Gone, Held, Unfit
-from bot.sessions.session import MACHINE
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
@@ -31,8 +31,7 @@ REMOVED = "the bot was removed from the server"
 NOT_SEEN = "the bot may no longer see the channel"
 NOT_HEARD = "the bot may no longer write in the thread"
 TELL = "<#{thread}> was locked, so I paused what runs there. Unlock it, and I go on by myself."
-ITSELF = Person(id=MACHINE, name="Threadwright", level="operator")
-SOMEBODY = Person(id=MACHINE, name="Somebody", level="operator")
+SOMEBODY = Person(id=MACHINE.id, name="Somebody", level="operator")
 UNKNOWN_CHANNEL = 10003
 _FACT = "held: "
 
@@ -68,7 +67,7 @@ class Tending:
         held = self._held.get(thread, "").partition(" ")[0] == now.execution
         if why and not held:
             await self._pause(row, why, now.execution)
-        elif not why and (held or now.paused == MACHINE):
+        elif not why and (held or now.paused == MACHINE.id):
             await self._deliver(row, "resume", "the reason is gone", f"resume{thread}.{_stamp()}")
             await self._remember(thread, "")
             self._bot.outbox.retry_now()
@@ -87,7 +86,7 @@ class Tending:
             return
         self._held.pop(thread, None)
         self._bot.outbox.gone(thread)
-        nobody = Person(id=MACHINE, name="Discord (the thread was deleted)", level="operator")
+        nobody = Person(id=MACHINE.id, name="Discord (the thread was deleted)", level="operator")
         at = await self._bot.discord_clock.arrival(self._bot.store, thread, thread)
         stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=at)
         receipt = await self._bot.intake.deliver(stop, guild)
@@ -132,7 +131,7 @@ class Tending:
     async def _deliver(self, row: SessionRow, sort: Sort, why: str, id: str) -> None:
         try:
             at = await self._bot.discord_clock.arrival(self._bot.store, row.thread, row.thread)
-            item = InboxItem(id=id, thread=row.thread, sort=sort, author=ITSELF, at=at, text=why)
+            item = InboxItem(id=id, thread=row.thread, sort=sort, author=MACHINE, at=at, text=why)
             await self._bot.intake.deliver(item, row.guild)
         except AgenticError as error:
             log.error("thread %s: its %s was not kept: %s", row.thread, sort, error)

@@ -20,6 +20,8 @@ from agentic.core.events.execution_events import (
 from agentic.core.lazy_dataclass import dataclass
 from bot.access.permissions import Speaker
 from bot.ports.conversation import ThreadState
+from bot.thread_state.message_meaning import phase_as_seen
+from bot.thread_state.session_state import Phase
 
 Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
 
@@ -105,6 +107,11 @@ class Scene:
     """The newest execution."""
     paused: str = ""
     """Who paused it."""
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of the thread, as far as it is seen from here."""
+        return phase_as_seen(self.state, self.paused)
 
 
 @dataclass(frozen=True, slots=True)

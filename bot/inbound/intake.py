@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
+from agentic.core.fold.people import MACHINE
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
@@ -27,7 +28,6 @@ from bot.outbound.discord_api import (
 from bot.outbound.request_queue import Urgency
 from bot.ports.conversation import Conversation, Receipt
 from bot.progress.feed import Feed
-from bot.sessions.session import MACHINE
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Intake:
         try:
             title = title_of(self._desk.discreet_text(item.text))
             receipt = await self._conversation.deliver(item, guild=guild, title=title)
-            if item.sort == "resume" and item.author.id != MACHINE and self.resumed is not None:
+            if item.sort == "resume" and item.author.id != MACHINE.id and self.resumed is not None:
                 await self.resumed(item.thread)
             return receipt
         except AgenticError as error:

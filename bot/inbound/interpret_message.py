@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from agentic.core.events.execution_events import InboxItem, Sort
-from bot.access.denials import IN_THE_THREAD, NOT_YOURS, VIEWER
+from bot.access.denials import VIEWER
 from bot.access.permissions import may_steer
 from bot.inbound.emoji import command
 from bot.inbound.events import (
@@ -27,6 +27,7 @@ from bot.inbound.events import (
 )
 from bot.inbound.interpret_reaction import commanded, unanswerable
 from bot.rendering.discord_text import inline, one_line
+from bot.thread_state.message_meaning import ANSWER, FILES_ONLY, Input, Refuse, meaning_of
 
 NO_TASK = "What should I do? Write it after my name, for example: “the tests fail, fix the code”."
 UNREADABLE: Mapping[Kind, str] = {
@@ -35,13 +36,11 @@ UNREADABLE: Mapping[Kind, str] = {
     "forwarded": "A forwarded message is not an order. Reply to it with what I should do, and I read it along.",
     "sticker": "I can only read text. Please write what I should do.",
 }
-FILES_ONLY = "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
 FILES_ALONE = "(I attached these without words.)"
 EDITED = "(I edited what I wrote before; it now reads:)\n{text}"
 _NAMED = re.compile(r"<[@#][!&]?\d+>")
 _SIDE = re.compile(r"\.\s*btw\b[,:]?\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
 _QUEUED = re.compile(r"\.\s+(?P<text>.+)", re.DOTALL)
-_RUNS = ("busy", "asking", "paused")
 _WITH_FILES: frozenset[Sort] = frozenset(("task", "queue", "side", "guidance", "answer"))
 
 
@@ -98,9 +97,10 @@ def _without_text(said: Said, scene: Scene) -> Outcome:
     """Files alone reach what runs; where nothing does, it is asked what to do with them."""
     if not said.files:
         return Told(NO_TASK)
-    if said.thread and scene.state in _RUNS:
-        return _plain(said, scene, FILES_ALONE)
-    return Told(FILES_ONLY.format(names=", ".join(inline(file.name) for file in said.files[:3])))
+    meaning = meaning_of("files", scene.phase) if said.thread else FILES_ONLY
+    if isinstance(meaning, Refuse):
+        return Told(meaning.text.format(names=", ".join(inline(file.name) for file in said.files[:3])))
+    return _plain(said, scene, FILES_ALONE)
 
 
 def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
@@ -108,27 +108,29 @@ def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
         return Wanted("status" if word == "status" else "help")
     found = command(text)
     if found and (found[0] == "stop" or scene.state != "asking"):
-        if scene.state == "unknown":
-            return Told(IN_THE_THREAD)
         return commanded(found, scene, said.speaker, _item(said, found[0], text=found[1]))
     if said.thread and (aside := _SIDE.fullmatch(text)):
-        return _item(said, "side" if scene.state in _RUNS else "task", text=aside["text"].strip())
+        return _meant("side", said, scene, aside["text"].strip())
     if said.thread and (queued := _QUEUED.fullmatch(text)):
-        return _item(said, "queue" if scene.state in _RUNS else "task", text=queued["text"].strip())
+        return _meant("queue", said, scene, queued["text"].strip())
     return _plain(said, scene, text)
 
 
 def _plain(said: Said, scene: Scene, text: str) -> Outcome:
-    if scene.state in ("unknown", "idle"):
-        return _item(said, "task", text=text)
-    if not may_steer(said.speaker.level, said.speaker.id, scene.requester):
-        return Told(NOT_YOURS, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
-    if scene.state == "asking":
-        more = scene.asked is not None and scene.asked.sort == "extension"  # its rules say who may give how much
-        if not more and (why := unanswerable(scene, said.speaker.level)):
-            return Told(why)
-        return _item(said, "answer", text=text, target=scene.question)
-    return _item(said, "guidance", text=text)
+    own = may_steer(said.speaker.level, said.speaker.id, scene.requester)
+    return _meant("message" if own else "message of another", said, scene, text)
+
+
+def _meant(done: Input, said: Said, scene: Scene, text: str) -> Outcome:
+    meaning = meaning_of(done, scene.phase)
+    if isinstance(meaning, Refuse):
+        return Told(meaning.text, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
+    if meaning != ANSWER:
+        return _item(said, meaning.kind, text=text)
+    more = scene.asked is not None and scene.asked.sort == "extension"  # its rules say who may give how much
+    if not more and (why := unanswerable(scene, said.speaker.level)):
+        return Told(why)
+    return _item(said, "answer", text=text, target=scene.question)
 
 
 def _item(said: Said, sort: Sort, *, text: str, target: str = "") -> InboxItem:

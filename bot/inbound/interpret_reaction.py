@@ -15,7 +15,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.text.amounts import OPERATORS
 from agentic.core.text.answers import ends
 from bot.access.denials import (
-    ALREADY,
     ANSWERED,
     APPROVE_THERE,
     BOT_CANNOT_WRITE,
@@ -36,7 +35,7 @@ from bot.access.permissions import (
 )
 from bot.inbound.emoji import Meaning, meaning
 from bot.inbound.events import Clicked, House, Ignored, Outcome, Reacted, Scene, Told, unheard
-from bot.progress.model import MACHINE
+from bot.thread_state.message_meaning import ANSWER, TASK, Refuse, meaning_of
 
 CONTINUE = "Continue where you left off."
 """The task that ✅ begins where nothing runs."""
@@ -159,19 +158,18 @@ def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *
         return Told(IN_THE_THREAD)
     if why := refusal(sort, scene, speaker, shown=shown):
         return Told(why)
-    if sort == "pause" and scene.paused == MACHINE:
-        return item  # whoever pauses what waits for a right or an unlocked thread keeps it paused when that is back
-    if told := ALREADY.get((sort, scene.state)):
-        return Told(told)
-    return _continued(scene, item, shown) if sort == "continue" else item
+    meant = meaning_of(sort, scene.phase)
+    if isinstance(meant, Refuse):
+        return Told(meant.text)
+    if sort != "continue":
+        return item
+    if meant == ANSWER:
+        return _advice(scene, item, shown)
+    return item.model_copy(update={"sort": meant.kind, "text": CONTINUE if meant == TASK else item.text, "target": ""})
 
 
-def _continued(scene: Scene, item: InboxItem, shown: str) -> Outcome:
-    """✅: the recommended answer where it asks, on where it is paused, a further task where nothing runs."""
-    if scene.state == "paused":
-        return item.model_copy(update={"sort": "resume", "target": ""})
-    if scene.state != "asking":
-        return item.model_copy(update={"sort": "task", "text": CONTINUE, "target": ""})
+def _advice(scene: Scene, item: InboxItem, shown: str) -> Outcome:
+    """✅ where it asks: the answer that the question recommends."""
     asked = scene.asked
     if asked is None or not (advice := recommended(asked)):
         return Told(NO_ADVICE)

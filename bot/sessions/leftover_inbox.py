@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from agentic.core.events.execution_events import InboxItem, Sort
 from bot.sessions.session import Session, starts
+from bot.thread_state.message_meaning import CLOSED
 
-CLOSED = "This question is closed. Write what I should do."
 EDITED_LATE = (
     "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
 )
@@ -22,7 +22,7 @@ _ACTS: dict[Sort, str] = {
     "trial": "a further attempt at the task before",
 }  # fmt: skip
 UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its result runs it again."
-_WORDS = {"edited": EDITED_LATE, "answer": CLOSED, "escalate": UNNEEDED}
+_WORDS = {"edited": EDITED_LATE, "answer": CLOSED.text, "escalate": UNNEEDED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
 """Takes in a vote on what has ended; it stays in the inbox until then."""

@@ -22,19 +22,13 @@ from agentic.ports.runtime import Store
 from agentic.runtime.budget_ledger import DailyCaps, Purse
 from bot.messages.error_text import Failed, error_text
 from bot.sessions.session import Session
+from bot.thread_state.session_state import NothingOpen, Recalled
 
 
 async def recall(session: Session, execution: str) -> None:
     """What outlives a process: whose it is, a question, a pause, that it is left alone.  Raises ``StoreError``."""
     folded = fold([envelope async for envelope in session.ground.store.read(execution)])
-    session.requester = folded.started.requester.id if folded.started is not None else ""
-    session.side = folded.side
-    if folded.question is not None:
-        session.asked(folded.question)
-    else:
-        session.answered()
-    session.paused = folded.paused.author.id if folded.paused is not None else ""
-    session.left_alone = folded.quarantined is not None
+    session.apply(Recalled(execution, folded))
 
 
 async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
@@ -65,14 +59,14 @@ log = logging.getLogger(__name__)
 
 async def set_aside(session: Session, trouble: Exception) -> str:
     """What the thread is told, where the log of what ran in it is damaged and was put aside; '' otherwise."""
-    execution, store = session.execution or session.left_open, session.ground.store
-    if not isinstance(trouble, StoreCorrupt) or not execution:
+    one, store = session.state.current, session.ground.store
+    if not isinstance(trouble, StoreCorrupt) or one is None:
         return ""
     try:
-        async for _ in store.read(execution):
+        async for _ in store.read(one.id):
             pass
     except StoreCorrupt as damaged:
-        return await _put_aside(session, execution, damaged)
+        return await _put_aside(session, one.id, damaged)
     except StoreError as error:
         log.error("thread %s: %s", session.thread, error)
     return ""
@@ -80,15 +74,15 @@ async def set_aside(session: Session, trouble: Exception) -> str:
 
 async def ended_after_all(session: Session) -> str:
     """What was left open, where its log has its end: a store may say that it did not keep what it kept.  '' otherwise."""
-    execution = session.left_open
+    execution = session.interrupted
     try:
         row = await session.ground.store.execution(execution) if execution else None
     except StoreError as error:
         log.error("thread %s: whether %s has ended cannot be read: %s", session.thread, execution, error)
         return ""
-    if row is None or not row.finished or session.left_open != execution:
+    if row is None or not row.finished or session.interrupted != execution:
         return ""
-    session.is_over()
+    session.apply(NothingOpen())
     return execution
 
 

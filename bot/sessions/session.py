@@ -1,7 +1,8 @@
-"""One thread with an agent, as it is now: what runs in it, what waits, whether a person is asked.
+"""One thread with an agent: its state, its asyncio task and what wakes it.
 
-Everything it needs to go on after a crash is in the store; this object only holds what is running now.  The work itself
-is done by ``serving``, in one asyncio task that lives while there is something to do.
+What is true of the thread stands in ``state``, which only ``apply`` changes (``bot/thread_state``); all that it takes to go
+on after a crash is in the store.  The work itself is done by ``worker``, in one asyncio task that lives while there is
+something to do.
 """
 
 from __future__ import annotations
@@ -9,31 +10,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import field
-from typing import Self
+from typing import Self, assert_never
 
-from agentic.core.events.execution_events import (
-    Asked,
-    Decided,
-    Envelope,
-    Finished,
-    InboxItem,
-    InputReceived,
-    ModelRequested,
-    OutboxItem,
-    Quarantined,
-)
-from agentic.core.events.ids import execution_id
+from agentic.core.events.execution_events import Envelope, InboxItem, ModelRequested, OutboxItem
 from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import SessionRow
 from bot.bells import Bell
-from bot.ports.conversation import Activity, StatusView
+from bot.ports.conversation import StatusView
 from bot.sessions.backlog import Crowd
 from bot.sessions.dependencies import Ground
+from bot.thread_state.session_state import (
+    IDLE,
+    Appended,
+    BrokenOff,
+    ReleaseSlot,
+    Rested,
+    RetakeSlot,
+    SessionEvent,
+    SessionState,
+    Stage,
+    StopExecution,
+    StopRequested,
+    advance,
+)
 
 STARTS = ("task", "queue", "guidance", "answer", "side")
-"""Sorts that begin an execution where none is running; guidance that came a moment too late is a task of its own."""
-MACHINE = "0"
-"""The author of pauses and ends that no person asked for."""
+"""Kinds that begin an execution where none is running; guidance that came a moment too late is a task of its own."""
 
 
 @dataclass(slots=True)
@@ -43,55 +45,25 @@ class Session:
     row: SessionRow
     ground: Ground
     serve: Callable[[Self], Coroutine[None, None, None]]
-    """The work of its asyncio task (``bot.sessions.worker``)."""
-    doorbell: asyncio.Event = field(default_factory=Bell)
+    """The work of its asyncio task (``worker``)."""
+    state: SessionState = IDLE
     task: asyncio.Task[None] | None = None
-    execution: str = ""
-    """The execution that is running, '' between two."""
+    learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    crowd: Crowd = field(default_factory=Crowd)
     recalled: str = ""
-    """The execution of an earlier process that is to go on and whose log was just read: it is read once, not twice."""
-    left_open: str = ""
-    """An execution that a fault of ours or of the machine interrupted; the next message takes it up again."""
-    side: bool = False
-    """What runs is itself a side question, which what it was asked beside did not outlive."""
+    """The execution of an earlier process whose log was just read: it is read once, not twice."""
     again: bool = False
-    """Something came while what broke off was still ending, which may have taken it in: it goes on."""
-    requester: str = ""
-    """Whose execution it is."""
-    resumed: int = 0
-    """How often the running execution was taken up again after its sandbox or its lease was lost."""
-    ended: bool = False
-    """The process ends: what comes now stays in the inbox until the next start."""
-    stopped: int = 0
-    """The newest message or press that stopped something here; what was said before it begins nothing any more."""
+    """Something came while what was broken off was still ending, which may have taken it in: it goes on."""
     woken: bool = False
     """It has had something to do since the process began."""
-    waits: bool = False
-    """Something in the inbox begins an execution when the running one has ended."""
-    arriving: set[str] = field(default_factory=set[str])
-    """What is being made durable at this moment."""
-    fetching: set[str] = field(default_factory=set[str])
-    """Items in the inbox whose files are being fetched; they are not begun before."""
-    halt: asyncio.Event = field(default_factory=Bell)
-    """A stop was given: what precedes the loop ends at once."""
-    learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
-    question: str = ""
-    open_question: Asked | None = None
-    """The same, with its words and options."""
-    asking: asyncio.Event = field(default_factory=Bell)
-    paused: str = ""
-    """Who paused the running execution, '' while it is not."""
-    left_alone: bool = False
-    """It ended its process again and again; it waits until a person says something."""
-    at_work: bool = False
-    """The rules are at work on the running execution."""
-    acting: bool = False
-    """What people do to what an execution left behind is being done."""
-    siding: bool = False
-    """A side question is still being answered, and what it was beside has ended."""
+    doorbell: asyncio.Event = field(default_factory=Bell)
+    """Something may lie in the inbox."""
     aside: asyncio.Event = field(default_factory=Bell)
     """A side question may lie in the inbox."""
-    crowd: Crowd = field(default_factory=Crowd)
+    halt: asyncio.Event = field(default_factory=Bell)
+    """A stop was given: what precedes the loop ends at once."""
+    asking: asyncio.Event = field(default_factory=Bell)
+    """A question to a person is open."""
 
     @property
     def thread(self) -> str:
@@ -99,65 +71,68 @@ class Session:
         return self.row.thread
 
     @property
-    def activity(self) -> Activity:
-        """What people see of it."""
-        if self.paused or self.left_alone or self.left_open:  # ✅ and ▶ go on with what broke off, as any word does
-            return "paused"
-        if self.question:
-            return "asking"
-        busy = self.execution or self.waits or self.arriving or self.fetching or self.acting or self.siding
-        return "busy" if busy else "idle"
+    def interrupted(self) -> str:
+        """The execution that a fault broke off, '' for none."""
+        one = self.state.current
+        return one.id if one is not None and one.stage is Stage.INTERRUPTED else ""
+
+    def apply(self, *events: SessionEvent) -> None:
+        """Let something have happened: the next state, and what follows from it for slots and stops."""
+        for event in events:
+            self.state, outputs = advance(self.state, event)
+            for output in outputs:
+                match output:
+                    case ReleaseSlot(execution):
+                        self.ground.slots.set_aside(execution)
+                    case RetakeSlot(execution):
+                        self.ground.slots.take_back(execution)
+                    case StopExecution(execution):
+                        self.ground.slots.hurry(execution)
+                    case _:
+                        assert_never(output)
+        if self.state.question:
+            self.asking.set()
+        else:
+            self.asking.clear()
+
+    def saw(self, envelope: Envelope) -> None:
+        """Follow the log of an execution of the thread."""
+        if envelope.execution == self.state.main:
+            self.crowd.saw(envelope)
+            if isinstance(envelope.event, ModelRequested):
+                self.ground.courtesy.began(self.thread)
+        self.apply(Appended(envelope.execution, envelope.event))
 
     def wake(self) -> None:
         """Look at the inbox: now if something runs, else in a new asyncio task."""
         self.woken = True
         self.doorbell.set()
         self.aside.set()
-        self.again = self.task is not None and bool(self.left_open)
-        if self.task is None and not self.ended:
+        self.again = self.task is not None and bool(self.interrupted)
+        if self.task is None and not self.state.left:
             self.ground.courtesy.begins(self.thread)
             self.task = asyncio.create_task(self.serve(self), name=f"session {self.thread}")
 
-    def stop(self) -> None:
+    def stop(self, said: int = 0) -> None:
         """A stop is in the inbox: obey it now, whatever is being waited for."""
         self.halt.set()
-        self.ground.slots.hurry(self.thread)
+        self.apply(StopRequested(said))
         self.wake()
 
     def interrupt(self) -> bool:
         """End what runs without a word in the log; False where nothing does."""
         if self.task is None:
             return False
-        self.left_open, self.again = self.execution, False
+        self.apply(BrokenOff(self.state.main))
+        self.again = False
         self.doorbell.clear()
         self.task.cancel()
         return True
 
-    def saw(self, envelope: Envelope) -> None:
-        """Keep up with whether a person is being asked, with pauses, and with the end."""
-        event = envelope.event
-        self.crowd.saw(envelope)
-        if isinstance(event, ModelRequested):
-            self.ground.courtesy.began(self.thread)
-        if isinstance(event, Asked):
-            self.asked(event)
-        elif self.question and isinstance(event, Decided | Finished):
-            self.answered()
-            self._goes_on()
-        if isinstance(event, Quarantined):
-            self.left_alone = True
-            self.ground.slots.set_aside(self.thread)
-        elif self.left_alone and isinstance(event, InputReceived) and event.author.id != MACHINE:
-            self.left_alone = event.sort == "feedback"
-            self._goes_on()
-        if isinstance(event, InputReceived) and event.sort == "pause":
-            self.paused_by(event.author.id)
-        elif isinstance(event, InputReceived) and event.sort == "resume":
-            self.resumed_by(event.author.id)
-        if isinstance(event, Finished):
-            self.execution = ""
-            self.paused = ""
-            self.left_alone = False
+    def rests(self) -> None:
+        """Nothing runs; what is left for the next start is still what people speak to while the process ends."""
+        self.ground.courtesy.began(self.thread)
+        self.apply(Rested())
 
     async def idle(self) -> None:
         """Wait until nothing runs in the thread, and nothing is being learned from it."""
@@ -166,7 +141,7 @@ class Session:
 
     async def settled(self) -> None:
         """The same, or until a person is asked."""
-        while not self.question and (running := self._running()):
+        while not self.state.question and (running := self._running()):
             asked = asyncio.create_task(self.asking.wait())
             try:
                 await asyncio.wait((*running, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -181,66 +156,14 @@ class Session:
 
         A stop must not wait until the log of what it stops is read and folded.
         """
-        current = self.execution or self.left_open
-        if not current or self.side or not self.requester or self.activity == "idle":
+        state = self.state
+        one = state.current
+        if one is None or one.side or not state.requester:
             return None
         return StatusView(
-            self.activity, execution=current, requester=self.requester, question=self.question,
-            asked=self.open_question, paused=self.paused,
+            state.phase.activity, execution=one.id, requester=state.requester, question=state.question,
+            asked=one.question, paused=one.paused_by,
         )  # fmt: skip
-
-    def asked(self, asked: Asked) -> None:
-        """A question is open: its slot is for others meanwhile."""
-        self.question, self.open_question = asked.question, asked
-        self.asking.set()
-        self.ground.slots.set_aside(self.thread)
-
-    def answered(self) -> None:
-        """No question is open."""
-        self.question, self.open_question = "", None
-        self.asking.clear()
-
-    def paused_by(self, person: str) -> None:
-        """A pause of a person stands over one of the machine; a paused execution needs no slot."""
-        if not self.paused or self.paused == MACHINE:
-            self.paused = person
-        self.ground.slots.set_aside(self.thread)
-
-    def resumed_by(self, person: str) -> None:
-        """What a person paused, the machine does not resume."""
-        if person == MACHINE and self.paused not in ("", MACHINE):
-            return
-        self.paused = ""
-        self._goes_on()
-
-    def _goes_on(self) -> None:
-        """It needs its slot again, unless it still waits for somebody."""
-        if not self.paused and not self.question and not self.left_alone:
-            self.ground.slots.take_back(self.thread)
-
-    def rests(self) -> None:
-        """Nothing runs; what was left for the next start is still what people speak to while the process ends."""
-        self.ground.courtesy.began(self.thread)
-        if self.ended:
-            return
-        self.execution = ""
-        if not self.left_open:  # a question of what broke off is still open
-            self.is_over()
-
-    def is_over(self) -> None:
-        """Nothing is open here: no question, no pause."""
-        self.left_open, self.left_alone = "", False
-        self.paused = ""
-        self.answered()
-
-    def takes_up(self, work: InboxItem | str) -> None:
-        """From now on this is what people speak to: an execution of the log, or what an item begins."""
-        if isinstance(work, str):
-            self.execution, self.left_open = work, ""
-            return
-        self.is_over()
-        self.execution = execution_id(self.thread, work.id)
-        self.requester, self.side = work.author.id, False
 
     async def tell(self, key: str, execution: str, text: str, *, notify: bool = False) -> None:
         """Say something in the thread, once for each key.  Raises ``StoreError``."""

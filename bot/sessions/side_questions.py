@@ -38,6 +38,7 @@ from agentic.ports.runtime import (
 )
 from bot.sessions import lease as lease_module
 from bot.sessions.session import Session
+from bot.thread_state.session_state import BegunBeside, EndedBeside
 
 SECONDS = 90.0
 """A side question may outlast the execution by so much; then it is given up."""
@@ -102,9 +103,11 @@ async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGe
     """Answer the thread's side questions while the execution runs; those that are begun are answered to their end."""
     sides = _Sides(session, lease, parent)
     watchers: list[asyncio.Task[None]] = []
-    if session.side and session.halt.is_set():
+    one = session.state.execution(parent)
+    is_side = one is not None and one.side
+    if is_side and session.halt.is_set():
         await _stopped_itself(session, parent)
-    elif session.side:
+    elif is_side:
         watchers.append(asyncio.create_task(_stopped_itself(session, parent), name=f"a stop for {parent}"))
     watchers.append(asyncio.create_task(sides.watch(), name=f"side questions in {session.thread}"))
     try:
@@ -115,10 +118,7 @@ async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGe
         try:
             await asyncio.wait(watchers)
         finally:
-            try:
-                await sides.end()
-            finally:
-                session.siding = sides.left
+            await sides.end()
 
 
 async def _stopped_itself(session: Session, execution: str) -> None:
@@ -144,8 +144,6 @@ class _Sides:
         self._begun: dict[str, asyncio.Task[None]] = {}
         self._asked: dict[str, tuple[InboxItem, asyncio.Event]] = {}
         """Each with the bell of its execution."""
-        self.left = False
-        """The process ends before all are answered; they are what people speak to until then."""
 
     async def watch(self) -> None:
         """Begin what is asked; a store that fails for a moment is asked again."""
@@ -166,7 +164,7 @@ class _Sides:
                 await session.aside.wait()
 
     def _begin(self, item: InboxItem) -> None:
-        self._session.siding = True  # a stop that comes between the execution's end and `end` holds for these
+        self._session.apply(BegunBeside(execution_id(item.thread, item.id)))
         self._asked[item.id] = (item, asyncio.Event())
         self._begun[item.id] = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
 
@@ -211,7 +209,7 @@ class _Sides:
     async def _leave(self, ids: list[str]) -> None:
         """Where the process ends each is told, and is left in order; the next process answers it."""
         session = self._session
-        while not session.ended:
+        while not session.state.left:
             session.aside.clear()
             await session.aside.wait()
         for id in ids:
@@ -245,9 +243,9 @@ class _Sides:
 
     async def _answer(self, item: InboxItem) -> None:
         session, ground, ended = self._session, self._session.ground, False
+        execution = execution_id(session.thread, item.id)
         try:
             started = await self._started(item)
-            execution = execution_id(session.thread, item.id)
             _, bell = self._asked[item.id]
             ended = (await ground.runner.run(self._lease, execution, NoTools(), bell, started)).finished is not None
             session.crowd.gone([item.id])
@@ -257,7 +255,8 @@ class _Sides:
         except Exception:
             log.exception("a fault of ours with side question %s", item.id)
         finally:
-            self.left = self.left or (session.ended and not ended)
+            if ended or not session.state.left:
+                session.apply(EndedBeside(execution))
 
     async def _log_so_far(self) -> list[Envelope]:
         """The log of what runs: a question that comes in the very moment of its beginning waits for that."""

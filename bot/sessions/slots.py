@@ -99,9 +99,9 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What wants to run: its thread, who asked and in which server, and how many turns had been when it asked."""
+    """What wants to run: the execution, who asked and in which server, and how many turns had been when it asked."""
 
-    thread: str
+    execution: str
     server: str = ""
     person: str = ""
     asked: int = 0
@@ -169,51 +169,51 @@ class Slots:
 
     @asynccontextmanager
     async def slot(
-        self, thread: str, server: str = "", person: str = "", *, hurried: bool = False, aside: bool = False
+        self, execution: str, server: str = "", person: str = "", *, hurried: bool = False, aside: bool = False
     ) -> AsyncGenerator[None]:
-        """Hold a slot for ``thread``, for which ``person`` asked in ``server``, when it is its turn.
+        """Hold a slot for an execution, for which ``person`` asked in ``server``, when it is its turn.
 
         ``hurried`` is one that was told to stop: it does not wait.  ``aside`` is one that waits for a person: it needs
         no slot before the answer.
         """
         turn = asyncio.Event()
-        self._line[thread] = Task(thread, server, person, self._turns), turn
+        self._line[execution] = Task(execution, server, person, self._turns), turn
         if hurried or aside:
-            self._enter(thread)
+            self._enter(execution)
         if aside:
-            self.set_aside(thread)
+            self.set_aside(execution)
         self._admit()
         try:
             await turn.wait()
             yield
         finally:
-            self._line.pop(thread, None)
-            self._working.pop(thread, None)
-            self._aside.pop(thread, None)
+            self._line.pop(execution, None)
+            self._working.pop(execution, None)
+            self._aside.pop(execution, None)
             self._admit()
 
-    def position(self, thread: str) -> int:
-        """How many go before this thread if nothing else comes, and it: 0 if it holds a slot or wants none."""
-        if thread not in self._line:
+    def position(self, execution: str) -> int:
+        """How many go before this execution if nothing else comes, and it: 0 if it holds a slot or wants none."""
+        if execution not in self._line:
             return 0
         order = order_of(self._waiting, self._working.values(), self._last, self._turns)
-        return [task.thread for task in order].index(thread) + 1
+        return [task.execution for task in order].index(execution) + 1
 
-    def hurry(self, thread: str) -> None:
-        """Let a waiting thread through at once, as one that was told to stop."""
-        if thread in self._line:
-            self._enter(thread)
+    def hurry(self, execution: str) -> None:
+        """Let a waiting execution through at once, as one that was told to stop."""
+        if execution in self._line:
+            self._enter(execution)
 
-    def set_aside(self, thread: str) -> None:
-        """Give the slot away while the thread waits for a person."""
-        if thread in self._working:
-            self._aside[thread] = self._working.pop(thread)
+    def set_aside(self, execution: str) -> None:
+        """Give the slot away while the execution waits for a person."""
+        if execution in self._working:
+            self._aside[execution] = self._working.pop(execution)
             self._admit()
 
-    def take_back(self, thread: str) -> None:
+    def take_back(self, execution: str) -> None:
         """Hold the slot again: the person has answered."""
-        if thread in self._aside:
-            self._working[thread] = self._aside.pop(thread)
+        if execution in self._aside:
+            self._working[execution] = self._aside.pop(execution)
 
     @property
     def _waiting(self) -> list[Task]:
@@ -224,11 +224,11 @@ class Slots:
             task = next_of(self._waiting, self._working.values(), self._last, self._turns)
             self._turns += 1
             self._last |= dict.fromkeys(((task.server,), (task.server, task.person)), self._turns)
-            self._enter(task.thread)
+            self._enter(task.execution)
         if not self._line:
             self._last.clear()  # who asks later has waited since then
 
-    def _enter(self, thread: str) -> None:
-        task, turn = self._line.pop(thread)
-        self._working[thread] = task
+    def _enter(self, execution: str) -> None:
+        task, turn = self._line.pop(execution)
+        self._working[execution] = task
         turn.set()

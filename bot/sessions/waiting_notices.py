@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def word_of_waiting(session: Session, execution: str) -> AbstractAsyncContextManager[None]:
     """To be held while the thread waits for its slot."""
-    return _word(session, f"{execution}.waiting", lambda: _place(session))
+    return _word(session, f"{execution}.waiting", lambda: _place(session, execution))
 
 
 def word_of_learning(session: Session, item: str) -> AbstractAsyncContextManager[None]:
@@ -53,8 +53,8 @@ async def _say(session: Session, key: str, text: Callable[[], str]) -> None:
         log.info("thread %s is not told that it waits: %s", session.thread, error)
 
 
-def _place(session: Session) -> str:
-    place = session.ground.slots.position(session.thread)
+def _place(session: Session, execution: str) -> str:
+    place = session.ground.slots.position(execution)
     if not place:
         return ""
     running = "the tasks that run now are" if place == 1 else f"the running tasks and {place - 1} more are"

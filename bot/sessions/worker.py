@@ -47,6 +47,19 @@ from bot.sessions.recovery import ended_after_all, recall, set_aside
 from bot.sessions.session import Session, starts
 from bot.sessions.side_questions import side_questions
 from bot.sessions.waiting_notices import word_of_learning, word_of_waiting
+from bot.thread_state.session_state import (
+    ActBegan,
+    ActEnded,
+    BrokenOff,
+    Chosen,
+    Discarded,
+    Dropped,
+    InboxRead,
+    LoopBegan,
+    LoopEnded,
+    NothingOpen,
+    TakenUp,
+)
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
@@ -92,12 +105,14 @@ class _Serving:
         """What lay in the inbox when the work at hand was chosen."""
         self._tries: Counter[str] = Counter()
         """How often each item was not begun."""
+        self._resumed = 0
+        """How often the work at hand was taken up again after its sandbox or its lease was lost."""
 
     async def work(self) -> bool:
         """One execution; False where there is none to do."""
         session = self._session
         session.doorbell.clear()
-        if session.ended:
+        if session.state.left:
             return False
         work = await self._next()
         if work is None:
@@ -105,16 +120,16 @@ class _Serving:
         try:
             await self._perform(work)
         except (SandboxLost, LeaseLost) as lost:
-            if session.resumed >= RESUMES:
+            if self._resumed >= RESUMES:
                 raise
-            session.resumed += 1
+            self._resumed += 1
             log.warning("thread %s goes on after: %s", session.thread, lost)
         except Exception as trouble:
             if isinstance(work, str) or isinstance(trouble, OF_THE_PLACE) or not await self._never_began(work):
                 raise
             await self._try_again(work, trouble)
         else:
-            session.resumed = 0
+            self._resumed = 0
         return True
 
     async def _next(self) -> InboxItem | str | None:
@@ -130,15 +145,16 @@ class _Serving:
         self._seen = frozenset(one.id for one in waiting)
         twice = doubles(waiting)
         waiting = [one for one in waiting if one.sort != "fork" and one.id not in twice]  # a fork is done beside
-        pending = [one for one in waiting if one.id not in session.fetching]
+        pending = [one for one in waiting if one.id not in session.state.fetching]
         starting = [one for one in pending if starts(one) or one.sort in ACTS]
         first = starting[0] if starting and not opened else None
         work = opened[0] if opened else first
-        session.waits = len(starting) > (first is not None) or (first is not None and first.sort in ACTS)
-        if work is None:
-            session.is_over()
-        elif isinstance(work, str) or work.sort not in ACTS:
-            session.takes_up(work)
+        after = frozenset(one.id for one in starting if one is not first or one.sort in ACTS)
+        session.apply(InboxRead(after), *(() if opened else (NothingOpen(),)))
+        if isinstance(work, str):
+            session.apply(TakenUp(work))
+        elif work is not None and work.sort not in ACTS:
+            session.apply(Chosen(execution_id(session.thread, work.id), work.author.id))
         before = [] if opened else pending[: pending.index(first)] if first is not None else pending
         session.crowd.found(pending[len(before) :])
         if any(one.sort == "stop" for one in pending[len(before) :]):
@@ -160,9 +176,9 @@ class _Serving:
             else:
                 await unless(session.halt, self._learned(work))
                 await self._caught_up()
-            await self._hold(session.execution, work)
+            await self._hold(session.state.main, work)
         except Halted as halted:
-            session.execution = ""
+            session.apply(Dropped(session.state.main))
             await call_off(session, str(halted))
 
     async def _never_began(self, item: InboxItem) -> bool:
@@ -172,7 +188,7 @@ class _Serving:
     async def _try_again(self, item: InboxItem, trouble: Exception) -> None:
         """With the next look at the inbox; what never begins is told once, and what came after it has its turn."""
         session, ground = self._session, self._ground
-        session.execution = ""
+        session.apply(Dropped(session.state.main))
         self._tries[item.id] += 1
         log.error("thread %s: %s was not begun", session.thread, item.id, exc_info=trouble)
         if self._tries[item.id] < TRIES:
@@ -191,10 +207,10 @@ class _Serving:
         except Halted as halted:
             await call_off(session, str(halted))
         except Exception:
-            session.waits = False
+            session.apply(InboxRead(frozenset()))
             raise
         finally:
-            session.acting = False
+            session.apply(ActEnded())
 
     async def _act(self, item: InboxItem) -> None:
         """What one did is said, also where it could not be done; it is not tried again by itself."""
@@ -203,9 +219,7 @@ class _Serving:
         acted = await self._acted(item)
         reach("act.after")
         # Who reads the receipt may do the next thing at once.
-        pending = await ground.store.pending(session.thread)
-        session.acting = False
-        session.waits = any(one.id != item.id and (starts(one) or one.sort in ACTS) for one in pending)
+        session.apply(ActEnded(), Discarded((item.id,)))
         await ground.tell(receipt_of(item, acted))
         reach("act.told")
         await ground.store.discard([item.id])
@@ -216,7 +230,7 @@ class _Serving:
             return Acted(NOTHING_THERE)
         lease = await self._take(begun=False)
         try:
-            session.acting = True
+            session.apply(ActBegan())
             act = ground.acts.act(item, session.row, lease)
             return await while_held(ground.store, ground.clock, lease, act, ground.allow)
         except LeaseLost:
@@ -232,11 +246,12 @@ class _Serving:
 
     async def _hold(self, execution: str, work: InboxItem | str) -> None:
         session, ground = self._session, self._ground
-        halted, aside = session.halt.is_set(), bool(session.question or session.paused or session.left_alone)
+        one = session.state.current
+        halted, aside = session.halt.is_set(), one is not None and not one.needs_slot
         async with contextlib.AsyncExitStack() as stack:
             async with word_of_waiting(session, execution):
-                asker = work.author.id if not isinstance(work, str) else session.requester
-                slot = ground.slots.slot(session.thread, session.row.guild, asker, hurried=halted, aside=aside)
+                asker = session.state.requester
+                slot = ground.slots.slot(execution, session.row.guild, asker, hurried=halted, aside=aside)
                 await stack.enter_async_context(slot)
             lease = await self._take(isinstance(work, str))
             try:
@@ -295,11 +310,11 @@ class _Serving:
                 started = await unless(session.halt, self._begin(work, toolbox))
                 reach("task.begin")
             async with side_questions(session, lease, execution):
-                session.at_work = True
+                session.apply(LoopBegan(execution))
                 ended = await ground.runner.run(lease, execution, toolbox, session.doorbell, started)
             reach("task.ended")
         finally:
-            session.at_work = False
+            session.apply(LoopEnded(execution))
             await self._settle(toolbox)
         if ground.acts is not None and ended.finished is not None:
             await ground.acts.ended(ended)
@@ -322,9 +337,10 @@ class _Serving:
         """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
         session = self._session
         session.doorbell.clear()
-        aside = await set_aside(session, trouble)
-        session.left_open = "" if aside else session.execution or session.left_open
-        key = f"{session.execution or session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
+        aside, one = await set_aside(session, trouble), session.state.current
+        if one is not None:
+            session.apply(Dropped(one.id) if aside else BrokenOff(one.id))
+        key = f"{one.id if one is not None else session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
         while not await self._told(key, aside or error_text(Failed.RUN, trouble)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TELL_AGAIN_SECONDS):
@@ -348,7 +364,7 @@ class _Serving:
         """Whether it could be kept that this is to be said; a store that fails now may take it later."""
         session = self._session
         try:
-            await session.tell(key, session.left_open, text, notify=True)
+            await session.tell(key, session.interrupted, text, notify=True)
         except AgenticError as error:
             log.error("and it cannot be told in thread %s now: %s", session.thread, error)
             return False

@@ -10,22 +10,22 @@ from agentic.core.events.execution_events import InboxItem
 from agentic.core.events.ids import execution_id
 from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import NOTHING_RUNS
-from bot.access.permissions import may_steer
 from bot.history.summaries import is_tour
 from bot.messages.error_text import Failed, error_text
-from bot.ports.conversation import Receipt
+from bot.ports.conversation import Activity, Receipt
 from bot.sessions.after_run import Opinions
 from bot.sessions.backlog import FULL, MESSAGES, ROOM
 from bot.sessions.dependencies import Ground
-from bot.sessions.leftover_inbox import CLOSED, FILES, until_fetched
+from bot.sessions.leftover_inbox import FILES, until_fetched
 from bot.sessions.recovery import ended_after_all
 from bot.sessions.session import Session, starts
 from bot.sessions.start import Receive, left_out
 from bot.sessions.worker import ACTS
+from bot.thread_state.message_meaning import GUIDANCE, Deliver, Refuse, input_of, meaning_of
+from bot.thread_state.session_state import Discarded, FetchBegan, FetchEnded, Phase, Queued, Stored, Storing
 from bot.threads.fork_requests import Forks
 from bot.threads.in_flight import id_at
 
-NOT_WHILE_RUNNING = "Something is running here. Stop it with 🛑 or wait for its end, then do that again."
 ACTING = (
     "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
     "Nothing begins after it."
@@ -37,8 +37,6 @@ OF_THE_TOUR = (
 NO_RESULT = "There is no result here yet to have an opinion on."
 OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
 UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
-CONTROLS = frozenset(("pause", "resume", "ask", "extend", "escalate"))
-"""What concerns the running execution alone."""
 REPLACED = frozenset(("guidance", "side"))
 """What an edit of its message replaces as long as it waits."""
 SHOWN = 5
@@ -61,13 +59,14 @@ class Arrivals:
 
     async def take(self, item: InboxItem, session: Session) -> Receipt:
         """Keep it and nudge what it concerns.  Raises ``StoreError`` where it could not be kept."""
-        item = as_meant(item, session)
-        if refused := _out_of_place(item, session):
-            return refused
+        meaning = meaning_of(input_of(item, session.state), session.state.phase)
+        if isinstance(meaning, Refuse):
+            return Receipt(False, _activity(session), meaning.text)
+        item = _as(meaning, item)
         if session.crowd.refuses(item):
             return self._left_out(item, session)
         if starts(item):
-            _mark(item, session)
+            session.apply(Storing(item.id, item.author.id))
         try:
             return await self._keep(item, session)
         except StoreError as error:
@@ -75,12 +74,12 @@ class Arrivals:
                 raise
             return Receipt(False, "busy", error_text(Failed.STOP, error))
         finally:
-            session.arriving.discard(item.id)
+            session.apply(Stored(item.id))
 
     async def _keep(self, item: InboxItem, session: Session) -> Receipt:
         if item.sort == "deleted":
             return await self._deleted(item, session)
-        overtaken = starts(item) and item.id.isdecimal() and int(item.id) < session.stopped
+        overtaken = starts(item) and item.id.isdecimal() and int(item.id) < session.state.stopped
         later = item.sort in ("guidance", "answer") and any(file.path and not file.skipped for file in item.files)
         if later and not overtaken:
             return await self._keep_with_files(item, session)
@@ -88,7 +87,7 @@ class Arrivals:
             return await self._kept_before(item, session)
         if overtaken:  # a stop waits for nobody, so what was said before it may come after it
             await self._ground.store.discard([item.id])
-            return Receipt(False, session.activity, OVERTAKEN)
+            return Receipt(False, _activity(session), OVERTAKEN)
         session.crowd.added(item)
         if item.sort in REPLACED and item.message not in ("", item.id):
             await self._replace(item, session)
@@ -100,43 +99,45 @@ class Arrivals:
             return await self._stop(item, session)
         if item.sort == "fork":
             self._forks.take(item, session.row)
-            return Receipt(True, session.activity)
+            return Receipt(True, _activity(session))
         begins = item.sort in ACTS or (starts(item) and item.sort != "side")
-        session.waits = session.waits or begins
+        if begins:
+            session.apply(Queued(item.id))
         session.wake()
-        return Receipt(True, session.activity, await self._place(session, item))
+        return Receipt(True, _activity(session), await self._place(session, item))
 
     async def _kept_before(self, item: InboxItem, session: Session) -> Receipt:
         """Nothing new; but whoever kept it may have ended in that very moment, or be another process: it is looked at."""
         if any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
-            session.stop() if item.sort == "stop" and session.activity != "idle" else session.wake()
-        return Receipt(False, session.activity, again=True)
+            session.stop() if item.sort == "stop" and session.state.phase is not Phase.IDLE else session.wake()
+        return Receipt(False, _activity(session), again=True)
 
     async def _replace(self, item: InboxItem, session: Session) -> None:
         """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""
         pending = await self._ground.store.pending(session.thread)
         before = [one.id for one in pending if one.sort in REPLACED and _is_edited(one, item)]
         await self._ground.store.discard(before)
+        session.apply(Discarded(tuple(before)))
         session.crowd.gone(before)
 
     async def _keep_with_files(self, item: InboxItem, session: Session) -> Receipt:
         """The words are durable at once, as a task for afterwards; with their files they become what they are."""
-        again = item.id in session.fetching
-        session.fetching.add(item.id)
+        again = item.id in session.state.fetching
+        session.apply(FetchBegan(item.id))
         kept = False
         try:
             kept = await self._ground.store.put(until_fetched(item))
         finally:
             if not kept and not again:
-                session.fetching.discard(item.id)
+                session.apply(FetchEnded(item.id))
         if not kept:
-            return Receipt(False, session.activity) if again else await self._kept_before(item, session)
+            return Receipt(False, _activity(session)) if again else await self._kept_before(item, session)
         self.begin(self._fetch(item, session), f"files of {item.id}")
-        return Receipt(True, session.activity)
+        return Receipt(True, _activity(session))
 
     def fetch_again(self, item: InboxItem, session: Session) -> None:
         """An earlier process ended while it got the files of what is kept."""
-        session.fetching.add(item.id)
+        session.apply(FetchBegan(item.id))
         self.begin(self._fetch_connected(item, session), f"files of {item.id}")
 
     async def _fetch_connected(self, item: InboxItem, session: Session) -> None:
@@ -155,11 +156,10 @@ class Arrivals:
             pending = await store.pending(item.thread)
             if any(one.id == item.id for one in pending):
                 edits = [one for one in pending if one.sort == "edited" and one.message in (item.id, item.message)]
-                meant = as_meant(item, session)
-                if meant.sort == "answer" and meant.target.partition("#")[0] not in ("", session.question):
-                    meant = meant.model_copy(
-                        update={"sort": "guidance", "target": ""}
-                    )  # answered by a button meanwhile
+                meaning = meaning_of(input_of(item, session.state), session.state.phase)
+                meant = _as(
+                    meaning if isinstance(meaning, Deliver) else GUIDANCE, item
+                )  # answered by a button meanwhile
                 fetched = {"id": f"{item.id}{FILES}", "message": item.message or item.id, "files": files}
                 reads = {"text": edits[-1].text} if edits else {}
                 await store.put(meant.model_copy(update={**fetched, **reads}))
@@ -167,22 +167,23 @@ class Arrivals:
         except AgenticError as error:
             log.warning("the files of %s wait for the end of what runs: %s", item.id, error)
         finally:
-            session.fetching.discard(item.id)
+            session.apply(FetchEnded(item.id))
             session.wake()
 
     async def _opinion(self, item: InboxItem, session: Session) -> Receipt:
         """On what runs it is guidance; on what has ended it is kept with that."""
         await ended_after_all(session)
-        about, running = item.target.partition("/")[0], session.execution or session.left_open
+        one = session.state.current
+        about, running = item.target.partition("/")[0], one.id if one is not None else ""
         if await self._is_tour(about or running or await self._opinions.newest(session.thread)):
             await self._ground.store.discard([item.id])
-            return Receipt(False, session.activity, OF_THE_TOUR)
+            return Receipt(False, _activity(session), OF_THE_TOUR)
         if running and about in ("", running):
-            if session.execution:
+            if not session.interrupted:
                 session.wake()
         elif not await self._opinions.take(item):
-            return Receipt(False, session.activity, NO_RESULT)
-        return Receipt(True, session.activity)
+            return Receipt(False, _activity(session), NO_RESULT)
+        return Receipt(True, _activity(session))
 
     async def _is_tour(self, execution: str) -> bool:
         """Whether it is, or was, without a model; one that has not begun is not known yet."""
@@ -193,54 +194,53 @@ class Arrivals:
         return False
 
     async def _stop(self, item: InboxItem, session: Session) -> Receipt:
-        if session.activity == "idle":
+        if session.state.phase is Phase.IDLE:  # it ended while the stop was being stored
             await self._ground.store.discard([item.id])
-            return Receipt(True, "idle", "Nothing is running here.")
-        said = int(item.id) if item.id.isdecimal() else id_at(item.at)
-        session.stopped = max(session.stopped, said)
-        session.stop()
-        return Receipt(True, session.activity, ACTING if session.acting else "")
+            return Receipt(True, "idle", NOTHING_RUNS)
+        session.stop(int(item.id) if item.id.isdecimal() else id_at(item.at))
+        return Receipt(True, _activity(session), ACTING if session.state.acting else "")
 
     async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
         """The task that runs is told; what still waits is taken out; all else was taken in long ago."""
         store, begun = self._ground.store, execution_id(session.thread, item.message)
-        if begun in (session.execution, session.left_open):
+        if _is_current(begun, session):
             kept = await store.put(item)
             if kept:
                 session.wake()
-            return Receipt(kept, session.activity)
+            return Receipt(kept, _activity(session))
         pending = await store.pending(session.thread)
         out = [one for one in pending if one.sort in MESSAGES and item.message in (one.id, one.message)]
         if not out:
-            return Receipt(False, session.activity)
-        await store.discard([one.id for one in out])
-        session.crowd.gone([one.id for one in out])
-        if begun == session.execution:  # it was begun in this very moment
+            return Receipt(False, _activity(session))
+        gone = [one.id for one in out]
+        await store.discard(gone)
+        session.apply(Discarded(tuple(gone)))
+        session.crowd.gone(gone)
+        if _is_current(begun, session):  # it was begun in this very moment
             kept = await store.put(item)
             session.wake()
-            return Receipt(kept, session.activity)
+            return Receipt(kept, _activity(session))
         if out[0].sort == "queue":
             await session.tell(f"{item.id}.taken-out", "", UNQUEUED.format(text=_short(out[0])))
-        session.waits = any(starts(one) for one in await store.pending(session.thread)) and session.waits
-        return Receipt(True, session.activity)
+        return Receipt(True, _activity(session))
 
     def _left_out(self, item: InboxItem, session: Session) -> Receipt:
         """Who writes too much is told at the beginning, and all of them together when there is room again."""
         if len(session.crowd.left_out) == 1 and session.crowd.left_out.get(item.author.name) == 1:
             self.begin(self._until_room(item, session), f"room in {session.thread}")
         first = session.crowd.left_out.get(item.author.name) == 1
-        return Receipt(False, session.activity, FULL.format(room=ROOM) if first else "")
+        return Receipt(False, _activity(session), FULL.format(room=ROOM) if first else "")
 
     async def _until_room(self, item: InboxItem, session: Session) -> None:
         await session.crowd.room.wait()
         await session.tell(f"{item.id}.room", "", session.crowd.over())
 
     async def _place(self, session: Session, item: InboxItem) -> str:
-        if item.sort == "queue" and session.execution:
+        if item.sort == "queue" and session.state.current is not None:
             return await self._queued(session)
-        if session.learning and not session.execution:
+        if session.learning and session.state.current is None:
             return "I am still going over the task before; this begins in a moment."
-        before = self._ground.slots.position(session.thread)
+        before = self._ground.slots.position(session.state.main)
         return f"Waiting: {before} thread(s) are to begin first, this one included." if before else ""
 
     async def _queued(self, session: Session) -> str:
@@ -265,40 +265,24 @@ class Arrivals:
             log.error("%s broke", task.get_name(), exc_info=error)
 
 
-def as_meant(item: InboxItem, session: Session) -> InboxItem:
-    """Between a message and its arrival here the thread may have gone on: its sort follows what is true now."""
-    if item.sort == "task" and session.activity != "idle":
-        mine = not session.requester or may_steer(item.author.level, item.author.id, session.requester)
-        return item.model_copy(update={"sort": "guidance" if mine else "queue"})
-    if item.sort == "side" and session.activity == "idle":
-        return item.model_copy(update={"sort": "task"})
-    if item.sort == "answer" and session.execution and not session.question:
-        written = not item.target or item.message == item.id
-        return item.model_copy(update={"sort": "guidance", "target": ""}) if written else item
-    return item
+def _as(meaning: Deliver, item: InboxItem) -> InboxItem:
+    """The item as what it means now; words that answer nothing any more are about no question."""
+    if meaning.kind == item.sort:
+        return item
+    return item.model_copy(update={"sort": meaning.kind, "target": "" if item.sort == "answer" else item.target})
 
 
-def _out_of_place(item: InboxItem, session: Session) -> Receipt | None:
-    """What cannot be done now, in words."""
-    activity = session.activity
-    if item.sort == "answer" and item.target.partition("#")[0] not in ("", session.question):
-        return Receipt(False, activity, CLOSED)
-    if item.sort in ACTS and activity != "idle":
-        return Receipt(False, activity, NOT_WHILE_RUNNING)
-    if item.sort in CONTROLS and activity == "idle":
-        return Receipt(False, activity, NOTHING_RUNS)
-    return None
+def _activity(session: Session) -> Activity:
+    return session.state.phase.activity
+
+
+def _is_current(execution: str, session: Session) -> bool:
+    one = session.state.current
+    return one is not None and one.id == execution
 
 
 def _is_edited(waiting: InboxItem, edit: InboxItem) -> bool:
     return waiting.id != edit.id and edit.message in (waiting.id, waiting.message)
-
-
-def _mark(item: InboxItem, session: Session) -> None:
-    """From now on the thread is busy: what is said next, even in this moment, belongs to what begins."""
-    if session.activity == "idle":
-        session.requester = item.author.id
-    session.arriving.add(item.id)
 
 
 def _short(item: InboxItem) -> str:

@@ -26,6 +26,7 @@ from bot.sessions.recovery import recall
 from bot.sessions.session import Session, starts
 from bot.sessions.start import Receive
 from bot.sessions.worker import ACTS, serve
+from bot.thread_state.session_state import BrokenOff, InboxRead, Phase, ProcessEnding, TakenUp
 from bot.threads.fork_requests import Forks
 from bot.threads.inbox import Arrivals
 from bot.threads.status import status_of
@@ -42,7 +43,7 @@ class Roster:
         """Tell the session whose execution it is."""
         session = self._running.get(envelope.execution)
         if session is None:
-            session = next((s for s in self.sessions.values() if s.execution == envelope.execution), None)
+            session = next((s for s in self.sessions.values() if s.state.execution(envelope.execution)), None)
             if session is None:
                 return
             self._running[envelope.execution] = session
@@ -85,7 +86,7 @@ class Threads:
     def state(self, thread: str) -> ThreadState:
         """What the thread is doing now."""
         session = self._sessions.get(thread)
-        return session.activity if session else "unknown"
+        return session.state.phase.activity if session else "unknown"
 
     async def knows(self, thread: str) -> bool:
         """Whether the thread is a session."""
@@ -136,17 +137,18 @@ class Threads:
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether it ended its process too often; of a damaged log the session tells its thread."""
         session = await self._kept(row.thread)
-        session.takes_up(row.execution)  # from the first moment on what people do is about this
+        session.apply(TakenUp(row.execution))  # from the first moment on what people do is about this
         try:
             await recall(session, row.execution)
         except StoreError as damaged:
             log.error("execution %s: %s", row.execution, damaged)
             return False
-        if session.left_alone:
-            session.execution, session.left_open = "", row.execution
+        left_alone = session.state.phase is Phase.QUARANTINED
+        if left_alone:
+            session.apply(BrokenOff(row.execution))
         else:
             session.recalled = row.execution
-        return session.left_alone
+        return left_alone
 
     def _adopt(self, row: SessionRow) -> None:
         """A fork is complete: what is to be done there begins."""
@@ -156,14 +158,16 @@ class Threads:
         """What an earlier process kept and began nothing of, or was in the middle of: forks, files that were fetched."""
         pending = await self._ground.store.pending(session.thread)
         begins = [item for item in pending if starts(item) or item.sort in ACTS]
-        session.waits = bool(begins)
-        if begins and not session.requester:
-            session.requester = begins[0].author.id
-        opened = session.execution or session.left_open
+        requester = begins[0].author.id if begins else ""
+        session.apply(InboxRead(frozenset(item.id for item in begins), requester))
         for item in pending:
             if item.sort == "fork":
                 self._forks.take(item, session.row)
-            elif opened and (sent := as_sent(item)) is not None and item.id not in doubles(pending):
+            elif (
+                session.state.current is not None
+                and (sent := as_sent(item)) is not None
+                and item.id not in doubles(pending)
+            ):
                 self._arrivals.fetch_again(sent, session)
 
     async def _session(self, thread: str) -> Session | None:
@@ -178,7 +182,9 @@ class Threads:
 
     def _known(self, row: SessionRow) -> Session:
         if row.thread not in self._sessions:
-            self._sessions[row.thread] = Session(row, self._ground, self._serve, ended=self._closed)
+            self._sessions[row.thread] = Session(row, self._ground, self._serve)
+            if self._closed:
+                self._sessions[row.thread].apply(ProcessEnding())
         return self._sessions[row.thread]
 
     async def _serve(self, session: Session) -> None:
@@ -214,7 +220,7 @@ class Threads:
         """
         self._closed = True
         for session in self._sessions.values():
-            session.ended = True
+            session.apply(ProcessEnding())
         await self._leave()
         tasks = [session.task for session in self._sessions.values() if session.task is not None]
         tasks += [task for session in self._sessions.values() for task in session.learning]
@@ -230,7 +236,7 @@ class Threads:
         """Nothing new begins; each execution notes in its log that it was left in order."""
         ground = self._ground
         ground.leaving.until = ground.clock.monotonic() + ground.drain_seconds
-        at_work = [s for s in self._sessions.values() if s.task is not None and s.at_work]
+        at_work = [s for s in self._sessions.values() if s.task is not None and s.state.at_work]
         for session in at_work:
             session.doorbell.set()
             session.aside.set()

@@ -12,6 +12,7 @@ from agentic.ports.runtime import ExecutionRow, Store
 from bot.history.summaries import away, stopped_in
 from bot.ports.conversation import StatusView
 from bot.sessions.session import Session
+from bot.thread_state.session_state import Phase
 
 
 async def status_of(session: Session, store: Store, now: datetime) -> StatusView:
@@ -19,13 +20,14 @@ async def status_of(session: Session, store: Store, now: datetime) -> StatusView
     pending = await store.pending(session.thread)
     queued = sum(item.sort in ("task", "queue") for item in pending)
     rows = await store.executions(session.thread)
-    current = session.execution or session.left_open
+    one = session.state.current
+    current = one.id if one is not None else ""
     for row in sorted(rows, key=lambda row: row.execution == current)[::-1]:
         envelopes = [envelope async for envelope in store.read(row.execution)]
         execution = fold(envelopes)
         if execution.started is not None and not execution.started.side:
             return _view(session, row, envelopes, execution, queued, now)
-    return StatusView(session.activity, requester=session.requester, queued=queued)
+    return StatusView(session.state.phase.activity, requester=session.state.requester, queued=queued)
 
 
 def _view(
@@ -34,14 +36,15 @@ def _view(
     models = [e.event.model for e in log if isinstance(e.event, ModelRequested) and not execution.policy.tour]
     until = log[-1].at if row.finished else now
     began = execution.started.requester.id if execution.started else ""
+    state, one = session.state, session.state.current
     return StatusView(
-        session.activity,
+        state.phase.activity,
         execution=row.execution,
         task=row.task,
-        requester=(session.activity != "idle" and session.requester) or began,
-        question=session.question,
+        requester=(state.phase is not Phase.IDLE and state.requester) or began,
+        question=state.question,
         asked=execution.question,
-        paused=session.paused,
+        paused=one.paused_by if one is not None else "",
         crashes=execution.crashes if execution.quarantined is not None else 0,
         stopped_in=stopped_in(log),
         step=", ".join(call.block.tool for call in execution.calls_in_flight),

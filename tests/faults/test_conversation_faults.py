@@ -112,7 +112,8 @@ async def test_f26_five_hundred_threads_at_once_work_a_few_at_a_time_in_turn_and
     async with asyncio.timeout(120), house(model, limit=8, toolbox=Counting) as home:  # type: ignore[arg-type]
         for thread in range(1000, 1500):
             await home.say("go", str(thread))
-        while home.slots.position("1499") < 400 or len(order) < 8:
+        last = home.roster.sessions["1499"]
+        while home.slots.position(last.state.main) < 400 or len(order) < 8:
             await asyncio.sleep(0.01)
         gate.set()
         for thread in range(1000, 1500):

@@ -15,6 +15,7 @@ from agentic.core.events.execution_events import (
     Sort,
     Started,
 )
+from agentic.core.fold.people import MACHINE
 from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import AgenticError
@@ -23,7 +24,6 @@ from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
 from bot.sessions.backlog import ROOM, Crowd
 from bot.sessions.dependencies import Acted
-from bot.sessions.session import MACHINE
 from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -212,13 +212,12 @@ async def test_a_pause_outlives_the_process() -> None:
 
 
 async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
-    machine = Person(id=MACHINE, name="Threadwright", level="operator")
     bench = held()
     async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         for sort, by, holder in (
-            ("pause", machine, MACHINE), ("pause", ANN, ANN.id), ("resume", machine, ANN.id), ("pause", machine, ANN.id),
+            ("pause", MACHINE, MACHINE.id), ("pause", ANN, ANN.id), ("resume", MACHINE, ANN.id), ("pause", MACHINE, ANN.id),
         ):  # fmt: skip
             await home.threads.deliver(item(sort, by=by), guild="1")  # type: ignore[arg-type]
             while await home.store.pending("100"):

@@ -15,7 +15,7 @@ from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.runtime import Answer
 from agentic.stores.memory import MemoryStore
-from bot.sessions.leftover_inbox import CLOSED
+from bot.thread_state.message_meaning import CLOSED
 from tests.unit.threads.house import House, house
 from tests.unit.threads.test_stopping import Settling, held, item, tasks
 
@@ -102,7 +102,7 @@ async def test_a_click_after_the_end_starts_no_task() -> None:
         click = item("8", "answer", "this").model_copy(update={"target": question, "message": "5"})
         receipt = await home.threads.deliver(click, guild="1")
         await home.threads.idle("100")
-        assert (receipt.accepted, receipt.text) == (False, CLOSED)
+        assert (receipt.accepted, receipt.text) == (False, CLOSED.text)
         assert await tasks(home) == [("which one?", "stopped")]
 
 
@@ -116,7 +116,7 @@ async def test_an_answer_that_lay_in_the_inbox_as_the_execution_ended_starts_no_
         home.threads._sessions["100"].wake()  # pyright: ignore[reportPrivateUsage]
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
-        assert CLOSED in await home.texts()
+        assert CLOSED.text in await home.texts()
 
 
 async def test_two_messages_at_once_in_an_idle_thread_are_one_task() -> None:

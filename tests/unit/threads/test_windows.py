@@ -224,7 +224,7 @@ async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the
         edit = item("e8.1", "edited", "use that").model_copy(update={"message": "8"})
         await home.threads.deliver(edit, guild="1")
         go.set()
-        while home.roster.sessions["100"].fetching:
+        while home.roster.sessions["100"].state.fetching:
             await asyncio.sleep(0.01)
         assert bench.hold is not None
         bench.hold.set()

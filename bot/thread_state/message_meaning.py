@@ -1,0 +1,181 @@
+"""What people do, by what a thread is: one table, read when it is seen and again when it is stored; pure.
+
+A plain message means what the phase of its thread says: a task where the agent is idle, guidance where it works, the answer
+where it asked.  Between the two readings the thread may have gone on, so the second one counts; read twice in one phase it
+means the same.  Who may do a thing is another question (``bot/access/permissions.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from agentic.core.events.execution_events import InboxItem, Sort
+from agentic.core.fold.people import MACHINE
+from agentic.core.lazy_dataclass import dataclass
+from bot.access.denials import IN_THE_THREAD, NOT_YOURS, NOTHING_RUNS
+from bot.access.permissions import may_steer
+from bot.ports.conversation import ThreadState
+from bot.thread_state.session_state import Phase, SessionState
+
+Input = (
+    Sort
+    | Literal[
+        "message", "message of another", "files", "task of another", "late answer", "old press", "late pause", "late resume"
+    ]
+)  # fmt: skip
+"""What was done: a kind of inbox item, or
+
+message, message of another   words of somebody who may steer what runs, or who may not
+files                         a message of files without words
+task of another               what began nothing in time, of somebody who may not steer what runs
+late answer, old press        the answer to a question that is closed, in words or by its button
+late pause, late resume       ⏸ and ▶ that made sense when they were given; the bot's own, where it may not be heard
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """It goes into the thread's inbox as an item of this kind."""
+
+    kind: Sort
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Nothing is done; ``text`` says why, and what to do instead."""
+
+    text: str
+
+
+Meaning = Deliver | Refuse
+Row = tuple[Meaning, Meaning, Meaning, Meaning, Meaning, Meaning]
+"""In a thread that is unknown, idle, busy, asking, paused by a person, suspended by the bot."""
+
+ANSWER, GUIDANCE, PAUSE, QUEUE = Deliver("answer"), Deliver("guidance"), Deliver("pause"), Deliver("queue")
+RESUME, RETRY, SIDE, STOP, TASK = Deliver("resume"), Deliver("retry"), Deliver("side"), Deliver("stop"), Deliver("task")
+ASK, ESCALATE, EXTEND = Deliver("ask"), Deliver("escalate"), Deliver("extend")
+
+CLOSED = Refuse("This question is closed. Write what I should do.")
+ELSEWHERE = Refuse(IN_THE_THREAD)
+FILES_ONLY = Refuse(
+    "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
+)
+IDLE = Refuse(NOTHING_RUNS)
+OF_ANOTHER = Refuse(NOT_YOURS)
+RUNNING = Refuse("Something is running here. Stop it with 🛑 or wait for its end, then do that again.")
+PAUSED = Refuse("It is paused already. ▶ goes on.")
+WAITS = Refuse("I wait for your answer anyway; nothing goes on before it.")
+NOT_PAUSED = Refuse("Nothing is paused here. Write what I should do.")
+NOT_PAUSED_BUSY = Refuse("Nothing is paused here; I am working. ⏸ pauses it.")
+NOT_PAUSED_ASKING = Refuse("I wait for your answer to the question above; then it goes on.")
+ON_IT = Refuse("I am on it. 🛑 stops it, ⏸ pauses it.")
+RETRY_BUSY = Refuse("I am working on it. 🛑 stops it; then 🔄 runs it again from its beginning.")
+RETRY_ASKING = Refuse("I wait for your answer to the question above. 🛑 stops the task; then 🔄 runs it again.")
+RETRY_PAUSED = Refuse("It is paused. ▶ goes on, or 🛑 stops it; then 🔄 runs it again from its beginning.")
+NO_HANDOVER = Refuse("Nothing is running here, so there is nothing to hand over. Write what I should do.")
+NO_ASKING = Refuse("Nothing is running here. Write what I should do; what is unclear I ask before I begin.")
+ASKED_ALREADY = Refuse("I have asked already: please answer the question above.")
+
+
+def _everywhere(kind: Sort) -> Row:
+    it = Deliver(kind)
+    return it, it, it, it, it, it
+
+
+def _of_a_session(kind: Sort) -> Row:
+    return (ELSEWHERE, *_everywhere(kind)[1:])
+
+
+def _between_executions(kind: Sort) -> Row:
+    return ELSEWHERE, Deliver(kind), RUNNING, RUNNING, RUNNING, RUNNING
+
+
+MEANINGS: Mapping[Input, Row] = {
+    # unknown, idle, busy, asking, paused, suspended
+    "message": (TASK, TASK, GUIDANCE, ANSWER, GUIDANCE, GUIDANCE),
+    "message of another": (TASK, TASK, OF_ANOTHER, OF_ANOTHER, OF_ANOTHER, OF_ANOTHER),
+    "files": (FILES_ONLY, FILES_ONLY, GUIDANCE, ANSWER, GUIDANCE, GUIDANCE),
+    "task": (TASK, TASK, GUIDANCE, GUIDANCE, GUIDANCE, GUIDANCE),
+    "task of another": (TASK, TASK, QUEUE, QUEUE, QUEUE, QUEUE),
+    "queue": (TASK, TASK, QUEUE, QUEUE, QUEUE, QUEUE),
+    "side": (TASK, TASK, SIDE, SIDE, SIDE, SIDE),
+    "guidance": _everywhere("guidance"),
+    "answer": (CLOSED, CLOSED, CLOSED, ANSWER, ANSWER, ANSWER),
+    "late answer": (CLOSED, CLOSED, GUIDANCE, CLOSED, GUIDANCE, GUIDANCE),
+    "old press": (CLOSED, CLOSED, CLOSED, CLOSED, CLOSED, CLOSED),
+    "stop": (ELSEWHERE, IDLE, STOP, STOP, STOP, STOP),
+    "pause": (ELSEWHERE, IDLE, PAUSE, WAITS, PAUSED, PAUSE),
+    "resume": (ELSEWHERE, NOT_PAUSED, NOT_PAUSED_BUSY, NOT_PAUSED_ASKING, RESUME, RESUME),
+    "late pause": (IDLE, IDLE, PAUSE, PAUSE, PAUSE, PAUSE),
+    "late resume": (IDLE, IDLE, RESUME, RESUME, RESUME, RESUME),
+    "continue": (ELSEWHERE, TASK, ON_IT, ANSWER, RESUME, RESUME),
+    "escalate": (ELSEWHERE, NO_HANDOVER, ESCALATE, ESCALATE, ESCALATE, ESCALATE),
+    "ask": (ELSEWHERE, NO_ASKING, ASK, ASKED_ALREADY, ASK, ASK),
+    "extend": (ELSEWHERE, IDLE, EXTEND, EXTEND, EXTEND, EXTEND),
+    "feedback": _of_a_session("feedback"),
+    "correction": _of_a_session("correction"),
+    "fork": _of_a_session("fork"),
+    "edited": _everywhere("edited"),
+    "deleted": _everywhere("deleted"),
+    "retry": (ELSEWHERE, RETRY, RETRY_BUSY, RETRY_ASKING, RETRY_PAUSED, RETRY_PAUSED),
+    "trial": _between_executions("trial"),
+    "rewind": _between_executions("rewind"),
+    "undo": _between_executions("undo"),
+    "redo": _between_executions("redo"),
+    "clean": _between_executions("clean"),
+    "merge": _between_executions("merge"),
+    "reject": _between_executions("reject"),
+}
+
+_COLUMNS: Mapping[Phase, int] = {
+    Phase.UNKNOWN: 0,
+    Phase.IDLE: 1,
+    Phase.STARTING: 2,
+    Phase.WORKING: 2,
+    Phase.ACTING: 2,
+    Phase.ENDING: 2,
+    Phase.ASKING: 3,
+    Phase.PAUSED: 4,
+    Phase.INTERRUPTED: 4,
+    Phase.QUARANTINED: 4,
+    Phase.SUSPENDED: 5,
+}
+
+_AS_SEEN: Mapping[ThreadState, Phase] = {
+    "unknown": Phase.UNKNOWN,
+    "idle": Phase.IDLE,
+    "busy": Phase.WORKING,
+    "asking": Phase.ASKING,
+    "paused": Phase.PAUSED,
+}
+
+
+def meaning_of(done: Input, phase: Phase) -> Meaning:
+    """What it means in a thread that is ``phase``."""
+    return MEANINGS[done][_COLUMNS[phase]]
+
+
+def phase_as_seen(state: ThreadState, paused_by: str) -> Phase:
+    """The phase of a thread of which only that is known what people see."""
+    if state == "paused" and paused_by == MACHINE.id:
+        return Phase.SUSPENDED
+    return _AS_SEEN[state]
+
+
+def input_of(item: InboxItem, state: SessionState) -> Input:
+    """What an inbox item is, read again as it is stored: whose it is, and whether its question is still open."""
+    author = item.author
+    if item.sort == "task":
+        own = not state.requester or may_steer(author.level, author.id, state.requester)
+        return "task" if own else "task of another"
+    if item.sort in ("pause", "resume"):
+        return "late pause" if item.sort == "pause" else "late resume"
+    if item.sort != "answer":
+        return item.sort
+    asked = item.target.partition("#")[0]
+    if not asked:
+        return "message"
+    if asked == state.question:
+        return "answer"
+    return "late answer" if item.message == item.id else "old press"

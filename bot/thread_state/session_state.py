@@ -1,0 +1,530 @@
+"""The state of one thread, as a fold over what happened in it; pure.
+
+A thread has executions.  One of them, ``main``, is what people speak to; the others (side questions today) run beside it.
+What the log says of an execution (its open question, its pause, that it is quarantined) and where the worker has got with
+it (its ``Stage``) are kept together under the execution's id, so that a slot, a stop or an effect belongs to an execution
+and not to a thread.
+
+Each event says what it changes (``after``); ``advance`` adds what the worker has to do about it.  ``Phase`` is derived from
+the state, and is the one answer to what a thread is; what people do means what ``message_meaning`` says for that phase.
+
+    idle --Storing--> starting --Chosen--> starting --LoopBegan--> working --Finished--> ending or idle
+                                                working --Asked--> asking --Decided--> working
+                                                working --pause--> paused --resume--> working
+                                                working --BrokenOff--> interrupted --TakenUp--> starting
+                                                working --Quarantined--> quarantined --words of a person--> working
+
+A process that ends keeps the state as it is (``ProcessEnding``): what is open is left to the next owner, and people go on
+speaking to it until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+
+from agentic.core.events.execution_events import Asked, Decided, Event, Finished, InputReceived, Quarantined, Started
+from agentic.core.fold.people import MACHINE
+from agentic.core.lazy_dataclass import dataclass
+from agentic.core.state.execution import Execution
+from bot.ports.conversation import Activity
+
+
+class Stage(Enum):
+    """Where the worker has got with an execution."""
+
+    WAITING = "waiting"
+    """For its slot, its lease, the reading of its log, or the next owner."""
+    RUNNING = "running"
+    """The loop has it."""
+    INTERRUPTED = "interrupted"
+    """A fault broke it off; the next message takes it up again."""
+
+
+class Phase(Enum):
+    """What a thread is."""
+
+    UNKNOWN = "unknown"
+    """No session: nothing was ever asked of the agent there."""
+    IDLE = "idle"
+    STARTING = "starting"
+    """Something that was said begins an execution, which the loop does not have yet."""
+    WORKING = "working"
+    ASKING = "asking"
+    """A question to a person is open."""
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+    """Paused by the bot itself, which may not be heard in the thread now."""
+    INTERRUPTED = "interrupted"
+    QUARANTINED = "quarantined"
+    """It ended its process again and again, and waits until a person says something."""
+    ACTING = "acting"
+    """What people do to what an execution left behind is being done."""
+    ENDING = "ending"
+    """The main execution has ended; others beside it have not."""
+
+    @property
+    def activity(self) -> Activity:
+        """What people see of it."""
+        return _ACTIVITIES[self]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionState:
+    """One execution that is open, or that the worker has not let go of yet."""
+
+    id: str
+    stage: Stage = Stage.WAITING
+    side: bool = False
+    """It answers a side question."""
+    question: Asked | None = None
+    """The open question."""
+    paused_by: str = ""
+    """Who paused it."""
+    quarantined: bool = False
+    finished: bool = False
+    """Its log has its end."""
+
+    @property
+    def needs_slot(self) -> bool:
+        """Whether it can go on without a person."""
+        return self.question is None and not self.paused_by and not self.quarantined
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What is known of one thread."""
+
+    executions: tuple[ExecutionState, ...] = ()
+    main: str = ""
+    """The execution that people speak to, '' between two."""
+    requester: str = ""
+    """Who asked for the main execution, or for what is about to begin."""
+    storing: frozenset[str] = frozenset()
+    """Inbox items that are being stored and that begin an execution."""
+    fetching: frozenset[str] = frozenset()
+    """Stored inbox items whose files are being fetched; they begin nothing before."""
+    waiting: frozenset[str] = frozenset()
+    """Stored inbox items that begin something when the main execution has ended."""
+    acting: bool = False
+    stopped: int = 0
+    """The newest stop; what was said before it begins nothing any more."""
+    left: bool = False
+    """The process ends: what is open here is left to the next owner."""
+
+    def execution(self, id: str) -> ExecutionState | None:
+        return next((one for one in self.executions if one.id == id), None)
+
+    @property
+    def current(self) -> ExecutionState | None:
+        """The main execution, until its log has its end."""
+        one = self.execution(self.main)
+        return one if one is not None and not one.finished else None
+
+    @property
+    def question(self) -> str:
+        """The id of its open question, '' for none."""
+        one = self.current
+        return one.question.question if one is not None and one.question is not None else ""
+
+    @property
+    def at_work(self) -> bool:
+        return any(one.stage is Stage.RUNNING for one in self.executions)
+
+    @property
+    def phase(self) -> Phase:
+        if (one := self.current) is not None:
+            return _phase_of(one)
+        if self.acting:
+            return Phase.ACTING
+        if self.storing or self.fetching or self.waiting:
+            return Phase.STARTING
+        return Phase.ENDING if any(one.id != self.main for one in self.executions) else Phase.IDLE
+
+
+IDLE = SessionState()
+"""What most threads are; they share it."""
+
+_ACTIVITIES: Mapping[Phase, Activity] = {
+    Phase.UNKNOWN: "idle",
+    Phase.IDLE: "idle",
+    Phase.STARTING: "busy",
+    Phase.WORKING: "busy",
+    Phase.ASKING: "asking",
+    Phase.PAUSED: "paused",
+    Phase.SUSPENDED: "paused",
+    Phase.INTERRUPTED: "paused",
+    Phase.QUARANTINED: "paused",
+    Phase.ACTING: "busy",
+    Phase.ENDING: "busy",
+}
+
+
+def _phase_of(one: ExecutionState) -> Phase:
+    if one.stage is Stage.INTERRUPTED:
+        return Phase.INTERRUPTED
+    if one.quarantined:
+        return Phase.QUARANTINED
+    if one.paused_by:
+        return Phase.SUSPENDED if one.paused_by == MACHINE.id else Phase.PAUSED
+    if one.question is not None:
+        return Phase.ASKING
+    return Phase.WORKING if one.stage is Stage.RUNNING else Phase.STARTING
+
+
+def _with(state: SessionState, one: ExecutionState) -> SessionState:
+    """The state with an execution as it is now; one that is not known stays so."""
+    return replace(state, executions=tuple(one if each.id == one.id else each for each in state.executions))
+
+
+def _without(state: SessionState, execution: str) -> SessionState:
+    left = tuple(one for one in state.executions if one.id != execution)
+    return replace(state, executions=left, main="" if state.main == execution else state.main)
+
+
+def _staged(state: SessionState, execution: str, stage: Stage) -> SessionState:
+    one = state.execution(execution)
+    return state if one is None else _with(state, replace(one, stage=stage))
+
+
+# --- what is said -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """An inbox item that begins an execution is being stored: what is said from now on belongs to that."""
+
+    item: str
+    author: str
+
+    def after(self, state: SessionState) -> SessionState:
+        requester = self.author if state.phase is Phase.IDLE else state.requester
+        return replace(state, storing=state.storing | {self.item}, requester=requester)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The inbox item was stored, or could not be."""
+
+    item: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, storing=state.storing - {self.item}) if self.item in state.storing else state
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """An inbox item was stored that begins something when its turn comes."""
+
+    item: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, waiting=state.waiting | {self.item})
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """Inbox items are deleted: nothing takes them in."""
+
+    items: tuple[str, ...]
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, waiting=state.waiting.difference(self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class FetchBegan:
+    """The files of a stored inbox item are being fetched."""
+
+    item: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, fetching=state.fetching | {self.item})
+
+
+@dataclass(frozen=True, slots=True)
+class FetchEnded:
+    """The files of an inbox item are there, or could not be had."""
+
+    item: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, fetching=state.fetching - {self.item})
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRead:
+    """The inbox was read: ``waiting`` begin something after what is taken up now.
+
+    ``requester`` wrote the first of them; it counts where nobody asked for anything yet.
+    """
+
+    waiting: frozenset[str]
+    requester: str = ""
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, waiting=self.waiting, requester=state.requester or self.requester)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """A stop was stored, for one execution or, with '', for all that is open and all that was said before it."""
+
+    said: int
+    execution: str = ""
+
+    def after(self, state: SessionState) -> SessionState:
+        return state if self.execution else replace(state, stopped=max(state.stopped, self.said))
+
+
+# --- what the worker does -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """The worker chose an execution of the log as what people speak to from now on."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        one = state.execution(self.execution) or ExecutionState(self.execution)
+        return replace(state, executions=(replace(one, stage=Stage.WAITING),), main=self.execution)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The worker chose an inbox item, which begins an execution, as what people speak to from now on."""
+
+    execution: str
+    requester: str
+
+    def after(self, state: SessionState) -> SessionState:
+        executions = (ExecutionState(self.execution),)
+        return replace(state, executions=executions, main=self.execution, requester=self.requester)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The log of an execution that is taken up was read and folded."""
+
+    execution: str
+    folded: Execution
+
+    def after(self, state: SessionState) -> SessionState:
+        one, folded = state.execution(self.execution), self.folded
+        if one is None:
+            return state
+        known = replace(
+            one, side=folded.side, question=folded.question, quarantined=folded.quarantined is not None,
+            paused_by=folded.paused.author.id if folded.paused is not None else "",
+        )  # fmt: skip
+        requester = folded.started.requester.id if folded.started is not None else ""
+        return replace(_with(state, known), requester=requester)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBegan:
+    """The loop has the execution."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return _staged(state, self.execution, Stage.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnded:
+    """The loop has let go of the execution, and of all beside it."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        one = state.execution(self.execution)
+        return state if one is None or one.stage is Stage.INTERRUPTED else _staged(state, self.execution, Stage.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenOff:
+    """The execution was broken off without a word in its log; the next message takes it up again."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return _staged(state, self.execution, Stage.INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The execution is called off before it begins, or its log is damaged and put aside."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return _without(state, self.execution)
+
+
+@dataclass(frozen=True, slots=True)
+class NothingOpen:
+    """No log of the thread is open."""
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, executions=(), main="")
+
+
+@dataclass(frozen=True, slots=True)
+class Rested:
+    """The worker has let go of everything; what it broke off stays what people speak to.
+
+    While the process ends nothing changes: what is open is left to the next owner, and people speak to it until then.
+    """
+
+    def after(self, state: SessionState) -> SessionState:
+        if state.left or not state.executions:
+            return state
+        one = state.current
+        if one is None or one.stage is not Stage.INTERRUPTED:
+            return replace(state, executions=(), main="")
+        return replace(state, executions=(one,))
+
+
+@dataclass(frozen=True, slots=True)
+class BegunBeside:
+    """A side question is being answered beside the main execution, by an execution of its own."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        if state.execution(self.execution) is not None:
+            return state
+        beside = ExecutionState(self.execution, Stage.RUNNING, side=True)
+        return replace(state, executions=(*state.executions, beside))
+
+
+@dataclass(frozen=True, slots=True)
+class EndedBeside:
+    """The side question is answered or given up, and nothing of it is left to a next owner."""
+
+    execution: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return _without(state, self.execution)
+
+
+@dataclass(frozen=True, slots=True)
+class ActBegan:
+    """What people do to what an execution left behind is being done."""
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, acting=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ActEnded:
+    """The act is done, or could not be done."""
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, acting=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnding:
+    """Nothing is taken up any more."""
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(state, left=True)
+
+
+# --- what the log says --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An event was appended to the log of an execution."""
+
+    execution: str
+    event: Event
+
+    def after(self, state: SessionState) -> SessionState:
+        if isinstance(self.event, Started | InputReceived) and self.event.inbox in state.waiting:
+            state = replace(state, waiting=state.waiting - {self.event.inbox})
+        one = state.execution(self.execution)
+        if one is None or one.finished:
+            return state
+        told = _told(one, self.event)
+        return state if told is one else _with(state, told)
+
+
+def _told(one: ExecutionState, event: Event) -> ExecutionState:
+    match event:
+        case Asked():
+            return replace(one, question=event)
+        case Decided():
+            return replace(one, question=None)
+        case Quarantined():
+            return replace(one, quarantined=True)
+        case Finished():
+            return replace(one, question=None, paused_by="", quarantined=False, finished=True)
+        case InputReceived():
+            return _heard(one, event)
+        case _:
+            return one
+
+
+def _heard(one: ExecutionState, event: InputReceived) -> ExecutionState:
+    """A person's pause stands over the bot's own, which cannot resume it; a vote does not end a quarantine."""
+    itself = event.author.id == MACHINE.id
+    if not itself and event.sort != "feedback":
+        one = replace(one, quarantined=False)
+    by_a_person = one.paused_by not in ("", MACHINE.id)
+    if event.sort == "pause" and not by_a_person:
+        return replace(one, paused_by=event.author.id)
+    if event.sort == "resume" and not (itself and by_a_person):
+        return replace(one, paused_by="")
+    return one
+
+
+SessionEvent = (
+    Storing | Stored | Queued | Discarded | FetchBegan | FetchEnded | InboxRead | StopRequested | TakenUp | Chosen | Recalled
+    | LoopBegan | LoopEnded | BrokenOff | Dropped | NothingOpen | Rested | BegunBeside | EndedBeside | ActBegan | ActEnded
+    | ProcessEnding | Appended
+)  # fmt: skip
+
+
+# --- what the worker has to do about it ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSlot:
+    """Give the slot of an execution to others: it waits for a person."""
+
+    execution: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetakeSlot:
+    """Hold the slot of an execution again, at once: the person has answered."""
+
+    execution: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopExecution:
+    """Let an execution obey its stop now, wherever it waits."""
+
+    execution: str
+
+
+Output = ReleaseSlot | RetakeSlot | StopExecution
+
+
+def advance(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Output, ...]]:
+    """The state after an event, and what the worker has to do about it."""
+    after, outputs = event.after(state), list[Output]()
+    for one in after.executions:
+        before = state.execution(one.id)
+        if before is not None and before.needs_slot != one.needs_slot:
+            outputs.append(RetakeSlot(one.id) if one.needs_slot else ReleaseSlot(one.id))
+    if isinstance(event, StopRequested):
+        outputs += [StopExecution(one.id) for one in after.executions if event.execution in ("", one.id)]
+    return after, tuple(outputs)
