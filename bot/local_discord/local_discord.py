@@ -46,7 +46,7 @@ class LocalGuild(InteractionDriver):
         notice: str = "",
         bot_name: str = "Threadwright",
     ) -> Self:
-        """Listens on loopback; with a `state` folder the conversation outlives the process.
+        """Listen on loopback; with a `state` folder the conversation outlives the process.
 
         `notice` stands on the page, above whatever is written there.
         """
@@ -61,7 +61,7 @@ class LocalGuild(InteractionDriver):
         return cls(home.store, server)
 
     async def close(self) -> None:
-        """Disconnects everyone and stops listening."""
+        """Disconnect everyone and stop listening."""
         self.restore()
         await self._server.close()
         self._store.close()
@@ -124,14 +124,14 @@ class LocalGuild(InteractionDriver):
         return self._server.gateway.online
 
     def attach(self) -> None:
-        """Points discord.py, in this whole process, at this guild; `restore` undoes it."""
+        """Point discord.py, in this whole process, at this guild; `restore` undoes it."""
         from bot.local_discord.redirect import attach
 
         if self._detach is None:
             self._detach = attach(self.rest_base, self.gateway_url, self._server.url)
 
     def restore(self) -> None:
-        """Points discord.py back at where it was."""
+        """Point discord.py back at where it was."""
         if self._detach is not None:
             self._detach()
             self._detach = None
@@ -212,7 +212,7 @@ class LocalGuild(InteractionDriver):
         self.state.grants.message_content = message_content
 
     def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
-        """Lets time pass at once, for messages, nonces, interactions, sessions and limits alike."""
+        """Let time pass at once, for messages, nonces, interactions, sessions and limits alike."""
         self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
         archive_quiet(self.state)
 
@@ -221,15 +221,15 @@ class LocalGuild(InteractionDriver):
         self._api.view.signer.expire()
 
     def forget_nonces(self) -> None:
-        """Behaves as if the minutes for which nonces are remembered had passed."""
+        """Behave as if the minutes for which nonces are remembered had passed."""
         self._api.messages.nonces.forget()
 
     def reconnect(self) -> None:
-        """Asks the bot to reconnect and resume."""
+        """Ask the bot to reconnect and resume."""
         self._server.gateway.request_reconnect()
 
     def invalidate_sessions(self, *, resumable: bool = False) -> None:
-        """Ends the bot's session, so that it must identify again and misses events."""
+        """End the bot's session, so that it must identify again and misses events."""
         self._server.gateway.invalidate_sessions(resumable=resumable)
 
     def heartbeats(self, *, seconds: float | None = None, answered: bool = True, patience: float = PATIENCE) -> None:
@@ -242,7 +242,7 @@ class LocalGuild(InteractionDriver):
             gateway.heartbeat_ms = int(seconds * 1000)
 
     def request_heartbeat(self) -> None:
-        """Asks every client for a heartbeat at once (op 1)."""
+        """Ask every client for a heartbeat at once (op 1)."""
         self._server.gateway.request_heartbeat()
 
     def recommend_shards(self, shards: int, *, required: bool = False) -> None:
@@ -251,11 +251,11 @@ class LocalGuild(InteractionDriver):
         sharding.shards, sharding.required = shards, required
 
     def unfurl(self, message_id: int) -> Message:
-        """Adds a link preview, as Discord does by itself a moment later: an update, but no edit."""
+        """Add a link preview, as Discord does by itself a moment later: an update, but no edit."""
         return self._api.messages.unfurl(self.state.find_message(message_id))
 
     def disconnect(self, code: int = 4000) -> None:
-        """Drops the bot's connection."""
+        """Drop the bot's connection."""
         self._server.gateway.disconnect(code)
 
     def as_sent(self, message: Message) -> dict[str, Json]:

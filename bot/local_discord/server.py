@@ -37,7 +37,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Server:
-    """Listens on loopback and serves the guild."""
+    """The web server on loopback that serves the guild."""
 
     def __init__(self, home: Founded, allowed: Allowances, address: str) -> None:
         self.url = f"http://{address}"
@@ -60,7 +60,7 @@ class Server:
 
     @classmethod
     async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
-        """Binds first, because addresses in payloads contain the port."""
+        """Bind first, because addresses in payloads contain the port."""
         if host not in LOOPBACK:
             raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
         sock = _bound(host, port)
@@ -83,7 +83,7 @@ class Server:
         return app
 
     async def close(self) -> None:
-        """Disconnects everyone and frees the port."""
+        """Disconnect everyone and free the port."""
         self._look.cancel()
         self.api.interactions.close()
         self.gateway.disconnect(1001)
@@ -138,7 +138,7 @@ def _asked_from_elsewhere(request: web.Request) -> bool:
 
 @web.middleware
 async def refuse_strangers(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuses a foreign Host or Origin before anything is looked at."""
+    """Refuse a foreign Host or Origin before anything is looked at."""
     host = request.headers.get("Host", "")
     origin = request.headers.get("Origin")
     foreign = origin is not None and not is_own_origin(origin, host)

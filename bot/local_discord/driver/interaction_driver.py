@@ -42,18 +42,18 @@ class InteractionDriver(MessageDriver):
         return direct_messages.opened(self.state, self._person(who).id)
 
     async def react(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
-        """Reacts: "🛑", or "name:id" for a custom emoji."""
+        """React: "🛑", or "name:id" for a custom emoji."""
         message = self.state.find_message(message_id)
         return message_reactions.add(self.state, self._author(message.channel_id, author).id, message, emoji)
 
     async def unreact(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
-        """Takes a reaction back."""
+        """Take a reaction back."""
         message = self.state.find_message(message_id)
         who = self._author(message.channel_id, author).id
         return message_reactions.remove(self.state, who, who, message, emoji)
 
     async def typing(self, channel_id: int, *, author: Person = None) -> None:
-        """Types."""
+        """Show a person as typing."""
         self._api.messages.typing(self._author(channel_id, author).id, channel_id)
 
     async def create_thread(self, where: int, name: str, *, author: Person = None, private: bool = False) -> Channel:
@@ -65,7 +65,7 @@ class InteractionDriver(MessageDriver):
         return threads.from_message(self.state, view, who, self.state.find_message(where), ask)
 
     async def archive(self, thread_id: int, *, locked: bool | None = None, author: Person = None) -> Channel:
-        """Archives a thread, and locks it if asked."""
+        """Archive a thread, and lock it if asked."""
         return await self.change_thread(thread_id, archived=True, locked=locked, author=author)
 
     async def change_thread(
@@ -77,27 +77,27 @@ class InteractionDriver(MessageDriver):
         locked: bool | None = None,
         author: Person = None,
     ) -> Channel:
-        """Renames, archives or locks a thread, or undoes the latter two."""
+        """Rename, archive or lock a thread, or undo the latter two."""
         change = ChannelChange(name=name, archived=archived, locked=locked)
         thread, view = self.state.channel(thread_id), self._api.view
         return threads.change(self.state, view, self._person(author).id, thread, change)
 
     async def add_to_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
-        """Adds somebody to a thread, which is said there."""
+        """Add somebody to a thread, which is said there."""
         thread, view = self.state.channel(thread_id), self._api.view
         members.add(self.state, view, self._person(author).id, thread, self._person(who).id)
 
     async def remove_from_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
-        """Removes somebody from a thread, which is said there."""
+        """Remove somebody from a thread, which is said there."""
         thread, view = self.state.channel(thread_id), self._api.view
         members.remove(self.state, view, self._person(author).id, thread, self._person(who).id)
 
     async def delete_channel(self, channel_id: int, *, author: Person = None) -> None:
-        """Deletes a channel or thread."""
+        """Delete a channel or thread."""
         threads.delete(self.state, self._person(author).id, self.state.channel(channel_id))
 
     async def click(self, message_id: int, custom_id: str, *, author: Person = None, values: Iterable[str] = ()) -> str:
-        """Clicks a button or chooses in a select; the result is the interaction's id."""
+        """Click a button or choose in a select; the result is the interaction's id."""
         message = self.state.find_message(message_id)
         who = self._author(message.channel_id, author)
         self.state.require(who.id, self.state.channel(message.channel_id), Permission.VIEW_CHANNEL)
@@ -114,7 +114,7 @@ class InteractionDriver(MessageDriver):
     async def slash(
         self, channel_id: int, name: str, options: Mapping[str, Json] | None = None, *, author: Person = None
     ) -> str:
-        """Uses a slash command ("lessons list" for a subcommand); the result is the interaction's id."""
+        """Use a slash command ("lessons list" for a subcommand); the result is the interaction's id."""
         who = self._author(channel_id, author)
         first, *path = name.split()
         command = self._command(who, channel_id, first, CHAT_INPUT)
@@ -134,7 +134,7 @@ class InteractionDriver(MessageDriver):
         *,
         author: Person = None,
     ) -> list[Choice]:
-        """Types in an option of a slash command; what the bot offers, or TimeoutError after three seconds."""
+        """Type in an option of a slash command; what the bot offers, or TimeoutError after three seconds."""
         who = self._author(channel_id, author)
         first, *path = name.split()
         command = self._command(who, channel_id, first, CHAT_INPUT)
@@ -148,7 +148,7 @@ class InteractionDriver(MessageDriver):
         return [Choice(str(c["name"]), c["value"]) for c in one.choices]
 
     async def use_on(self, target: Member | Message, name: str, *, channel: int = 0, author: Person = None) -> str:
-        """Uses a command of the menu of a message or a member (who needs `channel`); the interaction's id."""
+        """Use a command of the menu of a message or a member (who needs `channel`); the interaction's id."""
         on_message = isinstance(target, Message)
         where = target.channel_id if on_message else channel
         who = self._author(where, author)
@@ -167,7 +167,7 @@ class InteractionDriver(MessageDriver):
         return str(self._api.interactions.begin(Kind.COMMAND, who.id, where, data).id)
 
     async def submit(self, interaction_id: str, values: Mapping[str, Json]) -> str:
-        """Fills in the form that the bot answered with."""
+        """Fill in the form that the bot answered with."""
         asked = self.interaction(interaction_id)
         if asked.modal is None:
             raise LookupError("That interaction was not answered with a form.")
@@ -181,7 +181,7 @@ class InteractionDriver(MessageDriver):
         return self._api.interactions.find(int(interaction_id))
 
     def expire_interaction(self, interaction_id: str) -> None:
-        """Behaves as if its 3 seconds and its 15 minutes had passed."""
+        """Behave as if its 3 seconds and its 15 minutes had passed."""
         self._api.interactions.expire(int(interaction_id))
 
     def _command(self, who: Member, channel_id: int, name: str, kind: int) -> JsonObject:

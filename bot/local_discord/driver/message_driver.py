@@ -37,7 +37,7 @@ class MessageDriver(GuildDriver):
         nonce: str | None = None,
         stickers: Iterable[str] = (),
     ) -> Message:
-        """Posts a message (people may have 4,000 characters); `guild.bot.mention` is the mention of the bot."""
+        """Post a message (people may have 4,000 characters); `guild.bot.mention` is the mention of the bot."""
         if len(text) > PERSON_CHARACTERS:
             raise too_long(("content",), PERSON_CHARACTERS)
         draft = Draft(
@@ -51,25 +51,25 @@ class MessageDriver(GuildDriver):
         return self._said(channel_id, draft, author)
 
     async def forward(self, message_id: int, channel_id: int, *, author: Person = None) -> Message:
-        """Passes a message on into a channel, as it is now."""
+        """Pass a message on into a channel, as it is now."""
         original = self.state.find_message(message_id)
         return self._said(channel_id, Draft(forward_of=(original.channel_id, original.id)), author)
 
     async def ask_poll(
         self, channel_id: int, question: str, answers: Iterable[str], *, multiple: bool = False, author: Person = None
     ) -> Message:
-        """Asks everyone in a channel, for a day."""
+        """Ask everyone in a channel, for a day."""
         listed: list[Json] = [{"poll_media": {"text": a}} for a in answers]
         fields = Fields({"question": {"text": question}, "answers": listed, "allow_multiselect": multiple}, ("poll",))
         return self._said(channel_id, Draft(poll=parse_poll(fields)), author)
 
     async def vote(self, message_id: int, answer_id: int, *, author: Person = None) -> Message:
-        """Votes for an answer of a poll; they count from 1."""
+        """Vote for an answer of a poll; they count from 1."""
         message = self.state.find_message(message_id)
         return poll_votes.vote(self.state, self._author(message.channel_id, author).id, message, answer_id)
 
     async def end_poll(self, message_id: int, *, author: Person = None) -> Message:
-        """Ends a poll, as its author."""
+        """End a poll, as its author."""
         message = self.state.find_message(message_id)
         who = message.author_id if author is None else self._person(author).id
         return poll_votes.end(self.state, self._api.messages, who, message)
@@ -77,7 +77,7 @@ class MessageDriver(GuildDriver):
     async def say_aloud(
         self, channel_id: int, sound: bytes = b"OggS", seconds: float = 1.5, *, author: Person = None
     ) -> Message:
-        """Posts a voice message; what is heard in it is up to `sound`, an Ogg file."""
+        """Post a voice message; what is heard in it is up to `sound`, an Ogg file."""
         waveform = base64.b64encode(bytes(range(0, 256, 16))).decode()
         upload = Upload("voice-message.ogg", sound, "audio/ogg", duration_secs=seconds, waveform=waveform)
         return self._said(channel_id, Draft(uploads=(upload,), flags=int(MessageFlag.IS_VOICE_MESSAGE)), author)
@@ -87,18 +87,18 @@ class MessageDriver(GuildDriver):
         return webhooks.created(self.state, self.state.channel(channel_id), name)
 
     async def post_as(self, webhook: Webhook, text: str, *, thread_id: int | None = None, name: str = "") -> Message:
-        """Posts as a webhook does, which is nobody's account."""
+        """Post as a webhook does, which is nobody's account."""
         draft = Draft(content=text)
         return webhooks.executed(self._api.messages, replace(webhook, name=name or webhook.name), draft, thread_id)
 
     async def edit(self, message_id: int, text: str, *, author: Person = None) -> Message:
-        """Edits a message as its author."""
+        """Edit a message as its author."""
         message = self.state.find_message(message_id)
         editor = message.author_id if author is None else self._person(author).id
         return self._api.messages.edit(editor, message.channel_id, message_id, Revision(content=text))
 
     async def delete(self, message_id: int, *, author: Person = None) -> None:
-        """Deletes a message, by default as the person at the page."""
+        """Delete a message, by default as the person at the page."""
         message = self.state.find_message(message_id)
         who = self._author(message.channel_id, author).id
         hidden = message.visible_to == who

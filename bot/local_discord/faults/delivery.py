@@ -39,7 +39,7 @@ class Queue:
         self._outgoing = outgoing
 
     def put(self, frame: Frame) -> None:
-        """Adds a frame; never waits."""
+        """Add a frame; never waits."""
         self._frames.put_nowait(frame)
 
     async def next(self) -> Frame:
@@ -57,7 +57,7 @@ class Queue:
         self._frames.task_done()
 
     async def flushed(self) -> None:
-        """Waits until everything has left, and not for ever."""
+        """Wait until everything has left, and not for ever."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await self._frames.join()
@@ -83,7 +83,7 @@ class Outgoing:
             self._queues.discard(one)
 
     async def flushed(self) -> None:
-        """Waits until every frame of every connection has left."""
+        """Wait until every frame of every connection has left."""
         await asyncio.gather(*(one.flushed() for one in self._queues))
 
     @contextlib.contextmanager

@@ -108,11 +108,11 @@ class Misbehaviour:
         self.applied: list[tuple[str, Fault]] = []
 
     def add(self, rule: Rule) -> None:
-        """Puts a rule in force."""
+        """Put a rule in force."""
         self._rules.append((rule, 0))
 
     def clear(self) -> None:
-        """Behaves again."""
+        """Behave again."""
         self._rules.clear()
 
     def fault_for(self, what: str) -> Fault | None:

@@ -62,16 +62,16 @@ class Connection:
         self._closing = False
 
     def send(self, frame: Frame) -> None:
-        """Queues a frame; a number closes the connection with that code."""
+        """Queue a frame; a number closes the connection with that code."""
         self._queue.put(frame)
 
     def invalidate(self, *, resumable: bool) -> None:
-        """Tells the client that its session is invalid (op 9); it has to identify or resume again."""
+        """Tell the client that its session is invalid (op 9); it has to identify or resume again."""
         self._op(9, resumable)
         self._leave_session()
 
     async def run(self, request: web.Request) -> web.StreamResponse:
-        """Speaks the protocol until either side closes."""
+        """Speak the protocol until either side closes."""
         ws = web.WebSocketResponse(autoping=True, max_msg_size=1 << 20)
         await ws.prepare(request)
         writer = asyncio.create_task(self._write(request, ws))
@@ -325,7 +325,7 @@ class Gateway:
         self.patience = PATIENCE
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Serves one connection."""
+        """Serve one connection."""
         with self.api.outgoing.queue() as queue:
             connection = Connection(self, queue, request.query.get("compress"))
             self.connections.add(connection)
@@ -344,7 +344,7 @@ class Gateway:
         return session
 
     def drop_session(self, session: Session) -> None:
-        """Ends a session for good: it hears nothing more and cannot be resumed."""
+        """End a session for good: it hears nothing more and cannot be resumed."""
         if self.sessions.pop(session.id, None) is not None:
             self._leave.pop(session.id)()
 
@@ -360,7 +360,7 @@ class Gateway:
         return any(s.connected for s in self.sessions.values())
 
     def tell_presence(self) -> None:
-        """Tells the person at the page whether the bot is there."""
+        """Tell the person at the page whether the bot is there."""
         state = self.api.state
         user: JsonObject = {"id": str(state.identity.bot_id)}
         body: JsonObject = {"user": user, "status": "online" if self.online else "offline"}
@@ -377,17 +377,17 @@ class Gateway:
         self.disconnect(4004)
 
     def request_heartbeat(self) -> None:
-        """Asks every client for a heartbeat at once (op 1)."""
+        """Ask every client for a heartbeat at once (op 1)."""
         for connection in tuple(self.connections):
             connection.send({"op": 1, "d": None, "s": None, "t": None})
 
     def request_reconnect(self) -> None:
-        """Asks every client to reconnect (op 7), as Discord does when a server is replaced."""
+        """Ask every client to reconnect (op 7), as Discord does when a server is replaced."""
         for connection in tuple(self.connections):
             connection.send({"op": 7, "d": None, "s": None, "t": None})
 
     def invalidate_sessions(self, *, resumable: bool = False) -> None:
-        """Tells every client that its session is invalid (op 9)."""
+        """Tell every client that its session is invalid (op 9)."""
         if not resumable:
             for session in tuple(self.sessions.values()):
                 self.drop_session(session)
@@ -395,7 +395,7 @@ class Gateway:
             connection.invalidate(resumable=resumable)
 
     def disconnect(self, code: int = 4000) -> None:
-        """Closes every connection; the sessions stay resumable."""
+        """Close every connection; the sessions stay resumable."""
         for connection in tuple(self.connections):
             connection.send(code)
 

@@ -84,7 +84,7 @@ class Session:
         return self.deliver is not None
 
     def hear(self, event: Event) -> None:
-        """Takes an event from the feed, if this session is to get it."""
+        """Take an event from the feed, if this session is to get it."""
         if (self.has_direct if self._is_direct(event) else self.has_guild) and self._wants(event):
             self.dispatch(event.name, self._as_seen(event))
 

@@ -196,7 +196,7 @@ def _check_choice(option: Fields, name: str, value: Json) -> None:
 
 
 def unfinished(level: Fields, name: str) -> None:
-    """Refuses to complete an option that has no completion."""
+    """Refuse to complete an option that has no completion."""
     option = next((o for o in level.objects("options") or [] if o.text("name") == name), None)
     if option is None or not option.flag("autocomplete"):
         raise ApiError(400, 50035, f"The option {name!r} is not completed by the bot.")

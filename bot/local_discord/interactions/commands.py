@@ -101,7 +101,7 @@ class Commands:
         self._state.feed.changed()
 
     def remember(self, raw: str) -> None:
-        """Takes up what an earlier process saved."""
+        """Take up what an earlier process saved."""
         for scope, commands in json.loads(raw).items():
             self._sets[int(scope) if scope else None] = {int(c["id"]): c for c in commands}
 

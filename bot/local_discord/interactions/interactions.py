@@ -85,7 +85,7 @@ class Interactions:
     def begin(
         self, kind: Kind, user_id: int, channel_id: int, data: JsonObject, message: Message | None = None
     ) -> Interaction:
-        """Tells the bot what somebody did, and starts the three seconds."""
+        """Tell the bot what somebody did, and start the three seconds."""
         name = str(data["name"]) if kind in (Kind.COMMAND, Kind.AUTOCOMPLETE) else None
         one = Interaction(
             self._state.ids.next(),
@@ -120,16 +120,16 @@ class Interactions:
         return self._by_id[interaction_id]
 
     def expire(self, interaction_id: int) -> None:
-        """Behaves as if all its time had passed."""
+        """Behave as if all its time had passed."""
         self.find(interaction_id).started -= TOKEN_SECONDS
 
     async def settled(self, one: Interaction) -> None:
-        """Returns when an interaction was answered, or can be no more."""
+        """Return when an interaction was answered, or can be no more."""
         while one.answer is None and not one.failed:
             await self._state.feed.next_change()
 
     def close(self) -> None:
-        """Stops all clocks."""
+        """Stop all clocks."""
         for deadline in self._deadlines.values():
             deadline.cancel()
 
@@ -156,14 +156,14 @@ class Interactions:
         return one
 
     def answer_message(self, one: Interaction, draft: Draft, *, loading: bool = False) -> Message:
-        """Answers with a message, or with the promise of one."""
+        """Answer with a message, or with the promise of one."""
         message = self._post(one, draft, loading=loading)
         self._acknowledge(one, Answer.DEFERRED_MESSAGE if loading else Answer.MESSAGE)
         one.original_id = message.id
         return message
 
     def answer_update(self, one: Interaction, revision: Revision | None) -> Message | None:
-        """Answers a click by changing the message it was on, now or later."""
+        """Answer a click by changing the message it was on, now or later."""
         if one.message_id is None:
             raise ApiError(400, 50035, "Invalid Form Body")
         self._acknowledge(one, Answer.DEFERRED_UPDATE if revision is None else Answer.UPDATE)
@@ -173,14 +173,14 @@ class Interactions:
         return self.edit(one, one.message_id, revision)
 
     def answer_modal(self, one: Interaction, modal: JsonObject) -> None:
-        """Answers with a form, shown to the person."""
+        """Answer with a form, shown to the person."""
         self._acknowledge(one, Answer.MODAL)
         one.modal = modal
         body: JsonObject = {"id": str(one.id), "data": modal}
         self._state.publish("INTERACTION_MODAL_CREATE", body, only_for=one.user_id)
 
     def answer_choices(self, one: Interaction, choices: tuple[JsonObject, ...]) -> None:
-        """Answers somebody who is typing with what the option may be."""
+        """Answer somebody who is typing with what the option may be."""
         one.choices = choices
         self._acknowledge(one, Answer.CHOICES)
 
@@ -199,12 +199,12 @@ class Interactions:
         return self._post(one, draft)
 
     def edit(self, one: Interaction, message_id: int, revision: Revision) -> Message:
-        """Changes a message that answers this interaction."""
+        """Change a message that answers this interaction."""
         me = self._state.identity.bot_id
         return self._messages.edit(me, one.channel_id, message_id, revision, via_interaction=True)
 
     def delete(self, one: Interaction, message_id: int) -> None:
-        """Deletes a message that answers this interaction."""
+        """Delete a message that answers this interaction."""
         me = self._state.identity.bot_id
         self._messages.delete(me, one.channel_id, message_id, via_interaction=True)
 

@@ -127,7 +127,7 @@ class Messages:
         return changed
 
     def delete(self, actor_id: int, channel_id: int, message_id: int, *, via_interaction: bool = False) -> None:
-        """Deletes a message: one's own, or anyone's with MANAGE_MESSAGES."""
+        """Delete a message: one's own, or anyone's with MANAGE_MESSAGES."""
         channel = self._state.channel(channel_id)
         if not via_interaction:
             self._state.require(actor_id, channel, Permission.VIEW_CHANNEL)
@@ -151,7 +151,7 @@ class Messages:
         )
 
     def delete_many(self, actor_id: int, channel: Channel, message_ids: list[int]) -> None:
-        """Deletes 2 to 100 messages of the last two weeks at once, with one event; unknown ones are passed over.
+        """Delete 2 to 100 messages of the last two weeks at once, with one event; unknown ones are passed over.
 
         https://discord.com/developers/docs/resources/message#bulk-delete-messages
         """
@@ -187,7 +187,7 @@ class Messages:
         )
 
     def typing(self, user_id: int, channel_id: int) -> None:
-        """Shows that somebody is typing."""
+        """Show that somebody is typing."""
         channel = self._state.channel(channel_id)
         self._state.require(user_id, channel, sending(channel))
         at = int(self._state.clock.time())
@@ -330,5 +330,5 @@ class Nonces:
         self._seen[key] = (now, message_id)
 
     def forget(self) -> None:
-        """Behaves as if those minutes had passed."""
+        """Behave as if those minutes had passed."""
         self._seen.clear()

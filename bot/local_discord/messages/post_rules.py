@@ -85,7 +85,7 @@ def forwarded(state: GuildState, author_id: int, draft: Draft) -> Message | None
 
 
 def stored(state: GuildState, uploads: tuple[Upload, ...]) -> tuple[Attachment, ...]:
-    """Keeps files, and says what a message tells of them."""
+    """Keep files, and say what a message tells of them."""
     kept: list[Attachment] = []
     for upload in uploads:
         one = Attachment(

@@ -16,7 +16,7 @@ class Clock:
         self._ahead = 0.0
 
     def set_ahead(self, seconds: float) -> None:
-        """Lets so much time pass at once; there is no way back."""
+        """Let so much time pass at once; there is no way back."""
         self._ahead += max(0.0, seconds)
 
     def time(self) -> float:

@@ -23,25 +23,25 @@ Listener = Callable[[Event], None]
 
 
 class Feed:
-    """Tells each event to each listener, in order; wakes whoever waits for a change."""
+    """Events, told to each listener in order; a change wakes whoever waits for one."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
         self._waiters: list[asyncio.Future[None]] = []
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tells `listener` all further events; the result ends that."""
+        """Tell `listener` all further events; the result ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def publish(self, event: Event) -> None:
-        """Tells everyone."""
+        """Tell everyone."""
         for listener in tuple(self._listeners):
             listener(event)
         self.changed()
 
     def changed(self) -> None:
-        """Wakes the waiters without an event (a session came or went)."""
+        """Wake the waiters without an event (a session came or went)."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

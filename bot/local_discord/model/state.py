@@ -144,30 +144,30 @@ class GuildState:
     # -- changing -----------------------------------------------------------------------------
 
     def put_member(self, member: Member) -> Member:
-        """Keeps a new or changed member."""
+        """Keep a new or changed member."""
         self.members[member.id] = member
         self.store.save(member)
         return member
 
     def put_role(self, role: Role) -> Role:
-        """Keeps a new or changed role."""
+        """Keep a new or changed role."""
         self.roles[role.id] = role
         self.store.save(role)
         return role
 
     def drop_role(self, role: Role) -> None:
-        """Forgets a role."""
+        """Forget a role."""
         del self.roles[role.id]
         self.store.remove(role)
 
     def put_channel(self, channel: Channel) -> Channel:
-        """Keeps a new or changed channel."""
+        """Keep a new or changed channel."""
         self.channels[channel.id] = channel
         self.store.save(channel)
         return channel
 
     def put_message(self, message: Message) -> Message:
-        """Keeps a new or changed message, and the channel's count."""
+        """Keep a new or changed message, and the channel's count."""
         in_channel = self.messages.setdefault(message.channel_id, {})
         is_new = message.id not in in_channel
         in_channel[message.id] = message
@@ -180,12 +180,12 @@ class GuildState:
         return message
 
     def drop_message(self, message: Message) -> None:
-        """Forgets a message."""
+        """Forget a message."""
         del self.messages[message.channel_id][message.id]
         self.store.remove(message)
 
     def drop_channel(self, channel: Channel) -> None:
-        """Forgets a channel with its messages."""
+        """Forget a channel with its messages."""
         del self.channels[channel.id]
         self.messages.pop(channel.id, None)
         self.store.remove(channel)
@@ -198,12 +198,12 @@ class GuildState:
         channel_id: int | None = None,
         only_for: int | None = None,
     ) -> None:
-        """Tells everyone who listens."""
+        """Tell everyone who listens."""
         self.feed.publish(Event(name, data, channel_id, only_for))
 
 
 def text_channel(state: GuildState, name: str) -> Channel:
-    """Adds a text channel below the others."""
+    """Add a text channel below the others."""
     position = sum(1 for c in state.channels.values() if c.type is ChannelType.TEXT)
     return state.put_channel(Channel(state.ids.next(), name, position=position))
 

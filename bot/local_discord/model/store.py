@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
-    """Keeps records beyond the process, and the content of attachments.
+    """What keeps records beyond the process, and the content of attachments.
 
     A text is what is no record: the guild's own facts and the hashes of what opens the page, each by its kind and number.
     """
@@ -47,7 +47,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Keeps only the files; the records themselves are in the state."""
+    """A store of files alone; the records themselves are in the state."""
 
     def __init__(self) -> None:
         self._files: dict[int, bytes] = {}
@@ -82,7 +82,7 @@ class UnusableFolder(Exception):
 
 
 class FolderStore:
-    """Keeps records in SQLite and attachments as files beside it."""
+    """A store of records in SQLite, with attachments as files beside it."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ LIFE_SECONDS = 24 * 3600
 
 
 class Signer:
-    """Signs addresses with a key of this process, and can let all that were given out expire at once."""
+    """Signatures of addresses, by a key of this process; all that were given out can expire at once."""
 
     def __init__(self, clock: Clock, key: bytes | None = None) -> None:
         self._clock = clock

@@ -26,7 +26,7 @@ _COLOURS = (0x5865F2, 0x757E8A, 0x3BA55C, 0xFAA61A, 0xED4245, 0xEB459F)
 
 
 class Cdn:
-    """Serves attachments by id, and default avatars."""
+    """Attachments by id, and default avatars."""
 
     def __init__(self, state: GuildState, signer: Signer) -> None:
         self._state = state

@@ -97,7 +97,7 @@ class Body:
 
 
 def endpoint(api: Api, handler: Endpoint) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """Wraps an endpoint: None is answered with 204, anything else as JSON."""
+    """Wrap an endpoint: None is answered with 204, anything else as JSON."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         path = request.path.removeprefix(PREFIX)

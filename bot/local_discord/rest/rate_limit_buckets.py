@@ -114,7 +114,7 @@ class Bucket:
         return cls(name, limit.number, limit.seconds, limit.number, 0.0)
 
     def wait(self, now: float) -> float:
-        """Takes one; or says how many seconds are to pass first, if nothing is left."""
+        """Take one; or say how many seconds are to pass first, if nothing is left."""
         if self.seconds <= 0:
             return 0.0
         if now >= self.resets_at:
@@ -158,7 +158,7 @@ class RateLimits:
         return self._kept((name, major.group(0) if major else ""), limit, name)
 
     def take(self, bucket: Bucket | None, path: str) -> None:
-        """Takes one request from its bucket and from the whole; 429 if one of them is empty."""
+        """Take one request from its bucket and from the whole; 429 if one of them is empty."""
         now = self._clock.time()
         if bucket is not None and (seconds := bucket.wait(now)):
             raise RateLimitedError(seconds)
@@ -181,7 +181,7 @@ class RateLimits:
         return self.headers(replace(bucket, remaining=0, resets_at=self._clock.time() + seconds)) if bucket else {}
 
     def count_answer(self, status: int, scope: str | None) -> None:
-        """Counts an answer that says the client did wrong; what others used up is not held against it."""
+        """Count an answer that says the client did wrong; what others used up is not held against it."""
         self.refused += status == 429
         if status in INVALID and scope != "shared":
             self._invalid.wait(self._clock.time())
@@ -194,24 +194,24 @@ class RateLimits:
     # -- by what it does ----------------------------------------------------------------------
 
     def rename(self, channel_id: int) -> None:
-        """Counts a new title of a channel."""
+        """Count a new title of a channel."""
         seconds = self._used(("title", channel_id), self.allowed.titles)
         if seconds:
             raise RateLimitedError(seconds, scope="shared")
 
     def old_edit(self, channel_id: int) -> None:
-        """Counts an edit of a message that is over an hour old."""
+        """Count an edit of a message that is over an hour old."""
         seconds = self._used(("old edit", channel_id), self.allowed.old_edits)
         if seconds:
             raise too_many_old_edits(seconds)
 
     def create_command(self, scope: int | None) -> None:
-        """Counts a command that did not exist before."""
+        """Count a command that did not exist before."""
         if self._used(("create", scope), self.allowed.command_creates):
             raise too_many_creates(self.allowed.command_creates.number)
 
     def start_session(self) -> bool:
-        """Counts a start of a session; whether there was none left for today."""
+        """Count a start of a session; whether there was none left for today."""
         return self._session_starts.wait(self._clock.time()) > 0
 
     def session_start_limit(self) -> JsonObject:
@@ -225,12 +225,12 @@ class RateLimits:
         }
 
     def identify(self, shard: int) -> bool:
-        """Counts a start of a session; whether it comes too early after another of its group."""
+        """Count a start of a session; whether it comes too early after another of its group."""
         key = ("identify", shard % self.allowed.max_concurrency)
         return self._used(key, self.allowed.identifies) > 0
 
     def ask_all_members(self) -> float:
-        """Counts a wish for all members of the guild; the seconds to wait, if it comes too early."""
+        """Count a wish for all members of the guild; the seconds to wait, if it comes too early."""
         return self._used("all members", self.allowed.all_members)
 
     def _used(self, key: Hashable, limit: Limit) -> float:

@@ -82,7 +82,7 @@ async def landed(request: web.Request, fault: rules.Fault | None, answer: web.St
 
 
 def cut(request: web.Request) -> None:
-    """Resets the connection: the client reads errno 104."""
+    """Reset the connection: the client reads errno 104."""
     if request.transport is None:
         return
     sock = request.transport.get_extra_info("socket")

@@ -55,14 +55,14 @@ class ChannelRoutes(Routes):
         return guild_payloads.channel(self._api.state, changed)
 
     async def delete(self, request: web.Request) -> Json:
-        """Deletes a channel or thread; it is answered once more."""
+        """Delete a channel or thread; it is answered once more."""
         channel = self._channel(request)
         body = guild_payloads.channel(self._api.state, channel)
         threads.delete(self._api.state, self._api.me, channel)
         return body
 
     async def typing(self, request: web.Request) -> None:
-        """Shows the bot as typing."""
+        """Show the bot as typing."""
         self._api.messages.typing(self._api.me, path_id(request, "channel"))
 
     async def thread_from_message(self, request: web.Request) -> Created:

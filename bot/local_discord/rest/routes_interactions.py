@@ -144,7 +144,7 @@ class InteractionRoutes(Routes):
         return self._api.view.payload(found)
 
     async def edit(self, request: web.Request) -> Json:
-        """Changes an answer of this interaction."""
+        """Change an answer of this interaction."""
         one = self._hook(request)
         found = self._api.interactions.message_of(one, request.match_info["message"])
         body = await read_body(request)
@@ -152,7 +152,7 @@ class InteractionRoutes(Routes):
         return self._api.view.payload(self._api.interactions.edit(one, found.id, revision))
 
     async def delete(self, request: web.Request) -> None:
-        """Deletes an answer of this interaction."""
+        """Delete an answer of this interaction."""
         one = self._hook(request)
         found = self._api.interactions.message_of(one, request.match_info["message"])
         self._api.interactions.delete(one, found.id)

@@ -94,12 +94,12 @@ class MessageRoutes(Routes):
         return self._api.view.payload(changed)
 
     async def delete(self, request: web.Request) -> None:
-        """Deletes a message."""
+        """Delete a message."""
         message = self._message(request)
         self._api.messages.delete(self._api.me, message.channel_id, message.id)
 
     async def bulk_delete(self, request: web.Request) -> None:
-        """Deletes 2 to 100 messages at once."""
+        """Delete 2 to 100 messages at once."""
         channel = self._channel(request)
         fields = (await read_body(request)).fields
         self._api.messages.delete_many(self._api.me, channel, fields.snowflakes("messages"))

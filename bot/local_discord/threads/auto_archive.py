@@ -17,7 +17,7 @@ LOOK_EVERY_SECONDS = 30.0
 
 
 def archive_quiet(state: GuildState) -> None:
-    """Archives each thread whose time has passed, and says so."""
+    """Archive each thread whose time has passed, and say so."""
     now = state.clock.now()
     for thread in [c for c in state.channels.values() if c.is_thread and not c.archived]:
         if now - _last_activity(thread) >= timedelta(minutes=thread.auto_archive_minutes):

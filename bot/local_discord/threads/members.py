@@ -17,7 +17,7 @@ from bot.local_discord.threads.system_messages import notice
 
 
 def join_thread(state: GuildState, thread: Channel, user_ids: tuple[int, ...]) -> None:
-    """Adds members to a thread and says so; those already in it are left alone."""
+    """Add members to a thread and say so; those already in it are left alone."""
     thread = state.channel(thread.id)
     fresh = tuple(dict.fromkeys(u for u in user_ids if u not in thread.member_ids))
     if not fresh:
@@ -33,7 +33,7 @@ def _joined(state: GuildState, thread: Channel, user_id: int) -> JsonObject:
 
 
 def leave_thread(state: GuildState, thread: Channel, user_id: int) -> None:
-    """Takes a member out of a thread."""
+    """Take a member out of a thread."""
     if user_id not in thread.member_ids:
         return
     left = tuple(u for u in thread.member_ids if u != user_id)

@@ -18,7 +18,7 @@ def notice(
     about: Pings | None = None,
     thread_id: int | None = None,
 ) -> Message:
-    """Posts a system message: of a kind, by whoever did it, about somebody or a thread."""
+    """Post a system message: of a kind, by whoever did it, about somebody or a thread."""
     made = state.put_message(
         Message(
             state.ids.next(),

@@ -166,7 +166,7 @@ def _check_thread_change(state: GuildState, user_id: int, thread: Channel, wante
 
 
 def delete(state: GuildState, user_id: int, channel: Channel) -> None:
-    """Deletes a channel or thread with its messages; threads below a channel go with it."""
+    """Delete a channel or thread with its messages; threads below a channel go with it."""
     refuse_if_direct(channel)
     needed = Permission.MANAGE_THREADS if channel.is_thread else Permission.MANAGE_CHANNELS
     state.require(user_id, channel, needed)

@@ -48,7 +48,7 @@ _HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
 
 
 class Page:
-    """Serves the page and answers it."""
+    """The page, its files, and its API."""
 
     def __init__(self, api: Api, gateway: Gateway, access: Access) -> None:
         self._api = api
@@ -222,5 +222,5 @@ class Page:
         return {"t": name, "d": event.data if message is None else self._seen(message)}
 
     async def close(self) -> None:
-        """Lets go of every open page."""
+        """Let go of every open page."""
         await asyncio.gather(*(ws.close(code=1001) for ws in tuple(self._sockets)))

@@ -19,7 +19,7 @@ Act = Callable[[web.Request], Awaitable[Json]]
 
 
 class PageActs:
-    """Acts as the guild's owner, who sits at the page."""
+    """What the guild's owner does, who sits at the page."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -59,40 +59,40 @@ class PageActs:
         return self._api.view.payload(message, viewer=self._me)
 
     async def post(self, request: web.Request) -> Json:
-        """Posts a message, with files."""
+        """Post a message, with files."""
         body = await read_body(request)
         draft = parse_draft(body.fields, body.uploads)
         made = self._api.messages.create(self._me, path_id(request, "channel"), draft)
         return self._seen(made)
 
     async def typing(self, request: web.Request) -> Json:
-        """Types."""
+        """Show a person as typing."""
         await self._driver.typing(path_id(request, "channel"), author=self._me)
         return {}
 
     async def edit(self, request: web.Request) -> Json:
-        """Edits a message."""
+        """Edit a message."""
         message = self._message(request)
         text = (await read_body(request)).fields.text("content") or ""
         return self._seen(await self._driver.edit(message.id, text, author=self._me))
 
     async def delete(self, request: web.Request) -> Json:
-        """Deletes a message."""
+        """Delete a message."""
         await self._driver.delete(self._message(request).id, author=self._me)
         return {}
 
     async def react(self, request: web.Request) -> Json:
-        """Reacts."""
+        """React."""
         emoji, message = request.match_info["emoji"], self._message(request)
         return self._seen(await self._driver.react(message.id, emoji, author=self._me))
 
     async def unreact(self, request: web.Request) -> Json:
-        """Takes a reaction back."""
+        """Take a reaction back."""
         emoji, message = request.match_info["emoji"], self._message(request)
         return self._seen(await self._driver.unreact(message.id, emoji, author=self._me))
 
     async def click(self, request: web.Request) -> Json:
-        """Clicks a button, or chooses in a select."""
+        """Click a button, or choose in a select."""
         message = self._message(request)
         fields = (await read_body(request)).fields
         values = [str(v) for v in fields.array("values") or []]
@@ -100,20 +100,20 @@ class PageActs:
         return {"id": await self._driver.click(message.id, custom_id, author=self._me, values=values)}
 
     async def slash(self, request: web.Request) -> Json:
-        """Uses a slash command."""
+        """Use a slash command."""
         fields = (await read_body(request)).fields
         options, name = fields.object("options"), fields.text("name") or ""
         values = options.data if options else {}
         return {"id": await self._driver.slash(path_id(request, "channel"), name, values, author=self._me)}
 
     async def submit(self, request: web.Request) -> Json:
-        """Fills in a form."""
+        """Fill in a form."""
         values = (await read_body(request)).fields.object("values")
         asked = str(path_id(request, "interaction"))
         return {"id": await self._driver.submit(asked, values.data if values else {})}
 
     async def thread(self, request: web.Request) -> Json:
-        """Starts a thread from a message."""
+        """Start a thread from a message."""
         message = self._message(request)
         name = (await read_body(request)).fields.text("name") or "Thread"
         made = await self._driver.create_thread(message.id, name[:100], author=self._me)
@@ -132,12 +132,12 @@ class PageActs:
         return [{"name": one.name, "value": one.value} for one in offered]
 
     async def vote(self, request: web.Request) -> Json:
-        """Votes in a poll."""
+        """Vote in a poll."""
         answer = path_id(request, "answer")
         return self._seen(await self._driver.vote(self._message(request).id, answer, author=self._me))
 
     async def unvote(self, request: web.Request) -> Json:
-        """Takes a vote back."""
+        """Take a vote back."""
         answer = path_id(request, "answer")
         return self._seen(poll_votes.unvote(self._api.state, self._me, self._message(request), answer))
 
