@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from tests.integration.guild.shapes import SHAPES, fields_of
+from tests.integration.local_discord.shapes import SHAPES, fields_of
 
 DOCUMENTED = frozenset(name.removesuffix("?") for shape in SHAPES for name in fields_of(shape))
 SNOWFLAKE = re.compile(r"\d{15,20}")

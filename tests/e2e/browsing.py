@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, async_playwright, expect
 
-from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM
+from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ABOVE, BELOW = 10, 3

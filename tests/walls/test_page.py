@@ -16,7 +16,7 @@ from playwright.async_api import async_playwright, expect
 from bot.local_discord import LocalGuild
 from bot.local_discord.web.page_access import LIFE_SECONDS
 from tests.e2e.person import entered
-from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 from tests.walls.tally import Wall
 
 OPEN = ("/", "/page/app.js", "/embed/avatars/1.png")

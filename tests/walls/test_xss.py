@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.harness import Client
-from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.integration.local_discord.harness import Client
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
 from .tally import Wall
 

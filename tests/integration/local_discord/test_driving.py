@@ -8,7 +8,7 @@ import pytest
 from bot.local_discord import LocalGuild
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.permission_flags import Permission
-from tests.integration.guild.harness import Client, Raw, logged_in
+from tests.integration.local_discord.harness import Client, Raw, logged_in
 
 
 async def test_roles_are_given_and_taken_and_the_bot_hears_of_it(guild: LocalGuild, client: Client) -> None:

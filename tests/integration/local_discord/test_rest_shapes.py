@@ -5,8 +5,8 @@ from __future__ import annotations
 import aiohttp
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
 
 
 async def test_the_bot_its_application_and_the_gateway(raw: Raw, guild: LocalGuild) -> None:

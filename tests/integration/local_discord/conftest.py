@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from bot.local_discord import LocalGuild, Message
-from tests.integration.guild.harness import TIMEOUT, Client, Raw, logged_in
-from tests.integration.guild.wires import Wire, Wires
+from tests.integration.local_discord.harness import TIMEOUT, Client, Raw, logged_in
+from tests.integration.local_discord.wires import Wire, Wires
 
 
 @pytest_asyncio.fixture

@@ -9,7 +9,7 @@ import pytest
 from discord import app_commands
 
 from bot.local_discord import LocalGuild, Message
-from tests.integration.guild.harness import Client
+from tests.integration.local_discord.harness import Client
 
 Said = Callable[[str], Awaitable[Message]]
 

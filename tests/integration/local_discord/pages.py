@@ -12,8 +12,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
-from tests.integration.guild.harness import Client, logged_in
+from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.local_discord.harness import Client, logged_in
 
 ON_THE_PAGE = [pytest.mark.chromium, NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 

@@ -19,8 +19,8 @@ from bot.local_discord import (
     Rule,
 )
 from bot.local_discord.model.permission_flags import Permission
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
 
 NOBODY = 1_000_000_000_000_000_000
 

@@ -15,7 +15,7 @@ import pytest
 
 from bot.local_discord import LocalGuild, Rule, SessionLost
 from bot.local_discord.gateway.gateway import ACK_SECONDS
-from tests.integration.guild.wires import Wire, Wires
+from tests.integration.local_discord.wires import Wire, Wires
 
 
 async def test_heartbeats_are_acknowledged(wires: Wires) -> None:

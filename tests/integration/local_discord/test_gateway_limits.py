@@ -16,9 +16,9 @@ from bot.local_discord import (
     LocalGuild,
 )
 from bot.local_discord.gateway.sessions import REPLAYABLE
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
-from tests.integration.guild.wires import Wire, Wires
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
+from tests.integration.local_discord.wires import Wire, Wires
 
 INVALID = {"op": 9, "d": False, "s": None, "t": None}
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.local_discord import LocalGuild
 from tests.e2e.person import entered
-from tests.integration.guild.harness import Raw
+from tests.integration.local_discord.harness import Raw
 
 
 @pytest.mark.wall("http")

@@ -13,9 +13,9 @@ from bot.local_discord import (
     Rule,
 )
 from bot.local_discord.model.permission_flags import Permission
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
-from tests.integration.guild.wires import Wire, Wires
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
+from tests.integration.local_discord.wires import Wire, Wires
 
 
 async def test_ready_and_the_guild_keep_to_the_published_fields(wires: Wires, guild: LocalGuild) -> None:

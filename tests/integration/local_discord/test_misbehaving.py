@@ -21,8 +21,8 @@ from bot.local_discord import (
     Rule,
     SessionLost,
 )
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.wires import Wire, Wires
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.wires import Wire, Wires
 
 
 async def contents(wire: Wire, count: int) -> list[str]:

@@ -10,8 +10,8 @@ from playwright.async_api import Browser, Page, expect
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
-from tests.integration.guild.harness import Client, logged_in
-from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.integration.local_discord.harness import Client, logged_in
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
 __all__ = ["browser", "chromium", "client", "guild", "page"]
 

@@ -13,16 +13,16 @@ from urllib.parse import urlencode
 import pytest
 
 from bot.local_discord import LocalGuild, RateLimited, Rule
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.libraries.scenario import converse, running
-from tests.integration.guild.wires import Wires
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.libraries.scenario import converse, running
+from tests.integration.local_discord.wires import Wires
 
 BOTS = Path(__file__).parent / "libraries"
 
 
 @pytest.mark.parametrize("name", ["hikari", "disnake"])
 async def test_a_bot_of_another_library_works_unpatched(name: str) -> None:
-    """The five others: `python -m tests.integration.guild.libraries`."""
+    """The five others: `python -m tests.integration.local_discord.libraries`."""
     async with (
         await LocalGuild.start() as guild,
         running(guild, [sys.executable, str(BOTS / f"{name}_bot.py")]) as bot,

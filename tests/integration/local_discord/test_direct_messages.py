@@ -10,9 +10,9 @@ import discord
 import pytest
 
 from bot.local_discord import ApiError, LocalGuild, Message
-from tests.integration.guild.harness import Client, Raw, logged_in
-from tests.integration.guild.shapes import keeps_to
-from tests.integration.guild.wires import ALL_INTENTS, Wires
+from tests.integration.local_discord.harness import Client, Raw, logged_in
+from tests.integration.local_discord.shapes import keeps_to
+from tests.integration.local_discord.wires import ALL_INTENTS, Wires
 
 Said = Callable[[str], Awaitable[Message]]
 DIRECT = 1 << 12 | 1 << 13 | 1 << 14

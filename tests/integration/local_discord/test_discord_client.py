@@ -18,7 +18,7 @@ from bot.local_discord import (
     Rule,
 )
 from bot.local_discord.model.permission_flags import Permission
-from tests.integration.guild.harness import TIMEOUT, Client, logged_in
+from tests.integration.local_discord.harness import TIMEOUT, Client, logged_in
 
 
 async def test_login_brings_the_guild_with_its_channel_and_the_bots_rights(guild: LocalGuild, client: Client) -> None:

@@ -14,8 +14,8 @@ import pytest
 from discord.http import Route
 
 from bot.local_discord import LocalGuild, UnusableFolder
-from tests.integration.guild.harness import Raw, logged_in
-from tests.integration.guild.wires import Wire
+from tests.integration.local_discord.harness import Raw, logged_in
+from tests.integration.local_discord.wires import Wire
 
 
 async def test_a_folder_keeps_the_conversation_the_commands_and_the_files(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from bot.local_discord import (
     Permission,
     Upload,
 )
-from tests.integration.guild.harness import Client, Raw
-from tests.integration.guild.shapes import keeps_to
-from tests.integration.guild.wires import ALL_INTENTS, Wire, Wires
+from tests.integration.local_discord.harness import Client, Raw
+from tests.integration.local_discord.shapes import keeps_to
+from tests.integration.local_discord.wires import ALL_INTENTS, Wire, Wires
 
 
 async def refused(act: Any) -> int:

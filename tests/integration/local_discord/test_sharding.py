@@ -10,8 +10,8 @@ import asyncio
 import discord
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.harness import TIMEOUT, Client, Raw, wanted_intents
-from tests.integration.guild.wires import ALL_INTENTS, Wires
+from tests.integration.local_discord.harness import TIMEOUT, Client, Raw, wanted_intents
+from tests.integration.local_discord.wires import ALL_INTENTS, Wires
 
 DIRECT = 1 << 12
 

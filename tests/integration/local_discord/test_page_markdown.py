@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Browser
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, guild, page
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, guild, page
 
 __all__ = ["browser", "chromium", "guild", "page"]
 

@@ -15,9 +15,9 @@ from bot.local_discord import (
     Reset,
     Rule,
 )
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
-from tests.integration.guild.wires import Wire
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
+from tests.integration.local_discord.wires import Wire
 
 NOBODY = 1_000_000_000_000_000_000
 

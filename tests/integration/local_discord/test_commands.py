@@ -17,7 +17,7 @@ from bot.local_discord import (
     Message,
     Permission,
 )
-from tests.integration.guild.harness import Client, Raw, logged_in, wanted_intents
+from tests.integration.local_discord.harness import Client, Raw, logged_in, wanted_intents
 
 Said = Callable[[str], Awaitable[Message]]
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
 
 INSIDE = {
     "": [

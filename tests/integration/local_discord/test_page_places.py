@@ -7,8 +7,8 @@ from discord import ui
 from playwright.async_api import Page, Route, expect
 
 from bot.local_discord import LocalGuild
-from tests.integration.guild.harness import Client, logged_in
-from tests.integration.guild.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.integration.local_discord.harness import Client, logged_in
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
 __all__ = ["browser", "chromium", "client", "guild", "page"]
 

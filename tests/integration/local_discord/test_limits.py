@@ -17,8 +17,8 @@ from bot.local_discord import (
     LocalGuild,
     Permission,
 )
-from tests.integration.guild.harness import Raw
-from tests.integration.guild.shapes import keeps_to
+from tests.integration.local_discord.harness import Raw
+from tests.integration.local_discord.shapes import keeps_to
 
 
 async def until_refused(raw: Raw, method: str, path: str, body: object = None, most: int = 60) -> tuple[int, Any, Any]:
