@@ -26,7 +26,7 @@ from tests.e2e.processes import MODEL, Running, environment, started
 WAITING = size("WAITING", 200, 3)
 ROUNDS = size("ROUNDS", 3, 1)
 SECONDS = 180.0
-TARGET = 2.0
+TARGET = 4.0
 REACHES = 100_000
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
-from dataclasses import field
-
-from agentic.core.lazy_dataclass import dataclass
+from dataclasses import dataclass, field
 
 PATIENCE = 120.0
 """Seconds after its beginning for which it is waited: two requests for a reflection, behind the readings of a judge."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
@@ -25,7 +26,6 @@ from agentic.core.events.execution_events import (
     Policy,
     Reflected,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, LanguageModel, Store
 from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps, Purse

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 
 from agentic.calibration.isotonic import Knots, Seen, isotonic
@@ -28,7 +29,6 @@ from agentic.core.events.calibrator import (
     Kind,
     interpolated,
 )
-from agentic.core.lazy_dataclass import dataclass
 
 LEAST_LABELS = 20
 """With fewer, people are shown the heuristic."""

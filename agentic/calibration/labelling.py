@@ -16,6 +16,7 @@ provider ended, says nothing about the work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agentic.calibration.fitting import Example
 from agentic.core.claims import completion
@@ -41,7 +42,6 @@ from agentic.core.events.execution_events import (
     TurnEnded,
 )
 from agentic.core.fold.fold import evolve
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.stores import LabelRow, LabelSource, Look
 

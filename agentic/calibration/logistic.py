@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from operator import add, mul
-
-from agentic.core.lazy_dataclass import dataclass
 
 STEPS = 25
 CURVED = 2

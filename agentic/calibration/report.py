@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agentic.calibration.isotonic import Seen
 from agentic.calibration.scoring import ReliabilityPoint, brier, ece, reliability
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.stores import LabelRow
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 
 from agentic.calibration.isotonic import Seen
-from agentic.core.lazy_dataclass import dataclass
 
 BINS = 10
 _Z = 1.96

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
 from pydantic import BaseModel, ValidationError
-
-from agentic.core.lazy_dataclass import dataclass
 
 ADDRESS: Final = "http://127.0.0.1:11434"
 NO_TALKER: Final = ("embed", "rerank", "bge-", "minilm")

@@ -122,11 +122,6 @@ class ModelRouter:
         if any(not is_anthropic(name) and not name.startswith(SCRIPTED) for name in names):
             await self._through_litellm().warm_up()
 
-    async def expect_refusals(self) -> None:
-        """Load in a thread what only a refusal needs, so that the first one does not hold up everything else."""
-        if self._anthropic is not None:
-            await self._anthropic.expect_refusals()
-
     async def close(self) -> None:
         """Release every adapter that was built."""
         adapters = [adapter for adapter in (self._anthropic, self._litellm, self._scripted) if adapter is not None]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentic.core.events.execution_events import Tier
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.providers.catalogue import PROVIDERS, Provider, provider_of
 from agentic.models.providers.prices import Prices, to_set
 from agentic.models.providers.server_check import flaw

@@ -16,12 +16,10 @@ import os
 import random
 import signal
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
-
-from agentic.core.lazy_dataclass import dataclass
 
 VARIABLE: Final = "THREADWRIGHT_FAILPOINT"
 

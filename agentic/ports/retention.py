@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from agentic.core.events.execution_events import Envelope, OutboxItem
-from agentic.core.lazy_dataclass import dataclass
 
 __all__ = ["Buried", "Kept", "Retention"]
 

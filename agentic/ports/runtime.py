@@ -7,6 +7,7 @@ Errors are those of ``agentic.ports.errors``; every call that waits on others ha
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -32,7 +33,6 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Usage,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import *
 from agentic.ports.stores import *
 

@@ -6,7 +6,7 @@ What is kept of how executions came out: one row each, from which a calibrator i
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -18,7 +18,6 @@ from agentic.core.events.execution_events import (
     InboxItem,
     OutboxItem,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.retention import Buried, Kept, Retention
 
 LabelSource = Literal["person", "verifier", "merge", "tests", "reason", ""]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -25,7 +26,6 @@ from agentic.core.events.execution_events import (
     Whose,
 )
 from agentic.core.fold.model_requests import UNPRICED, cost_of_failure
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.errors import StoreError
 from agentic.ports.stores import Budgets, Scope, Sessions

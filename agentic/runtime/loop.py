@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, assert_never
 
@@ -31,7 +31,6 @@ from agentic.core.events.execution_events import (
     ToolFinished,
 )
 from agentic.core.events.ids import batch_id, question_id, request_id
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.rules.approvals import covers
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
@@ -20,7 +21,6 @@ import orjson
 
 from agentic.core.events.execution_events import Envelope, ModelRequested, Purpose, Segments
 from agentic.core.fold.fold import evolve
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.user_messages import pending_message
 from agentic.core.rules.side_requests import prompt_of

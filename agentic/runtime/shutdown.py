@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.actions import (
     Action,
     Checkpoint,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
-
-from agentic.core.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 MAX_BYTES = 64 * 1024
 """Of one file."""

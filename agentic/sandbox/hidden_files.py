@@ -17,9 +17,8 @@ import os
 import stat
 import threading
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-
-from agentic.core.lazy_dataclass import dataclass
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

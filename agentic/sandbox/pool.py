@@ -8,11 +8,10 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.backends.hidden_mounts import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agentic.core.events.execution_events import (
@@ -17,7 +17,6 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.core.events.upcasting import READING, Reading
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import (
     LeaseLost,
     LogInvalid,

@@ -6,8 +6,8 @@ Sums of fractions would drift; of whole numbers they do not, so that what was ta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import Scope
 
 _NANOS = 1_000_000_000

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.fold.ownership import INTERPRETER, TEMPORARY, in_background
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import SandboxError
 from agentic.sandbox.protocol.results import BackgroundState
 

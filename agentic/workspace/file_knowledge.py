@@ -7,9 +7,9 @@ and a snapshot to diff against.  A change by someone else makes a file stale; th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import StaleFile
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.line_diff import unified_diff
 from agentic.ports.runtime import Perception
 from agentic.sandbox.protocol.results import FileChange, Refusal, SeenChange

@@ -10,8 +10,8 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.line_diff import unified_diff
 
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

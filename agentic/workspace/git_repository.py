@@ -14,9 +14,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import CommitCreated
-from agentic.core.lazy_dataclass import dataclass
 from agentic.sandbox.protocol.results import ExecResult
 from agentic.workspace.git_objects import (
     HASH,

@@ -12,10 +12,9 @@ import contextlib
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentic.core.events.execution_events import FileChange
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import PathRefused, SandboxError
 from agentic.ports.failpoints import reach
 from agentic.workspace.snapshots.losses import (

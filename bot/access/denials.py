@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import Level
-from agentic.core.lazy_dataclass import dataclass
 from bot.access.permissions import Act
 
 VIEWER = "You may look here, but not start or steer tasks. Ask an operator of this server for the right to."
@@ -19,12 +19,6 @@ APPROVE_THERE = "A step waits for an approval. That is given at its own message:
 NO_ADVICE = "I recommend no answer to this question. Please write yours."
 BY_BUTTONS = "A sign does not decide on a lesson. Press Approve, Edit or Retire under it."
 NO_ANSWER = "👍 and 👎 do not answer a question. Press one of its buttons, or write your answer."
-MEND = "Who runs me finds the reason in the log: most likely Threadwright has to be installed anew and started again."
-UNLOADED = (
-    "`{command}` does nothing now, because my commands cannot be loaded. Messages, buttons and reactions work: 🛑, or the "
-    f"word `stop` alone, stops a task. {MEND}"
-)
-NO_LESSONS = f"Nothing was changed: what decides about lessons cannot be loaded. {MEND}"
 
 
 @dataclass(frozen=True, slots=True)

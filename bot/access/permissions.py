@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.events.execution_events import (
@@ -15,7 +16,6 @@ from agentic.core.events.execution_events import (
     Person,
     Sort,
 )
-from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

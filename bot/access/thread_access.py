@@ -13,14 +13,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import aiohttp
 import discord
 
 from agentic.core.events.execution_events import Started
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import SessionRow
 from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import (
     BranchMerged,
@@ -10,7 +11,6 @@ from agentic.core.events.execution_events import (
     CommitCreated,
     InboxItem,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Store
 from agentic.workspace.git_repository import GitProblem, Repository

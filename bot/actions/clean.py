@@ -7,8 +7,9 @@ Done again after a crash, the checkpoint is the one that was kept the first time
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentic.core.events.execution_events import CheckpointSaved, InboxItem, WorkspaceRestored
-from agentic.core.lazy_dataclass import dataclass
 from agentic.sandbox.aiignore import NAME as IGNORE
 from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.manifest import Manifest

@@ -6,9 +6,9 @@ Between two executions only.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import InboxItem, Sort
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Lease, SessionRow

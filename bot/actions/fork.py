@@ -13,6 +13,7 @@ Nothing of it needs the lease of the thread that is forked, so what runs there g
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from agentic.core.display.outbox_items import visible
 from agentic.core.events.execution_events import (
@@ -29,7 +30,6 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (

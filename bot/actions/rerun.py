@@ -16,6 +16,7 @@ that an earlier process left.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.display.outbox_items import visible
@@ -31,7 +32,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.fold import fold
 from agentic.core.fold.people import MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.rules.decide import RULES_VERSION
 from agentic.core.rules.model_failures import standing_timers
 from agentic.core.state.execution import Execution

@@ -12,11 +12,10 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agentic.core.events.execution_events import CheckpointSaved, InboxItem, WorkspaceRestored
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import Clock, Store
 from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.manifest import Manifest

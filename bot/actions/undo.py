@@ -9,11 +9,10 @@ state before the undo is kept too, so an undo loses nothing: a redo puts it back
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentic.core.events.execution_events import CheckpointSaved, InboxItem
 from agentic.core.fold.fold import fold
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
 from bot.access.denials import refused as why_not

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import (
     Asked,
@@ -21,7 +21,6 @@ from agentic.core.events.execution_events import (
     Person,
     Started,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
 from bot.after_run.pipeline import Judged, Step, outcome_of

@@ -1,6 +1,6 @@
 """What follows the end of an execution: it is scored and learned from (``reflexion``), then the steps are taken in order.
 
-``bot/app/container.py`` lists the steps: say on the card what was learned, keep how it came out as a label, try again what
+``bot/app/app.py`` lists the steps: say on the card what was learned, keep how it came out as a label, try again what
 failed, ask what was wrong.  A vote goes the same way.  Whatever goes wrong is gone over again: in a while, by the next
 execution of the thread, with the next start.
 """

@@ -1,12 +1,12 @@
 """The composition root: the one place that builds adapters and wires them.
 
     store ── Loop ── Threads ── ThreadwrightBot ── Discord or the local guild
-             │          └ Reflexion ── lessons (bot/app/container.py)
+             │          └ Reflexion ── lessons
              ├ ModelRouter
              └ StandardToolbox ── RealWorld ── Sandboxes
 
-What is slow is left for after the bot is online, so that the first 👀 does not wait for it: in the background model
-libraries are warmed up, the sandbox is tried, and what the end of an execution needs is imported (``bot/app/container.py``).
+What is slow is left for after the bot is online: in the background the libraries that ask models are imported by a
+thread, and the sandbox is tried.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import discord
 
-from agentic.core.events.execution_events import OutboxItem
-from agentic.core.lazy_dataclass import dataclass
+from agentic.core.events.execution_events import InboxItem, OutboxItem, Policy
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
@@ -38,11 +38,24 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot.actions.branches import Branches
+from bot.actions.clean import Cleaning
+from bot.actions.dispatch import ThreadActs
+from bot.actions.fork import Forking
+from bot.actions.rerun import Rewinding
+from bot.actions.restore_files import Restoring
+from bot.actions.undo import Undoing
+from bot.after_run.announce_lessons import AnnounceLessons
+from bot.after_run.auto_retry import AutoRetry
+from bot.after_run.calibration_labels import CalibrationLabels
+from bot.after_run.feedback_survey import FeedbackSurvey
+from bot.after_run.pipeline import Pipeline
 from bot.app.adapters import chooser
-from bot.app.client import ThreadwrightBot, create_bot
+from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
 from bot.app.services import Backstage
+from bot.charts.renderer import Studio
 from bot.config.home import (
     CHECKPOINTS,
     DATABASE,
@@ -51,15 +64,16 @@ from bot.config.home import (
     open_lessons,
     open_store,
 )
-from bot.config.models import models_from, prices_from
+from bot.config.models import judges_from, models_from, prices_from
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
-from bot.later import close, later, load
+from bot.local_discord.redirect import attach_over_http
 from bot.outbound.attachment_urls import Refetching
 from bot.outbound.branch_offer_messages import BranchOfferMessages
 from bot.outbound.compose import FILE_BYTES
+from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
 from bot.sessions.dependencies import Ground
@@ -71,19 +85,18 @@ from bot.workspace.attachments import download
 from bot.workspace.environment import environment
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
+from reflexion.judge.judge import Judge
+from reflexion.retrieval.embedding import embedder
+from reflexion.service import Reflexion
 
 if TYPE_CHECKING:
-    from bot.app.container import Rest
     from bot.local_discord import LocalGuild
+    from reflexion.ports import LessonStore
 
 BUILD = "0.1.0"
-WARM_UP_AFTER = 0.5
-"""Seconds after the bot is online; what a person does first should not share the processor with imports."""
 EVICT_EVERY = 60.0
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
-REST = ("bot.app.container", "bot.messages.final_card", "bot.lessons.approvals")
-"""What is imported where it is first used, and before that in the background."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
 
 log = logging.getLogger(__name__)
@@ -120,7 +133,6 @@ class App:
         self.guild = guild
         self.watchdog = watchdog
         self._router = router
-        self._loaded, self._complete, self._warming = asyncio.Event(), asyncio.Event(), False
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
         self.library = ""
@@ -140,8 +152,7 @@ class App:
             stack.push_async_callback(app._close)
             if place.recovers:
                 await settle_leftovers(app.store, caps_from(settings))
-            if place.recovers and await app.threads.recover():
-                app._warm_up_now()
+                await app.threads.recover()
             app._connect()
             yield app
 
@@ -151,11 +162,12 @@ class App:
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
-        clock, feed, roster, quotes, refetching = SystemClock(), Feed(), Roster(), Quoting(), Refetching()
+        clock, feed, roster = SystemClock(), Feed(), Roster()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
-        lessons = later(lambda: open_lessons(place.home / LESSONS if durable else None))
-        stack.push_async_callback(close, lessons)
+        lessons = open_lessons(place.home / LESSONS if durable else None)
+        stack.push_async_callback(lessons.close)
+        bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)
         models = models_from(settings, os.environ, prices)
         router = ModelRouter(os.environ, prices=prices, schema_models=settings.schema_models)
@@ -166,7 +178,7 @@ class App:
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
-            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, refetching, snapshots,
+            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, Refetching(bot.desk), snapshots,
             offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
         offers = BranchOfferMessages(store)
@@ -177,17 +189,21 @@ class App:
             await store.put_outbox([item])
             feed.outbox.set()
 
-        def the_rest() -> Rest:
-            from bot.app.container import Given, Rest  # with the first use: no start waits for it
+        async def deliver(item: InboxItem, *, guild: str) -> Receipt:
+            return await threads.deliver(item, guild=guild)
 
-            return Rest(Given(
-                settings, policy, store, lessons, router, clock, purse, workshop, snapshots, offers, begin, tell, BUILD,
-                bot, threads, lasts=place.recovers,
-            ))  # fmt: skip
-
-        rest = later(the_rest)
-        learning = later(lambda: rest.learning)
-        stack.push_async_callback(close, learning)
+        labels = CalibrationLabels(store)
+        reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
+        learning = Pipeline(
+            reflexion, store,
+            (
+                AnnounceLessons(store, lessons, bot.desk, bot.approving.ask, bot.approving.messages.look_again),
+                labels,
+                AutoRetry(store, lessons, clock, purse, tell, deliver, BUILD),
+                FeedbackSurvey(store, clock, bot.desk, tell, BUILD),
+            ),
+        )  # fmt: skip
+        stack.push_async_callback(learning.close)
 
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
@@ -203,12 +219,19 @@ class App:
             policy=policy,
             receive=workshop.receive,
             tell=tell,
-            quotes=quotes,
+            quotes=Quoting(bot.desk),
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
             role=role,
-            calibrator=lambda: rest.labels.calibrator(),  # noqa: PLW0108 - else it is made here
+            calibrator=labels.calibrator,
+        )
+        restoring = Restoring(store, clock, workshop, snapshots, BUILD)
+        acts = ThreadActs(
+            Undoing(store, workshop, restoring),
+            Branches(store, clock, workshop, offers, BUILD, labels.came_out),
+            Rewinding(store, clock, workshop, restoring, begin, BUILD),
+            Cleaning(restoring),
         )
         ground = Ground(
             store=store,
@@ -232,8 +255,8 @@ class App:
             drain_seconds=settings.drain_seconds,
             begin=begin,
             tell=tell,
-            acts=later(lambda: rest.acts),
-            forking=later(lambda: rest.forking),
+            acts=acts,
+            forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
             allow=heartbeat.allow,
             missed=missed,
         )
@@ -246,14 +269,11 @@ class App:
             await forget_logs(store, thread, this_process())
             threads.forget(thread)
 
-        bot = create_bot(
-            threads, store, feed, partial(workshop.shown_file, cap=FILE_BYTES),
-            options_from(settings, local=guild is not None),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, later(lambda: rest.studio),
-                      purse, place.home if durable else None, lambda: rest.reflexion.trouble, watchdog.longest),
+        bot.serve(
+            threads, partial(workshop.shown_file, cap=FILE_BYTES),
+            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
+                      purse, place.home if durable else None, lambda: reflexion.trouble, watchdog.longest),
         )  # fmt: skip
-        quotes.through(bot.desk)
-        refetching.through(bot.desk)
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 
     async def online(self) -> None:
@@ -267,9 +287,7 @@ class App:
             ready.cancel()
         if connection.done():
             raise_why(connection)
-        if not self._warming:
-            self.beside("warm-up", self._warm_up(WARM_UP_AFTER))
-            self.beside("the rest", self._load_rest(partial(asyncio.sleep, WARM_UP_AFTER)))
+        self.beside("warm-up", self._warm_up())
         self.beside("eviction", self._evict())
 
     async def _ready(self) -> None:
@@ -313,26 +331,14 @@ class App:
     async def _start(self, token: str) -> None:
         elsewhere = self.settings.discord_api
         if self.guild is None and elsewhere != DISCORD:
-            from bot.local_discord.redirect import attach_over_http
-
             await attach_over_http(elsewhere, token)
         self._begun.set()
         await self.bot.start(token)
 
-    def _warm_up_now(self) -> None:
-        """What an earlier process left goes on as soon as it can: its models are needed before anything else is."""
-        self._warming = True
-        self.bot.catching.goes_on = self._loaded.wait
-        self.bot.unhurried = self._complete.wait
-        self.beside("warm-up", self._warm_up(0.0))
-        self.beside("the rest", self._load_rest(self.warmed.wait))
-
-    async def _warm_up(self, after: float) -> None:
-        await asyncio.sleep(after)
+    async def _warm_up(self) -> None:
+        """Import the libraries of the models in a thread, then try the sandbox."""
         try:
             await self._router.warm_up(self.models.models)
-            self._loaded.set()
-            await asyncio.sleep(WARM_UP_AFTER)  # whoever waited for the library has their answer first
         except ModelLibraryBroken as error:
             log.error("%s", error)
             self.library = str(error)
@@ -342,14 +348,6 @@ class App:
             await self.workshop.choice()
         except (AgenticError, OSError) as error:
             log.warning("the sandbox could not be tried: %s", error)
-
-    async def _load_rest(self, after: Callable[[], Awaitable[object]]) -> None:
-        """What was left out of the start, so that whoever needs it first does not wait for its import."""
-        await after()
-        await load(*REST)
-        self._complete.set()
-        await self.warmed.wait()
-        await self._router.expect_refusals()
 
     async def _evict(self) -> None:
         while True:
@@ -382,3 +380,23 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def _reflexion(
+    settings: Settings,
+    policy: Policy,
+    store: Store,
+    lessons: LessonStore,
+    router: ModelRouter,
+    purse: Purse,
+    *,
+    lasts: bool,
+) -> Reflexion:
+    """What scores executions and learns from them; ``lasts``: there are later executions, and people, to learn for."""
+    clock = SystemClock()
+    judges = judges_from(settings, policy.tiers, lasting=lasts)
+    return Reflexion(
+        store, lessons, router, clock, policy=policy, build=BUILD, asks=lasts, caps=caps_from(settings),
+        judge=Judge(router, purse, clock, lessons, judges, mode=settings.judge),
+        readers=judges if settings.judge != "off" else (), embedder=embedder(settings.embeddings),
+    )  # fmt: skip

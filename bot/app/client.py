@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,7 @@ from bot.config.preferences import Preferences
 from bot.history.log_reader import Records
 from bot.inbound.intake import Intake
 from bot.inbound.parse import Options, Reader
-from bot.late_cogs import COMMANDS, LESSONS, CommandTree, LateCogs
-from bot.later import later
+from bot.lessons.approvals import LessonApprovals
 from bot.outbound.compose import Composer, FetchFile
 from bot.outbound.discord_api import Desk
 from bot.outbound.outbox import Outbox
@@ -40,23 +39,18 @@ from bot.progress.feed import Feed
 from bot.rendering.custom_ids import CONTROLS
 from bot.rendering.secrets import Discretion
 from bot.retention.expiry import Expiry, Retention
+from bot.retention.personal_data import Privacy
 from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import OutboxItem
-    from bot.lessons.approvals import LessonApprovals
     from bot.rendering.discord_text import Rendered
-    from bot.retention.personal_data import Privacy
+    from reflexion.ports import LessonStore
 
 COGS = (
     "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
-    "bot.cogs.edits", "bot.cogs.channels",
+    "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.commands",
 )  # fmt: skip
-LATE_COGS = (LESSONS, COMMANDS)
-"""What nothing that goes on after a crash waits for."""
-OF_LATE_COGS = ("interaction", "lesson_pressed")
-"""Events that these hear."""
-
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
 COMMANDS_KNOWN = 1_000
@@ -73,26 +67,31 @@ def intents() -> discord.Intents:
 class ThreadwrightBot(commands.Bot):
     """Threadwright in Discord; every part is an attribute that cogs use."""
 
-    def __init__(
-        self, conversation: Conversation, store: Store, feed: Feed, fetch_file: FetchFile, options: Options,
-        backstage: Backstage,
-    ) -> None:  # fmt: skip
+    def __init__(self, options: Options, store: Store, feed: Feed, lessons: LessonStore | None = None) -> None:
         self.sender = Sender(wire_seconds=options.wire_seconds)
         super().__init__(
-            command_prefix=options.prefix, tree_cls=CommandTree, help_command=None, intents=intents(), max_messages=None,
+            command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,
             allowed_mentions=discord.AllowedMentions.none(), chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(), guild_ready_timeout=options.guild_ready_timeout,
             http_trace=self.sender.trace(),
         )  # fmt: skip
-        self.options, self.conversation, self.store, self.feed = options, conversation, store, feed
+        self.options, self.store, self.feed = options, store, feed
         self.preferences = Preferences(store)
         self.reader = Reader(self, options)
         self.discord_clock = DiscordClock()
         feed.discretion = Discretion(options.secrets)
         self.desk = Desk(self, self.sender, feed.discretion)
+        self.approving = LessonApprovals(store, lessons, feed.outbox.set)
+        self._continuity = Continuity()
+        self._running: list[asyncio.Task[None]] = []
+        self._commanded: OrderedDict[int, None] = OrderedDict()
+
+    def serve(self, conversation: Conversation, fetch_file: FetchFile, backstage: Backstage) -> None:
+        """Build what takes part in this conversation; before the login."""
+        options, store, feed = self.options, self.store, self.feed
+        self.conversation = conversation
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = Board(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
-        self.approving = later(self._approving)
         self.outbox = Outbox(
             store,
             self.desk,
@@ -109,64 +108,33 @@ class ThreadwrightBot(commands.Bot):
             store, options.retention_days, workshop.snapshots if workshop else None, backstage.home, self.present
         )
         self.expiry = Expiry(store, options.retention_days)
-        self.privacy = later(self._privacy)
+        self.privacy = Privacy(store, backstage.lessons, self.retention)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
-        self.late = LateCogs(self, LATE_COGS)
-        self.unhurried: Callable[[], Awaitable[object]] | None = None
-        """Waits until what an earlier process left goes on, where it left something; what can wait is begun after it."""
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
-        self._continuity = Continuity()
         self.intake.resumed = self.tending.resumed
-        self._running: list[asyncio.Task[None]] = []
-        self._commanded: OrderedDict[int, None] = OrderedDict()
 
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
         for cog in COGS:
             await self.load_extension(cog)
-        if self.unhurried is None:
-            await self.late.load(needed=True)
         self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
         self._begin("questions", self.questions.run())
-        self._begin("lessons", self._unhurriedly(self._approve))
-        self._begin("commands", self._unhurriedly(self._register))
-        self._begin("sweeping", self._unhurriedly(self.sweeping.run))
-        self._begin("retention", self._unhurriedly(self.retention.run))
+        self._begin("lessons", self.approving.run(self.desk))
+        self._begin("commands", self.registration.run())
+        self._begin("sweeping", self.sweeping.run())
+        self._begin("retention", self.retention.run())
         if self.backstage.offers is not None:
             self._begin("offers", self.backstage.offers.run(self.desk))
-
-    def _approving(self) -> LessonApprovals:
-        from bot.lessons.approvals import LessonApprovals  # with its first use: no start waits for it
-
-        return LessonApprovals(self.store, self.backstage.lessons, self.feed.outbox.set)
 
     def present(self) -> datetime:
         """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
         return min(datetime.now(UTC), self.discord_clock.now())
 
-    def _privacy(self) -> Privacy:
-        from bot.retention.personal_data import Privacy  # with its first use: no start waits for it
-
-        return Privacy(self.store, self.backstage.lessons, self.retention)
-
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.messages.rendered(item)
-
-    async def _approve(self) -> None:
-        await self.approving.run(self.desk)
-
-    async def _register(self) -> None:
-        await self.late.load()
-        if not self.late.without_commands:  # else what Discord has of them would be taken away
-            await self.registration.run()
-
-    async def _unhurriedly(self, work: Callable[[], Awaitable[None]]) -> None:
-        if self.unhurried is not None:
-            await self.unhurried()
-        await work()
 
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
         """What never came is noticed before anything hears of what came after it."""
@@ -174,13 +142,6 @@ class ThreadwrightBot(commands.Bot):
             self.catching.skipped()
         if event in TIMED and isinstance(args[0], discord.Message | discord.Interaction):
             self.discord_clock.saw(args[0].id)
-        if event in OF_LATE_COGS and not self.late.are_there:
-            self._begin(f"{event} heard late", self._dispatch_late(event, *args, **kwargs))
-        else:
-            super().dispatch(event, *args, **kwargs)
-
-    async def _dispatch_late(self, event: str, *args: object, **kwargs: object) -> None:
-        await self.late.load()
         super().dispatch(event, *args, **kwargs)
 
     async def on_message(self, message: discord.Message) -> None:
@@ -190,9 +151,7 @@ class ThreadwrightBot(commands.Bot):
         self._commanded[message.id] = None
         if len(self._commanded) > COMMANDS_KNOWN:
             self._commanded.popitem(last=False)
-        await self.late.load_for(message)
-        if not self.late.without_commands:
-            await self.process_commands(message)
+        await self.process_commands(message)
 
     async def on_guild_available(self, guild: discord.Guild) -> None:
         """Roles that are set by name are warned of."""
@@ -251,4 +210,7 @@ def create_bot(
     backstage: Backstage | None = None,
 ) -> ThreadwrightBot:  # fmt: skip
     """A bot that is ready to log in; ``feed`` must be among the sinks of what runs."""
-    return ThreadwrightBot(conversation, store, feed, fetch_file, options or Options(), backstage or Backstage())
+    behind = backstage or Backstage()
+    bot = ThreadwrightBot(options or Options(), store, feed, behind.lessons)
+    bot.serve(conversation, fetch_file, behind)
+    return bot

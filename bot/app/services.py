@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import Policy
-from agentic.core.lazy_dataclass import dataclass
 from bot.messages.file_changes import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:

@@ -65,8 +65,6 @@ class CatchingUp:
         self._bot = bot
         self.take: Take | None = None
         self.stops: Stops | None = None
-        self.goes_on: Callable[[], Awaitable[object]] | None = None
-        """Waits until what was read first can go on; the others are read after it, so that one of them goes on soon."""
         self.caught_up = asyncio.Event()
         """No gap is open."""
         self._listed = asyncio.Event()
@@ -261,12 +259,10 @@ class CatchingUp:
                 group.create_task(one(row, Urgency.MESSAGE))
 
     async def _led(self, leads: Sequence[asyncio.Task[None]]) -> None:
-        """The first one was read and its model is there; where that takes long, the others wait no longer."""
+        """The first one was read; where that takes long, the others wait no longer."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAD_SECONDS):
                 await asyncio.wait(leads)
-                if self.goes_on is not None:
-                    await self.goes_on()
 
     async def _close_running_in(self, row: ExecutionRow, urgency: Urgency) -> None:
         """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""

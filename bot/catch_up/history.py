@@ -6,11 +6,11 @@ Bounded: a day back and two hundred messages a channel; what lies beyond is said
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import discord
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.inbound.emoji import meaning
 
 AGE = timedelta(hours=24)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from agentic.core.events.execution_events import Usage
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.providers.prices import Prices
 from agentic.ports.errors import LogInvalid
 from agentic.ports.runtime import Store

@@ -12,11 +12,10 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from bot.cli.console import say
 from bot.cli.integrity import troubles

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from bot.config.home import DATABASE, LESSONS
 

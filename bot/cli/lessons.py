@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.cli.console import fail, note, say
 from bot.config.home import LESSONS, open_lessons
 from bot.config.settings import Settings

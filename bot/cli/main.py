@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentic.collecting import uncollected
 from bot.cli.console import (
     fail,
     nobody_reads,
@@ -61,12 +60,11 @@ def perform(argv: Sequence[str] | None = None) -> int:
 def _performed(wanted: argparse.Namespace) -> int:
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
-    with uncollected():
-        from agentic.ports.errors import AgenticError, StoreCorrupt
-        from bot.config.home import HomeUnusable
-        from bot.config.log_format import log_to_standard_error
-        from bot.config.settings import SettingsMistaken, honour_provider_variables, settings_from
-        from bot.config.settings_sources import gather
+    from agentic.ports.errors import AgenticError, StoreCorrupt
+    from bot.config.home import HomeUnusable
+    from bot.config.log_format import log_to_standard_error
+    from bot.config.settings import SettingsMistaken, honour_provider_variables, settings_from
+    from bot.config.settings_sources import gather
 
     try:
         sources = gather(getattr(wanted, "env_file", None), os.environ)

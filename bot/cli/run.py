@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
-from agentic.collecting import uncollected
 from bot.cli.console import (
     NO_WALLS,
     fail,
@@ -47,9 +46,8 @@ async def run(settings: Settings) -> int:
 
 
 async def _run(settings: Settings, lock: TextIO) -> int:
-    with uncollected():
-        from bot.app.app import App, Place
-        from bot.app.discord_connection import CannotConnect
+    from bot.app.app import App, Place
+    from bot.app.discord_connection import CannotConnect
 
     if settings.sandbox == "host":
         say(NO_WALLS)
@@ -58,11 +56,10 @@ async def _run(settings: Settings, lock: TextIO) -> int:
         async with AsyncExitStack() as stack:
             guild = None
             if settings.discord_token is None:
-                with uncollected():
-                    import apsw
+                import apsw
 
-                    from bot.config.models import NO_MODEL, has_model
-                    from bot.local_discord import LocalGuild, UnusableFolder
+                from bot.config.models import NO_MODEL, has_model
+                from bot.local_discord import LocalGuild, UnusableFolder
 
                 try:
                     notice = "" if has_model(settings, os.environ) else NO_MODEL

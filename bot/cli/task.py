@@ -20,12 +20,12 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agentic.core.events.execution_events import Envelope, InboxItem, Person, ToolStarted
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from bot.cli.console import (
     NO_WALLS,

@@ -28,7 +28,7 @@ from bot.inbound.intake import Place, not_kept, noted
 from bot.inbound.interpret_message import title_of, translate_message, without_mentions
 from bot.inbound.parse import scene_of
 from bot.inbound.thread_names import name_once
-from bot.inbound.unknown_commands import as_word, without_commands
+from bot.inbound.unknown_commands import without_commands
 from bot.messages.embeds import help_embed, status_embed
 from bot.outbound.discord_api import Held, Unfit
 from bot.outbound.request_queue import Urgency
@@ -95,7 +95,6 @@ class Tasks(commands.Cog):
 
     async def take_late(self, message: discord.Message) -> None:
         """Take in what was missed when it was said; its channel's lane is held."""
-        await self.bot.late.load_for(message)
         if self._is_command(message.content):
             await asyncio.shield(self._carried_out(message))
         elif (acknowledgement := await self._take(message)) is not None:
@@ -127,7 +126,6 @@ class Tasks(commands.Cog):
 
     async def _take(self, message: discord.Message) -> Acknowledgement | None:
         """Keep what is meant for the agent; returns how to acknowledge it."""
-        await self.bot.late.load_for(message)  # whether it is a command has to be known
         direct = isinstance(message.channel, discord.DMChannel)
         ours = message.author == self.bot.user or self._is_command(message.content)
         if ours or (message.guild is None and not direct):
@@ -153,13 +151,11 @@ class Tasks(commands.Cog):
     async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
         if said.addressed or await self.bot.conversation.knows(said.thread):
             said = replace(said, speaker=await self.bot.reader.speaker_of(message))
-        said = replace(said, text=self._in_words(said.text))
         house = self.bot.reader.house(message.guild)
         opinion = command(without_mentions(said.text, house.mentions)) is not None
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
         meant = translate_message(said, scene, house)
-        built = None if self.bot.late.without_commands else frozenset(self.bot.all_commands)
-        outcome = without_commands(meant, self.bot.options.prefix, built)
+        outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
         missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
         return said, Told(missing) if missing else outcome
 
@@ -202,12 +198,9 @@ class Tasks(commands.Cog):
         word = text[len(prefix) :].split(maxsplit=1) if text.startswith(prefix) else []
         return bool(word) and word[0] in self.bot.all_commands
 
-    def _in_words(self, text: str) -> str:
-        return as_word(text, self.bot.options.prefix) if self.bot.late.without_commands else text
-
     def _is_stop(self, message: discord.Message) -> bool:
         """A stop of something; where nothing runs yet it comes after what was said before it, which may be about to begin."""
-        found = command(self._in_words(message.content))
+        found = command(message.content)
         runs = self.bot.conversation.state(str(message.channel.id)) not in ("unknown", "idle")
         return runs and found is not None and found[0] == "stop"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import Tier
 from agentic.models.providers.prices import Prices
@@ -19,9 +18,7 @@ from bot.config.settings import (
     SettingsMistaken,
     variable,
 )
-
-if TYPE_CHECKING:
-    from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import Candidate
 
 NO_MODEL = (
     "No model is configured, so I can only give a scripted tour. Set a provider's key, such as ANTHROPIC_API_KEY or "

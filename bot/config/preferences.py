@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
 
 import orjson
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt.roles import LOOKS, ROLES
 from agentic.ports.stores import Facts
 

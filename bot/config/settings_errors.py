@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import cast, get_args
 
 from annotated_types import Ge, Gt, Le
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.ports import failpoints
 from reflexion.text.secrets import REDACTED, redact_known
 
 PREFIX = "THREADWRIGHT_"
 Fields = Mapping[str, FieldInfo]
 SHORTEST_KEY = 16
-_KEY = later(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
-_MIXED = later(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
+_KEY = re.compile(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
+_MIXED = re.compile(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
 
 
 class SettingsMistaken(Exception):

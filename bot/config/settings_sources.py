@@ -12,11 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from dotenv import dotenv_values
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.config.settings_errors import PREFIX, Mistake, SettingsMistaken
 
 ENV_FILE = ".env"

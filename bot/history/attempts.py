@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentic.core.events.execution_events import Started
 from agentic.core.fold.fold import fold
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import Store
 from agentic.runtime.budget_ledger import costs_in
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
@@ -14,7 +14,6 @@ from agentic.core.events.execution_events import (
     Started,
     ToolFinished,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from agentic.workspace.snapshots.snapshot_store import Snapshots

@@ -7,6 +7,7 @@ takes for granted, and stands wherever the figures are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
@@ -20,7 +21,6 @@ from agentic.core.events.execution_events import (
     Triaged,
     Usage,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.tiers import first_of, starting_tier
 from agentic.runtime.budget_ledger import costs_in
 

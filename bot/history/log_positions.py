@@ -18,6 +18,7 @@ is how a fork that only knows what was done has it), and to the log without its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from agentic.core.claims.call_counts import may_change
 from agentic.core.events.execution_events import (
@@ -36,7 +37,6 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import digest
 from agentic.core.fold.fold import fold
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 
 

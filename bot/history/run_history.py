@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import (
     BranchMerged,
@@ -19,7 +19,6 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     WorkspaceRestored,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, Store
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -25,7 +26,6 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.fold.fold import fold
-from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -17,7 +17,6 @@ from agentic.core.events.execution_events import (
     InboxItem,
     QuotedMessage,
 )
-from agentic.core.lazy_dataclass import dataclass
 from bot.access.permissions import Speaker
 from bot.ports.conversation import ThreadState
 from bot.thread_state.message_meaning import phase_as_seen

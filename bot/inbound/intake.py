@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.core.fold.people import MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
 from bot.inbound.events import Ignored, Outcome, Told

@@ -6,10 +6,11 @@ in a thread with an agent; what stands in another thread shows nothing here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import discord
 
 from agentic.core.events.ids import execution_id
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import ExecutionRow, OutboxRow, Store
 from bot.outbound.progress_messages import Board
 from bot.ports.conversation import Conversation

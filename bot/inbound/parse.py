@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import aiohttp
@@ -16,7 +16,6 @@ from agentic.core.events.execution_events import (
     QuotedMessage,
     Started,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import EventLog
 from bot.access.permissions import ORDER, Speaker, level_of, role_marks
 from bot.inbound.events import House, Kind, Said, Scene

@@ -31,11 +31,7 @@ log = logging.getLogger(__name__)
 class Quoting:
     """Reads threads through a desk, which exists only once the bot does: ``through`` tells it which."""
 
-    def __init__(self) -> None:
-        self._desk: Desk | None = None
-
-    def through(self, desk: Desk) -> None:
-        """Read by this desk from now on."""
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
@@ -43,7 +39,7 @@ class Quoting:
 
         A thread that was made from the message has nothing before it; ``reader`` is the person for whom it is read.
         """
-        if self._desk is None or before == thread or not before.isdecimal():
+        if before == thread or not before.isdecimal():
             return ()
         try:
             async with asyncio.timeout(SECONDS):

@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 
 from agentic.core.events.execution_events import InboxItem
-from bot.access.denials import UNLOADED
-from bot.inbound.emoji import command
 from bot.inbound.events import Outcome, Told
 
 OTHERWISE: Mapping[str, str] = {
@@ -29,7 +27,6 @@ BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix
 ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
 
 
-_WORD = re.compile(r"\w+")
 _COMMAND = re.compile(r"[a-z][\w-]{0,31}")
 
 
@@ -39,16 +36,10 @@ def _called(text: str, prefix: str) -> str:
     return "" if mark is None else text.removeprefix(mark)
 
 
-def as_word(text: str, prefix: str) -> str:
-    """The word alone of one that also works without a command: "!stop" is obeyed where no command can be loaded."""
-    word = _called(text.strip(), prefix)
-    return word if _WORD.fullmatch(word) and command(word) else text
-
-
-def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None) -> Outcome:
+def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Outcome:
     """The outcome, unless it would make a task or guidance of a command that there is not.
 
-    ``built`` are the names of all that there are, None where they cannot be loaded.
+    ``built`` are the names of all that there are.
     """
     if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
         return outcome
@@ -58,13 +49,11 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str] | None
         return outcome
     if name in OTHERWISE:
         return Told(OTHERWISE[name])
-    if built is not None and name in built:
+    if name in built:
         answers = ANSWER if outcome.sort == "answer" else ""
         return Told(BY_PREFIX.format(name=name, prefix=prefix) + answers)
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
-    if built is None:
-        return Told(UNLOADED.format(command=text))
     near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
     meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
     return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
@@ -18,7 +18,6 @@ from agentic.core.events.execution_events import (
     OutboxItem,
 )
 from agentic.core.fold.fold import evolve
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from bot.access.denials import LEVELS
 from bot.messages.question_text import Standing, closing_line

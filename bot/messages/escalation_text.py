@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agentic.core.claims.confidence import told
@@ -17,7 +17,6 @@ from agentic.core.events.execution_events import (
     Tier,
     TurnEnded,
 )
-from agentic.core.lazy_dataclass import dataclass
 from bot.messages.report_text import stamp
 from bot.ports.conversation import StatusView
 from bot.progress.text import money

@@ -9,8 +9,8 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.line_diff import unified_diff
 from agentic.ports.errors import AgenticError
 from bot.progress.model import Changed, Progress

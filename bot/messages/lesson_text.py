@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.messages.report_text import stamp
 from bot.rendering.discord_text import fenced, inline, plain
 from reflexion.lessons.lesson import Change, Lesson, LessonStatus

@@ -7,7 +7,7 @@ that was not there when the answer came.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agentic.core.events.execution_events import (
@@ -21,7 +21,6 @@ from agentic.core.events.execution_events import (
     Part,
     Reason,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.answers import label_of
 from bot.rendering.discord_text import plain
 

@@ -6,6 +6,7 @@ How far the caps of the day are used up, in words; pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean
 
@@ -19,7 +20,6 @@ from agentic.core.events.execution_events import (
     Whose,
 )
 from agentic.core.fold.fold import fold
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt.roles import ROLES, known
 from agentic.core.text.amounts import dollars
 from agentic.ports.runtime import SessionRow

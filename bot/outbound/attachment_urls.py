@@ -25,17 +25,13 @@ log = logging.getLogger(__name__)
 class Refetching:
     """Reads messages through a desk, which exists only once the bot does: ``through`` tells it which."""
 
-    def __init__(self) -> None:
-        self._desk: Desk | None = None
-
-    def through(self, desk: Desk) -> None:
-        """Read by this desk from now on."""
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def __call__(self, item: InboxItem, file: FileRef) -> str:
         """The address of a file of the message that the item came from, '' where it cannot be read."""
         message = item.message or item.id
-        if self._desk is None or not message.isdecimal():
+        if not message.isdecimal():
             return ""
         try:
             async with asyncio.timeout(SECONDS):

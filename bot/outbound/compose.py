@@ -13,6 +13,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
 from agentic.workspace.file_names import safe_name
 from bot.config.preferences import Verbosity
+from bot.history.attempts import tried_in
 from bot.messages.file_changes import (
     Changes,
     FetchBefore,
@@ -21,6 +22,7 @@ from bot.messages.file_changes import (
     nothing_kept,
     whole_diff,
 )
+from bot.messages.final_card import DIFF_FILE, card, undoable
 from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
 from bot.outbound.branch_offer_messages import offer_of
@@ -99,9 +101,6 @@ class Composer:
         return Rendered(("This could not be shown as a message; it is in the file.",), (Attached("text.md", content),))
 
     async def _answer(self, item: OutboxItem) -> Rendered:
-        from bot.history.attempts import tried_in  # with the first answer: what goes on after a crash waits for neither
-        from bot.messages.final_card import DIFF_FILE, card, undoable
-
         progress = await self._progress(item.execution, ended=True)
         hide = self._feed.discretion.text
         differences = tuple(replace(each, path=hide(each.path)) for each in await self._changes.of(progress))

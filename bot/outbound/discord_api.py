@@ -14,6 +14,7 @@ import io
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, cast
 
 import aiohttp
@@ -22,7 +23,6 @@ from discord.utils import MISSING
 
 from agentic.core.events.execution_events import OutboxItem
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.workspace.file_names import safe_name

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import OutboxItem
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import OutboxRow, Store
 
 _BEGAN = re.compile(r"<t:(\d+):R>")

@@ -12,12 +12,12 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Protocol
 
 import aiohttp
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.outbound.priorities import Job, Urgency
 
 STALE_SECONDS = 0.25

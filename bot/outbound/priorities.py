@@ -14,10 +14,9 @@ import heapq
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.outbound.rate_limits import FOR_EVER, PER_SECOND, Bucket, Buckets, Pace
 
 AGES_SECONDS = 15.0

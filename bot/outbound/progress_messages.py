@@ -13,12 +13,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import discord
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from bot.config.preferences import Preferences, Verbosity

@@ -16,9 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import field
-
-from agentic.core.lazy_dataclass import dataclass
+from dataclasses import dataclass, field
 
 FOR_EVER = math.inf
 IDLE_SECONDS = 600.0

@@ -18,14 +18,13 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from statistics import quantiles
 from typing import TypeVar
 
 import aiohttp
 import discord
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.outbound.http_hooks import Wire
 from bot.outbound.priorities import (
     Crowded,

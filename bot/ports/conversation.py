@@ -28,10 +28,10 @@ An answer's ``text`` is the chosen option's label, or what the person wrote.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import Asked, InboxItem
-from agentic.core.lazy_dataclass import dataclass
 
 Activity = Literal["idle", "busy", "asking", "paused"]
 """What a thread with an agent is doing."""

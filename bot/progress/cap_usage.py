@@ -6,7 +6,7 @@ go by, and no history is kept a second time.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -29,7 +29,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.model_requests import cost_of_failure
 from agentic.core.fold.people import worked
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.rules.used_up_limits import (
     WARNED,
     minute_cap,

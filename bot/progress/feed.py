@@ -7,6 +7,7 @@ delivers, each at its own pace.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import (
     Asked,
@@ -24,7 +25,6 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     WorkspaceFound,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import EventLog
 from bot.progress.model import Progress, update_of
 from bot.rendering.secrets import Discretion

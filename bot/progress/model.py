@@ -10,7 +10,7 @@ The steps of an execution as people see them, and what became of each file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -53,7 +53,6 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from agentic.core.lazy_dataclass import dataclass
 from bot.progress.cap_usage import Limits
 
 LOOKED_THROUGH = 4_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.patterns import later
 from bot.progress.model import Step
 from bot.rendering.discord_text import inline, plain
 
@@ -37,7 +36,7 @@ _WITHOUT_SUBJECT = frozenset(
 
 _RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
 _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
-    (later(rf"\A(?:{pattern})"), verbs)
+    (re.compile(rf"\A(?:{pattern})"), verbs)
     for pattern, verbs in (
         (
             _RUNNER + r"(?:pytest|unittest|nose2|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
@@ -69,10 +68,12 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
 )
 _LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
 """What changes nothing, as long as that is all the command does."""
-_HARMLESS = later(r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b")
-_MORE = later(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
+_HARMLESS = re.compile(
+    r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b"
+)
+_MORE = re.compile(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
 """Something else happens too: a command after it, a file that is written."""
-_BEFORE = later(
+_BEFORE = re.compile(
     r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
     r"|\w+=\S*\s+"
     r"|(?:timeout|nice|time|env)(?: -?[\d.]+[smh]?)? )+"

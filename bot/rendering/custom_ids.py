@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import discord
 from discord import ButtonStyle, ui
-
-from agentic.core.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from discord import Client, Interaction

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from bot.rendering.code_blocks import FENCE, fence_after
 from bot.rendering.tables import with_tables
 
@@ -25,16 +24,16 @@ NAME = 100
 BEGINNING = 1_200
 """Characters that are shown of what became a file."""
 
-_OSC = later(r"\x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|$)|\x9d.*?(?:\x07|\x9c|$)", re.DOTALL)
-_CSI = later(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
-_CONTROLS = later(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_LOST = later(r"[\x00\ud800-\udfff]")
-_INVISIBLE = later(
+_OSC = re.compile(r"\x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|$)|\x9d.*?(?:\x07|\x9c|$)", re.DOTALL)
+_CSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
+_CONTROLS = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_LOST = re.compile(r"[\x00\ud800-\udfff]")
+_INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
-_MARKS = later(r"([\\*_~`|>\[\]#<])")
-_LONG_RUN = later(r"`{4,}")
+_MARKS = re.compile(r"([\\*_~`|>\[\]#<])")
+_LONG_RUN = re.compile(r"`{4,}")
 
 
 def clean(text: str) -> str:

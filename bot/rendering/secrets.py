@@ -11,22 +11,21 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from agentic.core.patterns import later
 from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
 """A shorter value is too likely to be an ordinary word."""
-_NAMES = later(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNS = later(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
-_VALUE = later(r"[\w+/=.-]{16,}")
+_NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
+_ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_VALUE = re.compile(r"[\w+/=.-]{16,}")
 TELLING = 4
 """So many characters of a value say something of it."""
-_BEGINS = later(
+_BEGINS = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)"
 )
-_PATHLIKE = later(r"[./]")
-_DIGIT = later(r"\d")
-_LETTER = later(r"[a-z]", re.IGNORECASE)
+_PATHLIKE = re.compile(r"[./]")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[a-z]", re.IGNORECASE)
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
@@ -41,7 +40,7 @@ class Discretion:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
-        self._values = later("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self._beginnings = frozenset(value[:n] for value in longest_first for n in range(TELLING, len(value)))
         self._longest = len(longest_first[0]) if longest_first else 0
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from agentic.core.audit.erasure import (
     without,
 )
 from agentic.core.events.execution_events import Envelope, OutboxItem
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.changes import changed

@@ -7,7 +7,7 @@ more is told once that it is full, and once, when there is room again, how much 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import (
     Envelope,
@@ -18,8 +18,6 @@ from agentic.core.events.execution_events import (
     Sort,
     Started,
 )
-from agentic.core.lazy_dataclass import dataclass
-from bot.bells import Bell
 from bot.rendering.discord_text import plain
 
 ROOM = 50
@@ -40,7 +38,7 @@ class Crowd:
     unseen: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Messages that did not fit, by the name of who wrote them."""
-    room: asyncio.Event = field(default_factory=Bell)
+    room: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def full(self) -> bool:

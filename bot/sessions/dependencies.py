@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import (
     Clock,

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Self, assert_never
 
 from agentic.core.events.execution_events import Envelope, InboxItem, ModelRequested, OutboxItem
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import SessionRow
-from bot.bells import Bell
 from bot.ports.conversation import StatusView
 from bot.sessions.backlog import Crowd
 from bot.sessions.dependencies import Ground
@@ -56,13 +54,13 @@ class Session:
     """Something came while what was broken off was still ending, which may have taken it in: it goes on."""
     woken: bool = False
     """It has had something to do since the process began."""
-    doorbell: asyncio.Event = field(default_factory=Bell)
+    doorbell: asyncio.Event = field(default_factory=asyncio.Event)
     """Something may lie in the inbox."""
-    aside: asyncio.Event = field(default_factory=Bell)
+    aside: asyncio.Event = field(default_factory=asyncio.Event)
     """A side question may lie in the inbox."""
-    halt: asyncio.Event = field(default_factory=Bell)
+    halt: asyncio.Event = field(default_factory=asyncio.Event)
     """A stop was given: what precedes the loop ends at once."""
-    asking: asyncio.Event = field(default_factory=Bell)
+    asking: asyncio.Event = field(default_factory=asyncio.Event)
     """A question to a person is open."""
 
     @property

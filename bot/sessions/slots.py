@@ -23,8 +23,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import Prompt
 from agentic.ports.runtime import Answer, LanguageModel, Meter
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from agentic.core.events.calibrator import Calibrator
 from agentic.core.events.execution_events import (
@@ -22,7 +23,6 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.providers.prices import Prices
@@ -39,9 +39,7 @@ from agentic.runtime.budget_ledger import DailyCaps
 from bot.config.settings import Settings
 from bot.history.run_history import past_of, told_later
 from bot.rendering.discord_text import inline, plain
-
-if TYPE_CHECKING:
-    from reflexion.retrieval.selection import Choice
+from reflexion.retrieval.selection import Choice
 
 log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")

@@ -8,11 +8,11 @@ means the same.  Who may do a thing is another question (``bot/access/permission
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.events.execution_events import InboxItem, Sort
 from agentic.core.fold.people import MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from bot.access.denials import IN_THE_THREAD, NOT_YOURS, NOTHING_RUNS
 from bot.access.permissions import may_steer
 from bot.ports.conversation import ThreadState

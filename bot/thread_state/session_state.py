@@ -21,12 +21,11 @@ speaking to it until then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from agentic.core.events.execution_events import Asked, Decided, Event, Finished, InputReceived, Quarantined, Started
 from agentic.core.fold.people import MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Execution
 from bot.ports.conversation import Activity
 

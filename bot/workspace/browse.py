@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import PathRefused
 from agentic.sandbox.aiignore import NAME as IGNORE
 from agentic.workspace.file_names import readable

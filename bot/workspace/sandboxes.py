@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved
 from agentic.sandbox.pool import Choice, Sandboxes

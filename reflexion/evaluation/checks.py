@@ -9,18 +9,18 @@ test``) is no check at all (``agentic/core/text/dry_runs.py``).
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.bash.steps import read
 from agentic.core.claims.proof import is_test_run
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.core.state.facts import Ran
 from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
 Verdict = Literal["pass", "fail", "none"]
 
-_RUNNER = later(
+_RUNNER = re.compile(
     r"""(?x)^(?:
         (?:python3?(?:\.\d+)?\s+(?:-\w\s+)*-m\s+)?
           (?:pytest|py\.test|unittest|tox|nox|nose2|mypy|doctest|compileall)\b
@@ -35,15 +35,15 @@ _RUNNER = later(
           (?:tests?|checks?|verify)(?:[_-]\w+)?\.(?:sh|py|js)\b
     )"""
 )
-_QUIET = later(
+_QUIET = re.compile(
     r"^(?:echo|printf|cat|head|tail|grep|rg|ls|cd|export|set|true|:|sleep|wc|sed|awk|find|rm|mkdir|touch|cp|mv|tee)\b"
 )
-_PREFIX = later(
+_PREFIX = re.compile(
     r"^(?:(?:[A-Za-z_]\w*=\S*|env|time|timeout\s+\S+|nice|xvfb-run|uv\s+run|poetry\s+run|pipenv\s+run)\s+)+"
 )
-_BETWEEN = later(r"""\\["']|'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
-_PIPEFAIL = later(r"^set\s.*\bpipefail\b")
-_QUOTED_IN_TASK = later(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
+_BETWEEN = re.compile(r"""\\["']|'[^']*'|"(?:\\.|[^"\\])*"|(\|\||&&|;|\n|\|&?|(?<![<>&|])&(?![>&]))""")
+_PIPEFAIL = re.compile(r"^set\s.*\bpipefail\b")
+_QUOTED_IN_TASK = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,})\"")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.events.execution_events import FileChange
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluation.verifier import Wanted
 
 _LISTS = re.compile(r"^\s*(?:ls|find|tree|git ls-files|fd|rg --files)\b")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.evaluation import Simple, commands, inside
@@ -32,7 +32,6 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.people import DENY, MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.tools.approval.command_rules import targets
 from reflexion.evaluation.tool_arguments import asked_in, command_in
 

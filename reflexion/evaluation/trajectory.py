@@ -6,7 +6,7 @@ Reading is a fold over both streams (the log, and the outcome after it).  What a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agentic.core.claims.proof import changed_since
@@ -40,7 +40,6 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import FINISH
 from agentic.core.state.facts import Deeds, Ran
 from agentic.core.state.tiers import chosen_for

@@ -7,11 +7,12 @@ workspace as a dependency, and any text that gives orders to its reader.
 
 from __future__ import annotations
 
+import re
+
 from agentic.core.events.execution_events import FileRef, QuotedMessage
-from agentic.core.patterns import later
 from reflexion.text.screening import orders_its_reader
 
-_FETCHES = later(
+_FETCHES = re.compile(
     r"""(?ix) (?<![\w./-])(?:curl|wget|aria2c|lynx|w3m|links2?|https?ie|xh|gh|glab|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp)\s+\S
       | \bgit\s+(?:-\S{1,80}\s+){0,3}(?:clone|fetch|pull|ls-remote|submodule\s+update|remote\s+(?:show|update))\b
       | \b(?:pip3?|uv|poetry|npm|yarn|pnpm|bun|cargo|gem|go|composer|apt|apt-get|brew|conda)\s+(?:\S{1,80}\s+){0,2}
@@ -19,7 +20,7 @@ _FETCHES = later(
       | \burlopen\b | \brequests\.(?:get|post|request)\b | \bhttpx\.\w | \baiohttp\.ClientSession\b | \bfetch\(\s*["']
       | \b(?:https?|ftps?|ssh|s3|gs)://(?!(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]))\S | \bgit@[\w.-]+:"""
 )
-_OF_OTHERS = later(
+_OF_OTHERS = re.compile(
     r"(?i)(?:^|[\s/'\"=(])(?:attachments|node_modules|site-packages|dist-packages|third[_-]party|vendor|vendored|bower_components"
     r"|\.venv|venv|\.cargo|\.tox)/"
 )

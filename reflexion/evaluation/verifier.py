@@ -14,12 +14,12 @@ that failed, only a run of it that counts again lifts that: an exit code without
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from agentic.bash.steps import Step, read
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from reflexion.evaluation.checks import (
     CheckRun,
     Verdict,
@@ -33,17 +33,17 @@ NOT_RUN: Final = "check_not_run"
 STALE: Final = "check_stale"
 CHARACTERS: Final = 200
 _NOISE = frozenset(("-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--silent", "--no-header"))
-_SENTENCE = later(r"""(?:`[^`\n]*`|"[^"\n]*"|[^.!?;\n]|[.!?;](?!\s))+""")
-_UNWANTED = later(r"(?i)\b(?:do not|don't|never|without|no need to|skip|instead of|not)\b")
-_PASSES = later(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|exits? (?:with )?0|status 0)\b")
-_TESTS = later(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
-_TO_RUN = later(r"(?i)\b(?:run|fix|repair|mend|unbreak)\b|\b(?:failing|broken|red) (?:\w+ )?tests?\b")
-_PATH = later(
+_SENTENCE = re.compile(r"""(?:`[^`\n]*`|"[^"\n]*"|[^.!?;\n]|[.!?;](?!\s))+""")
+_UNWANTED = re.compile(r"(?i)\b(?:do not|don't|never|without|no need to|skip|instead of|not)\b")
+_PASSES = re.compile(r"(?i)\b(?:pass(?:es|ing)?|green|succeeds?|works?|clean(?:ly)?|exits? (?:with )?0|status 0)\b")
+_TESTS = re.compile(r"(?i)\b(?:unit ?tests?|tests?|specs?|test ?suite)\b|\btest_\w+")
+_TO_RUN = re.compile(r"(?i)\b(?:run|fix|repair|mend|unbreak)\b|\b(?:failing|broken|red) (?:\w+ )?tests?\b")
+_PATH = re.compile(
     r"(?<![\w./-])(?:[\w.-]+/)+[\w.-]*|\btest_\w+(?:\.py)?\b|\b[\w-]{1,250}[._](?:test|spec)\.\w+\b|\b\w+_test\.\w+\b"
 )
-_ENDING = later(r"\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)$")
-_BEFORE_PATH = later(r"(?i)\b(?:in|of|under|for|from|below)\s+[`'\"]?$")
-_LOOKS_LIKE_PATH = later(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)(?:$|::)|::|^tests?\b|^test_|^specs?$")
+_ENDING = re.compile(r"\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)$")
+_BEFORE_PATH = re.compile(r"(?i)\b(?:in|of|under|for|from|below)\s+[`'\"]?$")
+_LOOKS_LIKE_PATH = re.compile(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|php|sh)(?:$|::)|::|^tests?\b|^test_|^specs?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median_low
 from typing import Final
@@ -21,7 +22,6 @@ from agentic.core.events.execution_events import (
     RubricItem,
     TextBlock,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Answer,

@@ -8,9 +8,9 @@ their typed outcomes and the files they changed, may be cited: what stood in an 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Final
 
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluation.trajectory import Call, Trajectory
 from reflexion.text.hidden_text import visible
 from reflexion.text.secrets import redact

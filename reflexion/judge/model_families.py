@@ -6,9 +6,9 @@ says nothing the provider takes the family's place, but such a model is never ch
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from agentic.core.patterns import later
 from agentic.models.providers.catalogue import provider_of
 
 _NAMED: Final = (
@@ -30,7 +30,7 @@ _NAMED: Final = (
     ("nvidia", r"nemotron"),
     ("huggingface", r"smollm"),
 )
-_FAMILIES: Final = tuple((family, later(rf"(?:^|[/_.:-])(?:{names})(?![a-z])")) for family, names in _NAMED)
+_FAMILIES: Final = tuple((family, re.compile(rf"(?:^|[/_.:-])(?:{names})(?![a-z])")) for family, names in _NAMED)
 
 
 def family_of(model: str) -> str:

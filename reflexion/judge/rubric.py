@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.core.events.execution_events import RubricItem
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.errors import JudgementUnusable
 
 SHORTEST: Final = 12

@@ -10,12 +10,12 @@ person has approved stands against a model's word: then only the newcomer waits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentic.core.patterns import later
 from reflexion.lessons.changes import changed
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.text.words import stem, words_of
@@ -23,12 +23,14 @@ from reflexion.text.words import stem, words_of
 SAME_MATTER = 0.5
 """Share of a trigger's words that lessons of the same matter have in common."""
 SAME_CLAUSE = 0.7
-_CLAUSES = later(r"(?i)(?<![.;:,!?()→])[.;:,!?()\n→]+(?:\s|$)|\b(?:but|and|then|so that|because|since|otherwise)\b")
-_INSTEAD = later(r"(?i)\b(?:instead\s+of|rather\s+than|in\s+place\s+of|over)\b")
-_NOT = later(
+_CLAUSES = re.compile(
+    r"(?i)(?<![.;:,!?()→])[.;:,!?()\n→]+(?:\s|$)|\b(?:but|and|then|so that|because|since|otherwise)\b"
+)
+_INSTEAD = re.compile(r"(?i)\b(?:instead\s+of|rather\s+than|in\s+place\s+of|over)\b")
+_NOT = re.compile(
     r"(?i)\b(?:not|never|no|don'?t|doesn'?t|must\s?n'?t|should\s?n'?t|can'?t|cannot|avoid|stop|refrain|without|nor)\b|n['’]t\b"
 )
-_WORD = later(r"[^\W_]+(?:[._/-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _USE = frozenset(_WORD.findall("use using used run call take prefer choose rely apply employ invoke"))
 _EMPTY = frozenset(
     _WORD.findall(

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons.changes import RANKS, changed, revised
 from reflexion.lessons.contradictions import opposed, reconciled
 from reflexion.lessons.lesson import Lesson

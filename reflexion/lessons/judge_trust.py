@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentic.core.events.execution_events import Event, Judged, ModelRequested
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluation.trajectory import Trajectory
 from reflexion.lessons.lesson import Verdict
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 from pydantic import Field
 
 from agentic.core.events.execution_events import Frozen
-from agentic.core.lazy_dataclass import dataclass
 
 LessonStatus = Literal["candidate", "probation", "active", "retired", "quarantined"]
 Arm = Literal["shown", "held_back", "crowded"]

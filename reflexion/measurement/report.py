@@ -8,10 +8,10 @@ it was left out for better ones is no comparison, for that was no chance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.calibration.scoring import ReliabilityPoint, reliability, wilson
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons.changes import fit_to_keep
 from reflexion.lessons.judge_trust import (
     LABELLED,

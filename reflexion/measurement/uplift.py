@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agentic.calibration.scoring import wilson
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons.lifecycle import Showing
 
 _Z = 1.959964

@@ -6,7 +6,8 @@ somebody would search for.  So the lines are kept verbatim (secrets aside) besid
 
 from __future__ import annotations
 
-from agentic.core.patterns import later
+import re
+
 from reflexion.evaluation.trajectory import Call, Trajectory
 from reflexion.reflection.error_signature import TELLING, recognised_by
 from reflexion.text.hidden_text import visible
@@ -18,7 +19,7 @@ CHARACTERS = 1_200
 _CALLS = 3
 _TELLINGS = 4
 _TAIL = 8
-_QUIET_LINE = later(r"^[\s=~_*+.-]*$")
+_QUIET_LINE = re.compile(r"^[\s=~_*+.-]*$")
 
 
 def evidence_of(trajectory: Trajectory) -> tuple[str, ...]:

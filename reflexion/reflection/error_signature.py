@@ -8,17 +8,16 @@ lines of that kind are left there is no signature, and two failures stay two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from agentic.core.patterns import later
-
 CHARACTERS = 160
-TELLING = later(
+TELLING = re.compile(
     r"(?i)\berror\b|error:|exception|assert|\bfail|fatal|panic|traceback|not found|no such|denied|refused|cannot|unable"
     r"|undefined|unexpected|expected|timed? ?out|could(?: not|n't)|invalid|missing|segmentation fault|^E\s"
 )
 """A line that may say what went wrong."""
-_GENERIC = later(
+_GENERIC = re.compile(
     r"""(?ix)^[\s=!_*✖✗#ℹ-]*+(?:
         (?:exit(?:ed)?|killed|raised|stopped|done)\b[^:]{0,40}$ | timed\ out\b[^:]{0,30}$
       | (?:fallback:\s*)?exit\ -?\d+\b.* | exit\ (?:status|code):?\ \S+$ | error:?$
@@ -48,33 +47,35 @@ _GENERIC = later(
     )"""
 )
 """A line that says that something failed, and of every failure the same."""
-_ASSERTED = later(r"^E\s+\S")
-_STRONG = later(
+_ASSERTED = re.compile(r"^E\s+\S")
+_STRONG = re.compile(
     r"(?:^|[\s.(\[])(?:[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Warning|Fault)|Failed|KeyError)(?: \[\w+\])?:\s"
     r"|\bpanicked at\b|\bpanic: |\berror(?:\[\w+\]| [A-Z]{1,4}\d+)?: |\bfatal(?: error)?: "
     r"|^(?:(?=\S+[:(]\d)\S+\s+)?[A-Z]{1,4}\d{3,5}\b(?=[: \[])|undefined reference"
 )
-_SUMMED = later(r"^(?:FAILED|ERROR)\s+(\S+?::\S+)(?:\s+-\s+(.+))?$")
-_NAMES = later(
+_SUMMED = re.compile(r"^(?:FAILED|ERROR)\s+(\S+?::\S+)(?:\s+-\s+(.+))?$")
+_NAMES = re.compile(
     r"^_{3,} (?:ERROR at \w+ of )?(?P<pytest>\S+) _{3,}$|^---- (?P<cargo>\S+) stdout ----|^\s*--- FAIL: (?P<go>\S+)"
     r"|^(?:FAIL|ERROR): (?P<unittest>\S+) \(|^\s*● (?P<jest>.*\S)|^\s*FAIL\s+\S+ > (?P<vitest>.*\S)"
     r"|^\s*not ok \d+ -? ?(?P<tap>.*\S)|^\s{2,}\d+\) (?P<mocha>[^:]+):?$|^\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?$"
 )
-_BESIDE = later(
+_BESIDE = re.compile(
     r"^\s*(?:(?:duration_ms|location|failureType|type|name|code|stack|operator|expected|actual):|error: \|-?$|\.\.\.|.{0,3}$)"
 )
 """What stands below a test's name and says nothing of its failure."""
-_LOCATION = later(r"^\s*(?:[\w.@+~-]*/)*[\w.@+~-]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))(?:\s*+[:-]\s++|\s++)(?=\S)")
-_BARE = later(
+_LOCATION = re.compile(
+    r"^\s*(?:[\w.@+~-]*/)*[\w.@+~-]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))(?:\s*+[:-]\s++|\s++)(?=\S)"
+)
+_BARE = re.compile(
     r"(?i)^(?:AssertionError(?: \[\w+\])?:?\s*)?(?:assert(?:ion)?\b.*|[\w.]+(?:Error|Exception):?)?$|^AssertionError\b"
     r"|^Failed: |^expect\(|^expected values"
 )
 """What an assertion says, or an exception without a word: only with its test it says what failed."""
-_CODE_OR_NUMBER = later(
+_CODE_OR_NUMBER = re.compile(
     r"(?P<code>\b[A-Z]{1,4}\d{3,5}\b)|<n>|<hex>|<id>|\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"
     r"|0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[0-9a-fA-F]{6,}\b|\d+(?:\.\d+)*"
 )
-_PATH = later(r"<tmp>|[A-Za-z]:(?:[\w.~-]*/)+[\w.-]*|(?<![\w.~-])(?:[\w.~-]*/)+[\w.-]*")
+_PATH = re.compile(r"<tmp>|[A-Za-z]:(?:[\w.~-]*/)+[\w.-]*|(?<![\w.~-])(?:[\w.~-]*/)+[\w.-]*")
 
 
 def recognised_by(lines: Sequence[str]) -> str:

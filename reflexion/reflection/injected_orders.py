@@ -10,9 +10,9 @@ thread counts there, and waits only as a lesson for everyone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from agentic.core.patterns import later
 from reflexion.evaluation.trajectory import ASK, Trajectory
 from reflexion.lessons.lesson import Insight
 from reflexion.text.hidden_text import as_read, decoded
@@ -23,7 +23,7 @@ GOES_ON = 3
 """So many lines an order may go on in."""
 WRAPPED = 56
 """A line so long may have been broken for its length."""
-_ORDER = later(
+_ORDER = re.compile(
     r"""(?ix)
         \bremember\s*(?:[:,-]|to\b|that\b|this\b) | \bfrom\s+now\s+on\b | \bin\s+(?:the\s+)?future\s*[,:]
       | \b(?:ignore|disregard|forget)\s+(?:all|any|every|the|your|previous|prior|above|earlier)\b
@@ -42,9 +42,9 @@ _ORDER = later(
       | запомни|отныне|с\s+этого\s+момента|игнорируй|ты\s+должен
       | 记住|記住|从现在|從現在|忽略|无视|今后|必须始终 | 覚えて|今後は|無視して|必ず | 기억해|앞으로|무시하|반드시"""
 )
-_WORD = later(r"[^\W_]+")
-_IDEOGRAPHS = later(r"[\u3040-\u30ff\u3400-\u9fff]")
-_BETWEEN = later(r"[_/\\.-]+")
+_WORD = re.compile(r"[^\W_]+")
+_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_BETWEEN = re.compile(r"[_/\\.-]+")
 
 
 def orders_in(text: str) -> tuple[str, ...]:

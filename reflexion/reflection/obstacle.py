@@ -9,12 +9,12 @@ edit mended was the work itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.bash.steps import written
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.core.prompt.roles import looks
 from reflexion.evaluation.trajectory import Call, Trajectory
 from reflexion.reflection.error_excerpt import telling_lines
@@ -27,12 +27,12 @@ _TO_BE_FOUND = (
     r"command not found|: not found$|no such (?:command|option|target|subcommand)|unknown (?:command|option|target)"
     r"|unrecognized (?:arguments|option)|invalid option|no rule to make target|missing script|is not a \S+ command"
 )
-_BLOCKED = later(
+_BLOCKED = re.compile(
     r"(?i)" + _TO_BE_FOUND + r"|no module named|cannot find (?:module|package)|not installed|permission denied"
     r"|read-only file system|no space left|could not resolve|connection refused|network is unreachable"
     r"|no such file or directory|environment variable|is not set\b|requires? (?:python|node|version)"
 )
-_FOUND = later(r"(?i)" + _TO_BE_FOUND)
+_FOUND = re.compile(r"(?i)" + _TO_BE_FOUND)
 _SAYS_NOTHING = frozenset(("cd", "export", "bash", "sh", "sudo", "env", "exec", "python", "python3", "."))
 """Words that two commands share without sharing an aim."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 from agentic.core.events.execution_events import TextBlock, Usage
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import (
     Answer,
     Clock,

@@ -8,8 +8,9 @@ person decides.  What a person ended is left.  All attempts at a task begin from
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentic.core.events.execution_events import Evaluated, Policy
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluation.trajectory import Trajectory
 from reflexion.reflection.trigger import (
     failure_of,

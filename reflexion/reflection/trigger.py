@@ -10,6 +10,7 @@ correction (docs/decisions/0027).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import (
     Asked,
@@ -17,7 +18,6 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     Reflected,
 )
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.evaluation.score import approval
 from reflexion.evaluation.trajectory import Trajectory
 from reflexion.reflection.feedback_question import open_question

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons.lesson import Lesson
 from reflexion.text.words import (
     error_text,

@@ -10,10 +10,10 @@ executions is what its use is measured against.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import ChosenLesson, WithheldLesson
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from reflexion.lessons.changes import may_be_shown
 from reflexion.lessons.contradictions import agreeing
 from reflexion.lessons.lesson import Lesson, Reflection, ScopeKind

@@ -18,8 +18,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.stores.sqlite.file.connection import Connection, Value
 from reflexion.lessons.changes import may_be_shown
 from reflexion.lessons.lesson import Lesson, Scope, ScopeKind

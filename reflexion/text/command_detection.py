@@ -6,11 +6,10 @@ act on something, with a verb of doing after it; or the form of a command (an op
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from agentic.core.patterns import later
-
-_SHAPED: Final = later(
+_SHAPED: Final = re.compile(
     r"""(?ix)
         \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\((?![A-Z_]{1,40}\)) | (?:^|\s)\$\s\w
       | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w
@@ -23,7 +22,7 @@ _SHAPED: Final = later(
       | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
       | (?<!\w)`(?=\S)(?!make\s+(?:build|tests?|check|lint)`)(?:[^`\s]*+[^\S\n][^`\n]*+|[^`\n]*+\n[^`\n]*+)`"""
 )
-_PROGRAMS: Final = later(
+_PROGRAMS: Final = re.compile(
     r"""(?ix) (?<![\w./-])(?:
         sudo|doas|curl|wget|chmod|chown|chgrp|setfacl|ssh|scp|sftp|rsync|rclone|nc|ncat|netcat|socat|telnet|dd|mkfs(?:\.\w+)?
       | rm|rmdir|shred|wipefs|fdisk|parted|iptables|nft|ufw|crontab|nohup|setsid|xargs|ssh-(?:add|copy-id|keygen)
@@ -41,7 +40,7 @@ _VERBS: Final = (
     r"scale|send|set|shutdown|start|stop|submit|sync|tag|terminate|transfer|truncate|undeploy|uninstall|unpublish|up|update|"
     r"upgrade|upload|wipe|yank|down|copy|cp|put|merge|retire|cancel|abort|pg:\w+|filter-\w+|update-ref|gc)\b(?!-)"
 )
-_KNOWN: Final = later(
+_KNOWN: Final = re.compile(
     rf"""(?ix) (?<![\w./-])(?:
         (?:git|svn|hg|jj)\s+(?:(?:stash|branch|tag|remote|worktree|submodule|reflog|lfs|notes)\s+)?(?:checkout|switch|{_VERBS})
       | (?:make|just|task|rake|invoke|tox|nox|ant|gradlew?|mvnw?|bazel|mix|lein|sbt)\s+{_VERBS}
@@ -59,13 +58,13 @@ _KNOWN: Final = later(
       )"""
 )
 """Programs that also only look, with a verb of doing after them."""
-_DOES: Final = later(
+_DOES: Final = re.compile(
     r"""(?ix) \b(?:run|call|execute|type|enter|invoke|issue|use|try|by|with|via|do)\s+
         (?!(?:a|an|the|this|that|these|those|our|your|its|their|no|each|every|any|all|it|and|or|to|not)\b)
         [a-z][\w-]+\s+(?:deploy|destroy|publish|unpublish|uninstall|terminate|purge|yank|wipe)\b"""
 )
 """Whatever the program is called."""
-_OUTSIDE: Final = later(
+_OUTSIDE: Final = re.compile(
     r"""(?ix) \b(?:force-)?(?:deploy|publish|release|roll\s+out|push|merge|delete|drop|destroy|purge|wipe
           |restart|reboot|shut\s+down|upload|e?-?mail|post|send|trigger|notify|close|approve|overwrite|truncate|migrate|reset)
         \s+(?:[\w'-]+\s+){0,3}?

@@ -7,12 +7,11 @@ with (``app.run``, ``user.id``): such a name is a file's, or code's, where nothi
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Final
-
-from agentic.core.patterns import later
 
 _LIST: Final = Path(__file__).parent.parent / "vocabulary" / "top-level-domains.txt"
 _OWN_NETWORKS: Final = frozenset((
@@ -41,12 +40,12 @@ _BEFORE: Final = frozenset((
     "util", "utils", "val", "value", "view", "vue", "widget", "window", "word", "worker", "workers",
 )) | frozenset(name.lower() for name in sys.stdlib_module_names)  # fmt: skip
 """Names that code has before a dot: modules, and what variables are called."""
-_DOTTED: Final = later(
+_DOTTED: Final = re.compile(
     r"(?i)(?<![\w/\\.-])((?:[a-z0-9_](?:[\w-]*\w)?[.。])+)([a-z][a-z0-9-]+)(?![\w-])(?=(\(|[/:]\w)?)"
 )
 
 
-_SPOKEN: Final = later(
+_SPOKEN: Final = re.compile(
     r"(?i)(?<![\w-])(?!(?:a|an|the|one|no|each|every|leading|trailing)\s)[\w-]+\s+dot\s+([a-z]{2,})\b"
 )
 

@@ -9,18 +9,18 @@ All that was fitted stands in one small file: no model runs here.
 
 from __future__ import annotations
 
+import re
 import zlib
 from array import array
 from base64 import decodebytes
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
 from math import sqrt
 from pathlib import Path
 from typing import Final
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from reflexion.text.abilities import MEANING, Ability
 
 BUCKETS: Final = 1 << 14
@@ -37,7 +37,7 @@ LEAST: Final = 3
 WORDS: Final = 40
 """Words that are judged at once: fewer say nothing, and in a longer line harmless words would hide harmful ones."""
 _VOCABULARY: Final = Path(__file__).parent.parent / "vocabulary"
-_WORD: Final = later(r"[^\W_]+(?:'[^\W\d_]+)?|_+")
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?|_+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ that does not belong to everyone (a secret, a person's data) is kept apart.  It 
 
 from __future__ import annotations
 
-from agentic.core.patterns import later
+import re
+
 from reflexion.text.command_detection import holds_command
 from reflexion.text.hidden_text import as_read, decoded
 from reflexion.text.host_detection import names_host
 from reflexion.text.resemblance import resembled
 from reflexion.text.secrets import holds_secret
 
-_ADDRESS = later(
+_ADDRESS = re.compile(
     r"""(?ix) \b[a-z][a-z0-9+.-]{1,15}://\S | \bwww\.\S | \bhxxps? | \[\.\] | \(dot\)
       | (?<![\w\\])\\\\[\w.-]+\\\w
       | \b\d{1,3}(?:\.\d{1,3}){3}\b | \[[0-9a-f]*:[0-9a-f:]+\] | \blocalhost\b
@@ -22,7 +23,7 @@ _ADDRESS = later(
         | (?<![:\w/])//[\w-]+\.\w
       | \b[a-z][\w.-]{0,250}:\d{2,5}\b"""
 )
-_PERSON = later(
+_PERSON = re.compile(
     r"""(?ix) \b[\w.+-]{1,100}@[\w-]{1,250}\.[\w-] | \b\w+\s*[(\[]\s*at\s*[)\]]\s*\w | <[@\#][!&]?\d+>
       | (?<!\w)\+\d[\d\ ()-]{7,}\d | \(\d{3}\)\s*\d{3}[-.\s]\d{4}\b | \b\d{3}[-.\ ]\d{3}[-.\ ]\d{4}\b
       | (?<![\w.,:/-])0(?=(?:[\ /-]?\d){7})\d{1,5}(?:[\ /-]\d{2,8}){1,5}\b
@@ -35,7 +36,7 @@ _PERSON = later(
       | (?-i:\b\d{1,4}[a-z]?\s(?:[A-Z][a-z]+\s){1,3}(?:Street|Road|Avenue|Lane|Drive|Square)\b)
       | (?-i:\b[A-Z]\w+(?:straße|strasse|gasse|platz)\s\d)"""
 )
-_TOLD_SECRET = later(
+_TOLD_SECRET = re.compile(
     r"""(?ix) \b(?:pass(?:word|wd|phrase|code)|secret|token|pin|credentials?|api[\ _-]?key|access[\ _-]?key|passwort|kennwort
           |contraseña|contrasena|mot\ de\ passe)s?\b
         (?:\s+(?:for|of|to)\s+[\w'-]+(?:\s+[\w'-]+)?)?\s*(?:\b(?:is|are|was|ist|lautet|es|est)\b|[:=])\s*["']?
@@ -49,7 +50,7 @@ _TOLD_SECRET = later(
       | \bkey\s+is\s+(?=[\w-]{0,60}\d)[\w-]{5}
       | \b(?=[\w-]{0,40}\d)[\w-]{4,60}\s+as\s+(?:the|its|a|your)\s+(?:password|passphrase|token|pin|secret)\b"""
 )
-_PLACE_OF_SECRETS = later(
+_PLACE_OF_SECRETS = re.compile(
     r"""(?ix) (?:~|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|%USERPROFILE%)[/\\]\.\w | (?<![\w/.])~/\w
       | /etc/(?:g?shadow|passwd|sudoers|ssh|ssl/private|kubernetes|krb5) | /proc/(?:self|\d+)/environ | /var/run/secrets
       | \bid_(?:rsa|dsa|ecdsa|ed25519)\b | \bauthorized_keys\b
@@ -62,7 +63,7 @@ _PLACE_OF_SECRETS = later(
 )
 
 
-_ORDER = later(
+_ORDER = re.compile(
     r"""(?ix)
         \b(?:ignore|disregard|forget|override)\s+(?:all|any|every|your|these|previous|prior|above|earlier
           |the\s+(?:previous|prior|above|earlier|system))\b.{0,30}\b(?:rules?|prompts?|guidelines?|polic\w+|orders?
@@ -85,7 +86,7 @@ _ORDER = later(
       | \b(?:all|every|any)\s+(?:future|later)\s+(?:agents?|tasks?|attempts?|sessions?|executions?|runs?)\b"""
 )
 """What no advice needs: words that turn the reader against its rules, its people, or for good."""
-_STEERS = later(
+_STEERS = re.compile(
     r"""(?ix)
         \b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:the\s+|your\s+)?(?:previous|prior|above|earlier
         |system)\b.{0,30}\b(?:rules?|prompts?|instructions?|guidelines?)

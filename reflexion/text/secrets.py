@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.patterns import later
 from agentic.core.text.secret_patterns import tokens_in
 
 REDACTED = "[redacted]"
 
-_KEY_BLOCK = later(
+_KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_IN_URL = later(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-_BEARER = later(
+_IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_BEARER = re.compile(
     r"""(?ix)\b(bearer|basic)\s+
         (?: (?=[A-Z._~+/=-]*[0-9]) | (?=[A-Z0-9._~+/-]*=) | (?=(?-i:(?:[A-Za-z._~+/-]*?[a-z][A-Z]){3})) )  # no mere words
         [A-Z0-9._~+/=-]{16,}"""
 )
-_HEADER = later(
+_HEADER = re.compile(
     r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
 )
-_ASSIGNED = later(
+_ASSIGNED = re.compile(
     r"""(?ix)(password|passwd|passphrase|api[_-]?key|secret[_-]?key|access[_-]?key|client[_-]?secret)
         (["']?\s*[:=]\s*)(?!["']?\[redacted\])("[^"\n]+"|'[^'\n]+'|[^\s"',;]{4,})"""
 )

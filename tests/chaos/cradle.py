@@ -24,7 +24,7 @@ from typing import NoReturn, TypedDict
 PR_SET_PDEATHSIG = 1
 NEEDED = (
     "anthropic", "httpx2", "agentic.models.anthropic.client", "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor",
-    "bot.local_discord.redirect", "bot.app.container", "bot.cogs.commands", "tests.chaos.sabotage",
+    "bot.local_discord.redirect", "bot.cogs.commands", "tests.chaos.sabotage",
 )  # fmt: skip
 
 

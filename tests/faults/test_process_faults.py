@@ -176,8 +176,8 @@ def footprint() -> tuple[int, int, int]:
 
 
 KNOWN = {
-    # One a thread, with its bells: each thread here is a new one.
-    "bot.sessions.session.Session", "bot.bells.Bell", "bot.sessions.backlog.Crowd", "agentic.ports.stores.SessionRow",
+    # One a thread: each thread here is a new one.
+    "bot.sessions.session.Session", "bot.sessions.backlog.Crowd", "agentic.ports.stores.SessionRow",
     "agentic.core.state.conversation.Message", "agentic.models.anthropic.request._Turns",
     "agentic.models.requests.call_pairing.Pairing",  # a cache
     "bot.outbound.rate_limits.Bucket",  # those of Discord; forgotten when there are many

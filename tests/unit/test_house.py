@@ -109,15 +109,6 @@ def test_nothing_is_left_unfinished() -> None:
     assert found_in(UNFINISHED, files) == []
 
 
-def test_a_dataclass_of_the_product_is_a_lazy_one() -> None:
-    files = [
-        (path, path.read_text())
-        for path in sources(*PACKAGES)
-        if not {"lazy_dataclass.py", "local_discord"} & {*path.parts}
-    ]
-    assert found_in(re.compile(r"^from dataclasses import .*\bdataclass\b|^ *import dataclasses"), files) == []
-
-
 def test_private_words_go_through_one_place() -> None:
     files = [(path, path.read_text()) for path in sources("bot") if "local_discord" not in path.parts]
     private = found_in(re.compile(r"\bephemeral=|\bctx\.(reply|defer)\("), files)

@@ -1,7 +1,7 @@
 """Every regular expression of the product is compiled here once, and measured over texts made to hold it up.
 
-Patterns are compiled when they are first used, so a wrong one is looked for here.  And what a model, a tool, a person or
-a workspace writes is matched on the loop that serves everybody: whatever they write, a pattern takes linear time.
+What a model, a tool, a person or a workspace writes is matched on the loop that serves everybody: whatever they write, a
+pattern takes linear time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import agentic
 import bot
 import reflexion
 from agentic.core.claims.confidence import stated_in
-from agentic.core.patterns import Later
 from agentic.core.text.announced_intent import announces
 from agentic.core.text.secret_patterns import secrets_in
 from agentic.models.answers.tool_calls_in_text import recover
@@ -52,8 +51,6 @@ WORST = 3
 
 MADE_OF_VALUES = {
     ("agentic/core/audit/erasure.py", "unsaid"): "a person's name, word for word",
-    ("agentic/core/patterns.py", "__getattr__"): "every pattern of a module",
-    ("agentic/core/patterns.py", "later"): "every pattern of a module",
     (
         "agentic/sandbox/supervisor/files/search.py",
         "_compiled",
@@ -258,9 +255,7 @@ def _globals() -> Iterator[tuple[str, str, object]]:
 
 
 def _patterns(value: object) -> Iterator[tuple[str, int]]:
-    if isinstance(value, Later):
-        yield value.__dict__["_text"], value.__dict__["_flags"]
-    elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, tuple | list | frozenset | set):
         for each in value:  # pyright: ignore[reportUnknownVariableType]
@@ -305,16 +300,13 @@ def _used(found: dict[tuple[str, str], set[str]], where: str, node: ast.AST, ver
 
 def _makers(tree: ast.Module) -> Iterator[str]:
     """The functions that make a pattern, or use one by its text."""
-    later = any(isinstance(each, ast.ImportFrom) and each.module == Later.__module__ for each in ast.walk(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for each in ast.walk(node):
-                if isinstance(each, ast.Call) and _makes(each.func, later):
+                if isinstance(each, ast.Call) and _makes(each.func):
                     yield node.name
 
 
-def _makes(called: ast.expr, later: bool) -> bool:
-    if isinstance(called, ast.Name):
-        return later and called.id == "later"
+def _makes(called: ast.expr) -> bool:
     by_text = isinstance(called, ast.Attribute) and called.attr in VERBS | {"compile"}
     return by_text and isinstance(called.value, ast.Name) and called.value.id == "re"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from types import NoneType
@@ -33,7 +33,6 @@ from agentic.core.events.execution_events import (
     Sort,
     Started,
 )
-from agentic.core.lazy_dataclass import dataclass
 
 ERASED = "[erased]"
 WORDS: frozenset[Sort] = frozenset(

@@ -20,6 +20,7 @@ here, and verified in the log that it was copied from.  What people grant where 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.events.execution_events import (
@@ -59,7 +60,6 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.ownership import cut_off
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
     Action,

@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agentic.core.claims import proof
 from agentic.core.claims.call_counts import minds_only
 from agentic.core.events.execution_events import Claim
-from agentic.core.patterns import later
 from agentic.core.prompt.recap import call_told
 from agentic.core.state.execution import FINISH, Call, Execution
 from agentic.core.state.facts import Deeds, Ran
@@ -40,7 +39,7 @@ ONLY_LOOKED = Claim(
 )
 """What an end after mere looking denies."""
 ALL_FAILED = "no file was changed, and of what could have changed anything all of it failed"
-_SAYS_WHY = later(
+_SAYS_WHY = re.compile(
     r"\b(?:(?<!i have )(?<!i've )(?<!i’ve )already|can['’]t|no (?:changes?|need|such|longer)|unchanged|"
     r"(?:nothing|none) (?:to|needs?|needed|had|has|was|is)|"
     r"not (?:needed|necessary|required|possible)|there (?:is|are|was|were) (?:no|not|nothing)|"

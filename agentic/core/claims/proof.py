@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from agentic.bash.steps import (
     HOME,
@@ -19,12 +20,10 @@ from agentic.bash.steps import (
     read,
 )
 from agentic.core.events.values import Claim, FileChange, Outcome
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.core.state.facts import Deeds, Ran, Unrun
 from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
-_RUNNERS = later(
+_RUNNERS = re.compile(
     r"(?:pytest|tox|nox|nose2|jest|vitest|mocha|ctest|bats|rspec|phpunit|python -m (?:unittest|tox|nox|doctest)|"
     r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|t)|(?:cargo|go|deno|dotnet|swift) (?:nextest|test)|node --test|playwright test|"
     r"bundle exec rspec|make (?:\S+ )*(?:test|tests|check)|mvn .*\b(?:test|verify)|(?:gradlew?) .*\b(?:test|check)|"
@@ -37,7 +36,7 @@ _LOOKING = frozenset(
         "true", "test", "[", "sed", "awk", "tr", "nl", "less", "tee", "sleep",
     )
 )  # fmt: skip
-_HARMLESS = later(r"2>&1|[12&]?>>?\s*/dev/null")
+_HARMLESS = re.compile(r"2>&1|[12&]?>>?\s*/dev/null")
 """Redirections that write nothing."""
 _WRITES: dict[str, tuple[str, ...]] = {
     "sed": ("-i", "--in-place"), "find": ("-delete", "-exec", "-ok", "-fprint", "-fls"), "sort": ("-o", "--output"),
@@ -47,33 +46,33 @@ _GIT_LOOKS = frozenset(("status", "log", "diff", "show", "ls-files", "blame", "g
 _FILTERS = frozenset(
     ("tail", "head", "cat", "tee", "grep", "egrep", "rg", "sed", "awk", "true", "echo", "printf", "less", ":")
 )
-_NOISE = later(
+_NOISE = re.compile(
     r"(?:^|/)(?:__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.hypothesis|\.tox|\.nox|\.nyc_output|coverage|htmlcov|"
     r"node_modules|target|dist|build|\.git|\.cache)(?:/|$)|\.(?:pyc|log|md|rst|adoc)$|(?:^|/)\.coverage|"
     r"(?:^|/)(?:CHANGELOG|LICENSE|NOTES?)\b[^/]*$|\.tmp$"
 )
 """What no check is about: caches, what builds leave, prose."""
-_SOURCE = later(
+_SOURCE = re.compile(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|hpp|java|kt|scala|rb|php|cs|swift|sh|sql|lua|pl|ex|exs)$"
 )
-_TESTS = later(
+_TESTS = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|[^/]*(?:_test|\.test|\.spec|_spec|Tests?)\.\w+|conftest\.py|"
     r"pytest\.ini|tox\.ini|(?:jest|vitest|playwright)\.config\.\w+)$"
 )
-_DELETES = later(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
-_ADMITS = later(
+_DELETES = re.compile(r"delet|remov|dropp|clean|no longer|gone|entfern|gelösch|supprim|elimin|borr", re.IGNORECASE)
+_ADMITS = re.compile(
     r"\b(?:denied|refused|declined|rejected|cancell?ed|not (?:allowed|approved|permitted|run|done)|never ran|"
     r"(?:did|was|were|could|has|have) ?n[o']t|abgelehnt|verweigert|nicht)\b",
     re.IGNORECASE,
 )
 """A claim that says itself that it did not happen."""
-_CHANGED = later(
+_CHANGED = re.compile(
     r"\b(?:created|wrote|written|added|changed|updated|fixed|implemented|edited|modified|renamed|replaced|removed|deleted|"
     r"saved|generated|inserted|erstellt|angelegt|geschrieben|geändert|hinzugefügt|créée?|écrite?|modifiée?|creado|escrito)\b",
     re.IGNORECASE,
 )
 """A claim that says that something was changed."""
-_NOT = later(r"\b(?:not|never|no|nothing|nicht|kein\w*|pas|nunca)\b|n't\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|no|nothing|nicht|kein\w*|pas|nunca)\b|n't\b", re.IGNORECASE)
 _UNRUN: dict[Outcome, str] = {
     "denied": "denied, did not run",
     "refused": "refused, did not run",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
@@ -23,7 +24,6 @@ from agentic.core.events.execution_events import (
     Envelope,
     Event,
 )
-from agentic.core.lazy_dataclass import dataclass
 
 Raw = dict[str, JsonValue]
 """An event as JSON."""

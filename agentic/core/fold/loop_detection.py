@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from agentic.core.claims.call_counts import call_of, count_error
 from agentic.core.events.execution_events import ToolFinished
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.counters import Check, Repeats, Result
 from agentic.core.state.execution import Call, Execution
 from agentic.core.state.replace import changed

@@ -7,6 +7,8 @@ be reviewed without ``git show``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentic.bash.steps import written
 from agentic.core.events.execution_events import (
     Permission,
@@ -14,7 +16,6 @@ from agentic.core.events.execution_events import (
     ToolRef,
     Triaged,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Call, Execution
 from agentic.prompts.roles import TEXTS

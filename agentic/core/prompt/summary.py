@@ -7,8 +7,8 @@ much room again, at most, for the words of people and for notes.  To-do list and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import Message
 from agentic.core.state.execution import Execution
 from agentic.core.state.work_log import (

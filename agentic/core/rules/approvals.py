@@ -7,6 +7,7 @@ What is not plainly a yes is a no: whoever writes something else is heard, and t
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -19,11 +20,10 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import question_id
 from agentic.core.fold.people import ALLOW, DENY
-from agentic.core.patterns import later
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
 
-_TICKS = later(r"`+")
+_TICKS = re.compile(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
 _OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
 _NOT_SHOWN = ("reasoning", "alternatives", "expectation", "command", "fallback", "code")

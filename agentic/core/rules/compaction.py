@@ -11,7 +11,7 @@ never cuts.  Whatever the strategy, a request that would not fit into the model,
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentic.core.events.execution_events import Compacted
@@ -24,7 +24,6 @@ from agentic.core.fold.prompt_size import (
     request_tokens,
     window,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.summary import (
     CHARACTERS_A_TOKEN,

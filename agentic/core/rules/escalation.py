@@ -10,13 +10,13 @@ The request is bounded whatever the history holds, and everything in it that oth
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.claims.completion import finished_by
 from agentic.core.events.execution_events import Escalated, Intervened
 from agentic.core.fold import loop_detection
 from agentic.core.fold.escalation_signs import ADVICE_RULE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.prompt import recap
 from agentic.core.prompt.user_messages import ADVICE, ADVICE_ENDS
 from agentic.core.rules import questions, task_end

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from agentic.core.events.execution_events import Intervened, Started, Triaged
 from agentic.core.events.values import Complexity
-from agentic.core.patterns import later
 from agentic.core.prompt.roles import ROLES, in_role, only_looks
 from agentic.core.prompt.user_messages import NOTE
 from agentic.core.state.actions import Action, Consult, Record
@@ -30,9 +29,9 @@ TOKENS = 300
 SHOWN = 2_000
 ACTS = "talk_to_task"
 """The intervention that gives a talk its tools."""
-_JSON = later(r"\{[^{}]*\}")
-_MARK = later(r"^[^\w\n]*(?:THREADWRIGHT )?TASK[^\w\n]*$", re.MULTILINE)
-_INTENT = later(
+_JSON = re.compile(r"\{[^{}]*\}")
+_MARK = re.compile(r"^[^\w\n]*(?:THREADWRIGHT )?TASK[^\w\n]*$", re.MULTILINE)
+_INTENT = re.compile(
     r"(?:^|[.!?:\n]\s{0,20})(?:(?:ok(?:ay)?|sure|of course|right|certainly|one moment)[,.!]? )*"
     r"(?:let me|i(?:'ll| will| need to| have to| must|'d need to|'d have to)) (?:first |now |quickly |just )*"
     r"(?:take a look|look (?:at|into|up)|check|inspect|open|read|run|search|fix|write|create|list|examine|investigate)\b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
@@ -11,7 +12,6 @@ from agentic.core.events.execution_events import (
     Moment,
     Purpose,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.execution import Call
 
 __all__ = [

@@ -6,10 +6,11 @@ cache their wire form by ``id()`` and the cost of a request does not grow with i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Effect, Permission
-from agentic.core.lazy_dataclass import dataclass
 
 __all__ = ["Message", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentic.core.events.execution_events import Purpose, Whose
-from agentic.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ function that makes a new state; the rules (decide.py) only read it.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
@@ -36,7 +36,6 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import Message
 from agentic.core.state.counters import (
     Climb,

@@ -7,8 +7,8 @@ longest ago is told in fewer words first, and then only counted by tool: the log
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.state.conversation import Message, ToolAnswer, ToolCall
 
 THOUGHT, RESULT, ARGUMENT = 200, 100, 60

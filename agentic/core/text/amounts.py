@@ -9,7 +9,6 @@ import re
 from typing import Literal
 
 from agentic.core.events.execution_events import Option
-from agentic.core.patterns import later
 
 What = Literal["turns", "tokens", "usd", "minutes", "day"]
 """What an extension would raise."""
@@ -20,18 +19,18 @@ OPERATORS: frozenset[str] = frozenset(("tokens", "usd", "day"))
 
 STOP = "stop"
 """The choice that ends it."""
-STOPS = later(
+STOPS = re.compile(
     r"(please )?(no|nope|nah|stop|don.?t|do not|not|enough|end|cancel|halt|quit|abort)\b(?! more than)|.*\bplease stop\b",
     re.IGNORECASE,
 )
-YES = later(r"(yes|yep|sure|ok|okay|go on|go ahead|continue|please|do|of course|[ ,.!])+$", re.IGNORECASE)
+YES = re.compile(r"(yes|yep|sure|ok|okay|go on|go ahead|continue|please|do|of course|[ ,.!])+$", re.IGNORECASE)
 
 _DIGITS = r"(?P<figure>\d[\d.,]*)\s?"
 _FIGURE = r"(?<![\w.,-])" + _DIGITS
 _MORE = r"(?:more |extra |another )?"
-_WHOLE = later(r"\+?\s?(?P<figure>\d[\d.,]*)\s?(?P<times>k|m)?\s?(?:more|extra)?", re.IGNORECASE)
+_WHOLE = re.compile(r"\+?\s?(?P<figure>\d[\d.,]*)\s?(?P<times>k|m)?\s?(?:more|extra)?", re.IGNORECASE)
 _MONEY = tuple(
-    later(pattern, re.IGNORECASE)
+    re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![\w-])(?:us ?)?\$\s?{_DIGITS}",
         rf"{_FIGURE}{_MORE}(?:\$|dollars?\b|usd\b|bucks?\b)",
@@ -40,16 +39,16 @@ _MONEY = tuple(
     )
 )
 _TIME = tuple(
-    later(rf"{_FIGURE}{_MORE}{unit}", re.IGNORECASE)
+    re.compile(rf"{_FIGURE}{_MORE}{unit}", re.IGNORECASE)
     for unit in (r"(?:minutes?|mins?|m)\b", r"(?P<hours>hours?|hrs?|h)\b")
 )
-_TOKENS = (later(rf"{_FIGURE}(?P<times>k|m|thousand|million)?\b\s?{_MORE}tokens?\b", re.IGNORECASE),)
+_TOKENS = (re.compile(rf"{_FIGURE}(?P<times>k|m|thousand|million)?\b\s?{_MORE}tokens?\b", re.IGNORECASE),)
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "usd": _MONEY, "day": _MONEY, "minutes": _TIME, "tokens": _TOKENS,
 }  # fmt: skip
-_WITH_COMMAS = later(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DECIMAL_COMMA = later(r"\d+,\d{1,2}")
-_PLAIN = later(r"\d{1,12}(?:\.\d+)?")
+_WITH_COMMAS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
+_PLAIN = re.compile(r"\d{1,12}(?:\.\d+)?")
 _TIMES = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000}
 _WORDS = {
     "half an hour": "30 minutes", "a quarter of an hour": "15 minutes", "a hundred": "100", "an": "1", "a": "1",
@@ -57,10 +56,10 @@ _WORDS = {
     "fifteen": "15", "twenty": "20", "thirty": "30", "fifty": "50",
 }  # fmt: skip
 _UNITS = r" (?:more )?(?:dollar|buck|minute|hour|cent)"
-_SPELT = later(rf"\b(?:{'|'.join(_WORDS)})\b(?={_UNITS})|\b(?:half|a quarter of) an hour\b", re.IGNORECASE)
-_GOES_ON = later(r"\s*(?:[,.;:!\n]|(?:and|but|then)\b)", re.IGNORECASE)
+_SPELT = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b(?={_UNITS})|\b(?:half|a quarter of) an hour\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s*(?:[,.;:!\n]|(?:and|but|then)\b)", re.IGNORECASE)
 """What may stand after an amount that is meant: further words, not a remark about it."""
-_FILLING = later(
+_FILLING = re.compile(
     r"(?:another|more|give|it|take|yes|ok|okay|sure|please|go|on|with|for|up|to|at|no|not|than|most|add|you|can|may|have"
     r"|spend|use|this|today|task|and|of|course|extra|[\s,.!+])*",
     re.IGNORECASE,

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.patterns import later
-
-_SENTENCE_ENDS = later(r"[.!?…]\s")
+_SENTENCE_ENDS = re.compile(r"[.!?…]\s")
 MARKER = "THREADWRIGHT DONE:"
 """What a model writes at the beginning of a line to say that it is done."""
 _END = 240
@@ -38,8 +36,8 @@ _GERMAN = (
 )
 _FRENCH = r"(?:je vais\b|laisse[zs]?-moi\b|permettez-moi\b|regardons\b|vérifions\b)"
 _SPANISH = r"(?:voy a\b|vamos a\b|déjame\b|dejame\b|permíteme\b|permíteme\b|veamos\b)"
-_ANNOUNCES = later(f"{_LEAD}(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH})", re.IGNORECASE)
-_TALKS = later(
+_ANNOUNCES = re.compile(f"{_LEAD}(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH})", re.IGNORECASE)
+_TALKS = re.compile(
     r"\b(?:let me know|get back to you|be happy|be glad|explain|summar|answer|wenn du|wenn sie|si vous|si tu|si quieres"
     r"|if you (?:want|like|wish|prefer|need)|once you|when you|unless you|expliquer|résumer|explicar|resumir)",
     re.IGNORECASE,

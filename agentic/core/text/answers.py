@@ -5,6 +5,8 @@ Used by the fold, so that an answer is read once, when it comes in, by the quest
 
 from __future__ import annotations
 
+import re
+
 from agentic.core.events.execution_events import (
     Asked,
     InputReceived,
@@ -12,7 +14,6 @@ from agentic.core.events.execution_events import (
     Option,
     Person,
 )
-from agentic.core.patterns import later
 from agentic.core.state.execution import Execution
 from agentic.core.text.amounts import (
     COUNTED,
@@ -40,11 +41,11 @@ _GIVES = {
     "minutes": "Only {name}, who asked for this, or an operator can give it more time.",
     "turns": "Only {name}, who asked for this, or an operator can give it more turns.",
 }
-_NUMBERED = later(r"(?:^|[\n,;])\s{0,20}(\d{1,2})\s*[:.)=]\s*")
+_NUMBERED = re.compile(r"(?:^|[\n,;])\s{0,20}(\d{1,2})\s*[:.)=]\s*")
 _MARKS = " .!?,;:()[]*`'\"\u201c\u201d"
 """What may stand around a name without changing it."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACE = later(
+_PLACE = re.compile(
     rf"(?:(?:i(?:'d| would)? )?(?:take|choose|pick|prefer|use|go (?:with|for)) |let'?s (?:take|use|go with) )?(?:the )?"
     rf"(?:(?:option|number|no\.?|nr\.?|answer) ?|#)?(?P<which>\d{{1,3}}|{'|'.join(_ORDINALS)}|last)"
     r"(?:st|nd|rd|th)?(?: (?:one|option|answer))?(?:,? please)?"

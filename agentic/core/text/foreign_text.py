@@ -5,15 +5,15 @@ The mark follows from the execution.  That it may be guessed does not matter: a 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from agentic.core.events.execution_events import Started
 from agentic.core.events.ids import digest
-from agentic.core.patterns import later
 
 _DIGITS = 8
-_LINE_ENDS = later("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_HIDDEN = later("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _NAME = 80
 
 

@@ -14,8 +14,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agentic.core.patterns import later
-
 
 class Form(NamedTuple):
     """A kind of secret: what it begins with, and its pattern from there on."""
@@ -37,75 +35,79 @@ _FREE = r"(?<![A-Za-z0-9])"
 """What stands in the middle of a word is no beginning."""
 
 FORMS: tuple[Form, ...] = (
-    Form("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), later(
+    Form("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), re.compile(
         _FREE + r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Za-z0-9])(?<!EXAMPLE)")),
-    Form("AWS key", ("ABSK",), later(_FREE + r"ABSK[A-Za-z0-9+/]{100,300}={0,2}")),
-    Form("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), later(_FREE + r"gh[pousr]_[A-Za-z0-9]{20,260}")),
-    Form("GitHub token", ("github_pat_",), later(_FREE + r"github_pat_[A-Za-z0-9_]{20,260}")),
+    Form("AWS key", ("ABSK",), re.compile(_FREE + r"ABSK[A-Za-z0-9+/]{100,300}={0,2}")),
+    Form("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), re.compile(_FREE + r"gh[pousr]_[A-Za-z0-9]{20,260}")),
+    Form("GitHub token", ("github_pat_",), re.compile(_FREE + r"github_pat_[A-Za-z0-9_]{20,260}")),
     Form("GitLab token", ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glimt-", "gloas-", "glagent-"),
-         later(_FREE + r"gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|oas|agent)-[A-Za-z0-9_.-]{16,320}")),
+         re.compile(_FREE + r"gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|oas|agent)-[A-Za-z0-9_.-]{16,320}")),
     Form("Slack token", ("xox", "xapp-"),
-         later(_FREE + r"(?:xox[abeoprs]|xapp)(?:-|\.xox[bp]-)[A-Za-z0-9-]{10,400}")),
-    Form("Slack webhook", ("hooks.slack.com/",), later(
+         re.compile(_FREE + r"(?:xox[abeoprs]|xapp)(?:-|\.xox[bp]-)[A-Za-z0-9-]{10,400}")),
+    Form("Slack webhook", ("hooks.slack.com/",), re.compile(
         r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,100}")),
-    Form("Discord webhook", ("/api/webhooks/",), later(r"/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{50,100}")),
-    Form("Anthropic key", ("sk-ant-",), later(_FREE + r"sk-ant-[A-Za-z0-9_-]{10,300}")),
-    Form("OpenRouter key", ("sk-or-",), later(_FREE + r"sk-or-[A-Za-z0-9_-]{16,300}")),
-    Form("OpenAI key", ("sk-",), later(
+    Form("Discord webhook", ("/api/webhooks/",), re.compile(r"/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{50,100}")),
+    Form("Anthropic key", ("sk-ant-",), re.compile(_FREE + r"sk-ant-[A-Za-z0-9_-]{10,300}")),
+    Form("OpenRouter key", ("sk-or-",), re.compile(_FREE + r"sk-or-[A-Za-z0-9_-]{16,300}")),
+    Form("OpenAI key", ("sk-",), re.compile(
         _FREE + r"sk-(?:[A-Za-z0-9]{20,300}|(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{16,400})")),
     Form("Stripe key", ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"),
-         later(_FREE + r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,260}")),
-    Form("Stripe key", ("whsec_",), later(_FREE + r"whsec_[A-Za-z0-9+/]{24,100}={0,2}")),
-    Form("Google key", ("AIza",), later(_FREE + r"AIza[A-Za-z0-9_-]{30,100}")),
-    Form("Google key", ("GOCSPX-",), later(_FREE + r"GOCSPX-[A-Za-z0-9_-]{20,100}")),
-    Form("Google token", ("ya29.",), later(_FREE + r"ya29\.[A-Za-z0-9_-]{20,2000}")),
-    Form("signed token", ("eyJ",), later(
+         re.compile(_FREE + r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,260}")),
+    Form("Stripe key", ("whsec_",), re.compile(_FREE + r"whsec_[A-Za-z0-9+/]{24,100}={0,2}")),
+    Form("Google key", ("AIza",), re.compile(_FREE + r"AIza[A-Za-z0-9_-]{30,100}")),
+    Form("Google key", ("GOCSPX-",), re.compile(_FREE + r"GOCSPX-[A-Za-z0-9_-]{20,100}")),
+    Form("Google token", ("ya29.",), re.compile(_FREE + r"ya29\.[A-Za-z0-9_-]{20,2000}")),
+    Form("signed token", ("eyJ",), re.compile(
         _FREE + r"eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,2000})?")),
-    Form("npm token", ("npm_",), later(_FREE + r"npm_[A-Za-z0-9]{30,100}")),
-    Form("PyPI token", ("pypi-",), later(_FREE + r"pypi-[A-Za-z0-9_-]{30,1000}")),
-    Form("RubyGems token", ("rubygems_",), later(_FREE + r"rubygems_[a-f0-9]{48}")),
-    Form("crates.io token", ("cio",), later(_FREE + r"cio(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])")),
-    Form("Docker token", ("dckr_pat_", "dckr_oat_"), later(_FREE + r"dckr_[po]at_[A-Za-z0-9_-]{20,100}")),
-    Form("Hugging Face token", ("hf_",), later(_FREE + r"hf_[A-Za-z0-9]{20,100}")),
-    Form("Groq key", ("gsk_",), later(_FREE + r"gsk_[A-Za-z0-9]{40,100}")),
-    Form("xAI key", ("xai-",), later(_FREE + r"xai-[A-Za-z0-9]{60,120}")),
-    Form("Perplexity key", ("pplx-",), later(_FREE + r"pplx-[A-Za-z0-9]{40,80}")),
-    Form("Replicate token", ("r8_",), later(_FREE + r"r8_[A-Za-z0-9]{37,40}")),
-    Form("SendGrid key", ("SG.",), later(_FREE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}")),
-    Form("Twilio key", ("SK",), later(_FREE + r"SK[0-9a-f]{32}(?![0-9A-Za-z])")),
-    Form("DigitalOcean token", ("dop_v1_", "doo_v1_", "dor_v1_"), later(_FREE + r"do[por]_v1_[a-f0-9]{64}")),
-    Form("Shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), later(_FREE + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}")),
-    Form("Square token", ("sq0atp-", "sq0csp-"), later(_FREE + r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}")),
-    Form("Telegram token", (":AA",), later(r"(?<=[0-9]{8}):AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])")),
-    Form("Atlassian token", ("ATATT3",), later(_FREE + r"ATATT3[A-Za-z0-9_=-]{100,300}")),
-    Form("Linear key", ("lin_api_",), later(_FREE + r"lin_api_[A-Za-z0-9]{40}")),
-    Form("Notion token", ("ntn_",), later(_FREE + r"ntn_[A-Za-z0-9]{40,60}")),
-    Form("Databricks token", ("dapi",), later(_FREE + r"dapi[a-f0-9]{32}(?![a-z0-9])")),
-    Form("Grafana token", ("glsa_",), later(_FREE + r"glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}")),
-    Form("Grafana token", ("glc_",), later(_FREE + r"glc_[A-Za-z0-9+/]{32,400}={0,3}")),
-    Form("New Relic key", ("NRAK-",), later(_FREE + r"NRAK-[A-Z0-9]{27}")),
-    Form("Postman key", ("PMAK-",), later(_FREE + r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}")),
-    Form("Vault token", ("hvs.", "hvb."), later(_FREE + r"hv[sb]\.[A-Za-z0-9_-]{24,300}")),
-    Form("Terraform token", (".atlasv1.",), later(r"\.atlasv1\.[A-Za-z0-9_=-]{50,80}")),
-    Form("Azure key", ("AccountKey=", "SharedAccessKey="), later(r"(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{40,90}={0,2}")),
-    Form("Azure key", ("Q~",), later(r"(?<=[A-Za-z0-9_~.]{3}[0-9])Q~[A-Za-z0-9_~.-]{31,34}")),
-    Form("Supabase key", ("sbp_", "sb_secret_"), later(_FREE + r"sb(?:p|_secret)_[A-Za-z0-9_-]{20,100}")),
-    Form("Tailscale key", ("tskey-",), later(_FREE + r"tskey-[A-Za-z0-9-]{20,100}")),
-    Form("Sentry token", ("sntrys_", "sntryu_"), later(_FREE + r"sntry[su]_[A-Za-z0-9+/=_-]{40,500}")),
-    Form("age key", ("AGE-SECRET-KEY-1",), later(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
+    Form("npm token", ("npm_",), re.compile(_FREE + r"npm_[A-Za-z0-9]{30,100}")),
+    Form("PyPI token", ("pypi-",), re.compile(_FREE + r"pypi-[A-Za-z0-9_-]{30,1000}")),
+    Form("RubyGems token", ("rubygems_",), re.compile(_FREE + r"rubygems_[a-f0-9]{48}")),
+    Form("crates.io token", ("cio",), re.compile(_FREE + r"cio(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])")),
+    Form("Docker token", ("dckr_pat_", "dckr_oat_"), re.compile(_FREE + r"dckr_[po]at_[A-Za-z0-9_-]{20,100}")),
+    Form("Hugging Face token", ("hf_",), re.compile(_FREE + r"hf_[A-Za-z0-9]{20,100}")),
+    Form("Groq key", ("gsk_",), re.compile(_FREE + r"gsk_[A-Za-z0-9]{40,100}")),
+    Form("xAI key", ("xai-",), re.compile(_FREE + r"xai-[A-Za-z0-9]{60,120}")),
+    Form("Perplexity key", ("pplx-",), re.compile(_FREE + r"pplx-[A-Za-z0-9]{40,80}")),
+    Form("Replicate token", ("r8_",), re.compile(_FREE + r"r8_[A-Za-z0-9]{37,40}")),
+    Form("SendGrid key", ("SG.",), re.compile(_FREE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}")),
+    Form("Twilio key", ("SK",), re.compile(_FREE + r"SK[0-9a-f]{32}(?![0-9A-Za-z])")),
+    Form("DigitalOcean token", ("dop_v1_", "doo_v1_", "dor_v1_"), re.compile(_FREE + r"do[por]_v1_[a-f0-9]{64}")),
+    Form("Shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), re.compile(_FREE + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}")),
+    Form("Square token", ("sq0atp-", "sq0csp-"), re.compile(_FREE + r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}")),
+    Form("Telegram token", (":AA",), re.compile(r"(?<=[0-9]{8}):AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])")),
+    Form("Atlassian token", ("ATATT3",), re.compile(_FREE + r"ATATT3[A-Za-z0-9_=-]{100,300}")),
+    Form("Linear key", ("lin_api_",), re.compile(_FREE + r"lin_api_[A-Za-z0-9]{40}")),
+    Form("Notion token", ("ntn_",), re.compile(_FREE + r"ntn_[A-Za-z0-9]{40,60}")),
+    Form("Databricks token", ("dapi",), re.compile(_FREE + r"dapi[a-f0-9]{32}(?![a-z0-9])")),
+    Form("Grafana token", ("glsa_",), re.compile(_FREE + r"glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}")),
+    Form("Grafana token", ("glc_",), re.compile(_FREE + r"glc_[A-Za-z0-9+/]{32,400}={0,3}")),
+    Form("New Relic key", ("NRAK-",), re.compile(_FREE + r"NRAK-[A-Z0-9]{27}")),
+    Form("Postman key", ("PMAK-",), re.compile(_FREE + r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}")),
+    Form("Vault token", ("hvs.", "hvb."), re.compile(_FREE + r"hv[sb]\.[A-Za-z0-9_-]{24,300}")),
+    Form("Terraform token", (".atlasv1.",), re.compile(r"\.atlasv1\.[A-Za-z0-9_=-]{50,80}")),
+    Form(
+        "Azure key",
+        ("AccountKey=", "SharedAccessKey="),
+        re.compile(r"(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{40,90}={0,2}"),
+    ),
+    Form("Azure key", ("Q~",), re.compile(r"(?<=[A-Za-z0-9_~.]{3}[0-9])Q~[A-Za-z0-9_~.-]{31,34}")),
+    Form("Supabase key", ("sbp_", "sb_secret_"), re.compile(_FREE + r"sb(?:p|_secret)_[A-Za-z0-9_-]{20,100}")),
+    Form("Tailscale key", ("tskey-",), re.compile(_FREE + r"tskey-[A-Za-z0-9-]{20,100}")),
+    Form("Sentry token", ("sntrys_", "sntryu_"), re.compile(_FREE + r"sntry[su]_[A-Za-z0-9+/=_-]{40,500}")),
+    Form("age key", ("AGE-SECRET-KEY-1",), re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
 )  # fmt: skip
 """A form that stands earlier wins over a later one at the same place."""
 
-_DISCORD = later(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,60}")
-_DISCORD_ID = later(r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{22,27}\Z")
+_DISCORD = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,60}")
+_DISCORD_ID = re.compile(r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{22,27}\Z")
 
-_KEY_BEGINS = later(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_ENDS = later(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_BODY = later(r"[A-Za-z0-9+/]{32}")
-_KEY_LINE = later(r"[^A-Za-z0-9+/\n]{0,4}(?:[0-9]{1,6}[:\t-])?[ \t+>|-]{0,8}[A-Za-z0-9+/]{30,80}={0,2}\\?\r?\Z")
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/]{32}")
+_KEY_LINE = re.compile(r"[^A-Za-z0-9+/\n]{0,4}(?:[0-9]{1,6}[:\t-])?[ \t+>|-]{0,8}[A-Za-z0-9+/]{30,80}={0,2}\\?\r?\Z")
 _KEY_CHARACTERS = 20_000
 
-_IN_ADDRESS = later(r"""://[^/\s:@"'<>]{0,200}:([^/\s@"'<>]{3,200})@""")
+_IN_ADDRESS = re.compile(r"""://[^/\s:@"'<>]{0,200}:([^/\s@"'<>]{3,200})@""")
 
 _NAMES = (
     ("password", "passw"), ("password", "passphrase"), ("token", "token"), ("key", "apikey"), ("key", "api_key"),
@@ -114,23 +116,23 @@ _NAMES = (
     ("login", '"auth"'),
 )  # fmt: skip
 """How a name calls its value a secret, in small letters."""
-_GIVEN = later(
+_GIVEN = re.compile(
     r"""[A-Za-z0-9_-]{0,40}\\?["']?\]?[ \t]{0,8}
         (?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\]]{0,30}[ \t]{0,4}=|:=|=>|=|:)[ \t]{0,8}
         (?:\\?["'`](?P<quoted>[^"'`\n\\]{8,400})(?=\\?["'`])|(?P<bare>[^\s"'`,;(){}\[\]<>&|$\\]{8,400}+)(?![(\[{]))""",
     re.VERBOSE,
 )
 _SAID = (("bearer token", "bearer "), ("login", "basic "))
-_SAID_VALUE = later(r"[ \t]{0,4}(?P<bare>[A-Za-z0-9._~+/=-]{16,4000})")
+_SAID_VALUE = re.compile(r"[ \t]{0,4}(?P<bare>[A-Za-z0-9._~+/=-]{16,4000})")
 
-_REFERENCE = later(r"[$%{<*\[]|.{0,80}(?:\$\{|\{\{|\$\()")
-_STANDS_IN = later(r"(?i).{0,400}?(?:example|placeholder|change.?me|your[_-]|x{6}|\.\.\.|…)")
-_OF_PARTS = later(r"[-_./:@+=~,#\s]")
-_WORDLIKE = later(r"(?:[A-Za-z]{0,400}|[A-Za-z]{3,20}[0-9]{1,2}|[0-9]{0,400}|.{0,4})\Z")
-_OF_CODE = later(r"[A-Za-z_]{1,60}[0-9]{0,6}(?:\.[A-Za-z_]{1,60}(?:[0-9]{1,6}[A-Za-z_]{0,60})?){1,10}\Z")
+_REFERENCE = re.compile(r"[$%{<*\[]|.{0,80}(?:\$\{|\{\{|\$\()")
+_STANDS_IN = re.compile(r"(?i).{0,400}?(?:example|placeholder|change.?me|your[_-]|x{6}|\.\.\.|…)")
+_OF_PARTS = re.compile(r"[-_./:@+=~,#\s]")
+_WORDLIKE = re.compile(r"(?:[A-Za-z]{0,400}|[A-Za-z]{3,20}[0-9]{1,2}|[0-9]{0,400}|.{0,4})\Z")
+_OF_CODE = re.compile(r"[A-Za-z_]{1,60}[0-9]{0,6}(?:\.[A-Za-z_]{1,60}(?:[0-9]{1,6}[A-Za-z_]{0,60})?){1,10}\Z")
 """Names with dots between them, as ``hashers.PBKDF2PasswordHasher``."""
-_DIGIT = later(r"[0-9]")
-_LETTER = later(r"[A-Za-z]")
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[A-Za-z]")
 LEAST, LEAST_OF_A_PASSWORD = 12, 8
 """Characters of a value that counts by its name."""
 LEAST_BITS = 3.0

@@ -7,27 +7,26 @@ for a task costs a turn, a task taken for talk has no tools.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from agentic.core.events.values import Complexity
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.core.text import task_vocabulary as words
 from agentic.core.text.task_roles import role_of
 
 SHORT = 100
 LONG = 700
-_FENCE = later(r"```.*?(?:```|\Z)", re.DOTALL)
-_URL = later(r"https?://\S+")
-_WORD = later(r"[\w'’-]+")
-_WHOLE = later(
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_URL = re.compile(r"https?://\S+")
+_WORD = re.compile(r"[\w'’-]+")
+_WHOLE = re.compile(
     r"\b(?:whole|entire|complete|completely|full|fully|from scratch|end[- ]to[- ]end|every(?:thing)?|all (?:modules|services|"
     r"files|tests|callers|endpoints|\d+)|gesamte|komplett|tout le|entier|todo el|completo)\b"
 )
-_BIG = later(
+_BIG = re.compile(
     r"\b(?:migrate|rewrite|refactor|port|redesign|restructure|re-?implement|build|create|develop|terraform|modernise|modernize|"
     r"migriere|baue|entwickle|réécris|reescribe)\b"
 )
-_SMALL = later(
+_SMALL = re.compile(
     r"\b(?:typo|rename|\.gitignore|empty file|one-liner|one line|comment|colou?r|blue|red|green|bigger|smaller|undo|revert|"
     r"delete all|how many|which version|what version|size of|license)\b"
 )

@@ -5,7 +5,7 @@ Each sign weighs 1 to 3; the role with the most wins, and of two alike the one t
 
 from __future__ import annotations
 
-from agentic.core.patterns import later
+import re
 
 ROLES = (
     "planner", "python-coder", "js-ts-coder", "shell", "devops", "architect", "code-reviewer", "documentation", "dba",
@@ -66,7 +66,7 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
         r"\bsummari[sz]e\b.*(?:https?://|article|paper)|\bcompare\b|\brecherchiere\b|\bstate of the art\b",
     ),
 )
-_READ = tuple((role, weight, later(sign)) for role, weight, sign in _SIGNS)
+_READ = tuple((role, weight, re.compile(sign)) for role, weight, sign in _SIGNS)
 _CODERS = frozenset(("python-coder", "js-ts-coder", "shell"))
 _THINKERS = frozenset(("code-reviewer", "planner", "researcher"))
 

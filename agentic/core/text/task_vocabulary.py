@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.patterns import later
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -57,21 +55,21 @@ LOOKS = _words(
     muestra lista comprueba verifica explica busca encuentra compara analiza mira ejecuta calcula cuenta revisa dime lee
     """
 )
-GOES_ON = later(
+GOES_ON = re.compile(
     r"(?:please )?(?:try (?:it )?again|again|continue|go on|go ahead|carry on|keep going|retry|resume|proceed|next|"
     r"(?:yes|yep|ok|okay|sure)[ ,]+(?:please|do it|go ahead|do that)|do (?:it|that|the same)|same (?:error|"
     r"problem|thing|again)|"
     r"the (?:first|second|third|last|other) (?:one|option|point)|mach weiter|weiter|nochmal|continue[rz]?|encore|"
     r"sigue|otra vez|continúa)\b"
 )
-QUESTION = later(
+QUESTION = re.compile(
     r"(?:what|what's|whats|why|where|where's|when|who|which|how|is|are|does|do|did|should|would|was|were|has|"
     r"have|can|could|"
     r"warum|wieso|weshalb|wo|wie|welche[rs]?|wer|wann|ist|sind|gibt|hat|"
     r"pourquoi|où|comment|quel(?:le)?s?|qui|quand|combien|est-ce|y a-t-il|"
     r"por qué|porque|dónde|cómo|cuál(?:es)?|quién|cuándo|qué|cuántos?|hay)\b"
 )
-WORK = later(
+WORK = re.compile(
     r"\b(?:repo(?:sitory)?|project|code ?base|code|builds?|tests?|servers?|databases?|db|quer(?:y|ies)|logs?|"
     r"files?|folders?|"
     r"director(?:y|ies)|workspace|branch(?:es)?|commits?|pull request|pr|ci|pipeline|deploy(?:ment|ed)?|docker|"
@@ -84,7 +82,7 @@ WORK = later(
     r"architecture|module structure|users|version|backup|release notes|milestones?|team|sprint|feature|"
     r"dateien?|ordner|projekt|fehler|fichiers?|dossier|projet|erreur|archivos?|carpeta|proyecto|prueba)\b"
 )
-TROUBLE = later(
+TROUBLE = re.compile(
     r"\b(?:fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|errors?|exceptions?|(?:does|do|is|"
     r"did)(?:n't|nt| not) "
     r"(?:\w+ )?work(?:ing)?|not working|stopped working|is down|wrong|bug(?:gy)?|off by|hangs|stuck|slow|leaks?|"
@@ -102,7 +100,7 @@ SERVER_FAULT = re.compile(
     rf"|\b(?:get|getting|got|see|seeing|gives?|shows?) 50(?:\ds\b|[1-4]{_ENDS})"
 )
 """A server answers with a status of its own fault: a number in the five hundreds alone is a number."""
-COURTESY = later(
+COURTESY = re.compile(
     r"^(?:(?:hi|hey|hello|hallo|bonjour|salut|hola|good (?:morning|afternoon|evening)|guten (?:morgen|tag)|"
     r"thanks?|thank you|"
     r"danke|merci|gracias|ok|okay|cool|great|nice|alright|well|so|yes|no|please|pls|plz|now|also|just|then|and|"
@@ -115,32 +113,32 @@ COURTESY = later(
     r"make sure (?:that )?(?:you )?|go and|try to|"
     r"kannst du|könntest du|können sie|peux[- ]tu|pouvez[- ]vous|pourrais[- ]tu|puedes|podrías|puede)\b[\s,!.:]*)+"
 )
-WISHES = later(
+WISHES = re.compile(
     r"^(?:i|we) (?:want|need|would like|require)\b|^i'd like\b|\bneeds? (?:an?|some|to be)\b|"
     r"^ich (?:brauche|möchte|will)\b|^je (?:veux|voudrais)\b|^(?:necesito|quiero)\b"
 )
-NO_FILES = later(
+NO_FILES = re.compile(
     r"^(?:make|write|create|draft|build|give) (?:me |us |up )?(?:an? |the |some )?(?:\w+ )?(?:plans?|"
     r"estimates?|suggestions?|"
     r"proposals?|overview|comparison|list of|joke|poem|sense|decision|roadmap)\b|^make sure\b|"
     r"^complete(?:ly)? (?:list|overview)\b"
 )
 """A change verb whose product is an answer, not a file."""
-CLAUSES = later(
+CLAUSES = re.compile(
     r"(?<![.!?;:])[.!?;:\n]+(?:\s|$)|,\s|\s(?:and then|and|then|but|und|dann|et|puis|y|luego)\s|\s-\s|(?:^|\s)\d+[.)]\s"
 )
-FILE = later(
+FILE = re.compile(
     r"(?<![\w./@-])(?:[\w.-]*/)*[\w.-]*\.(?:pyc?|ipynb|jsx?|tsx?|css|html?|md|rst|json|ya?ml|toml|sql|sh|csv|txt|"
     r"pdf|png|jpe?g|"
     r"svg|xlsx?|docx?|zip|gz|log|c|h|cpp|rs|go|java|kt|rb|php|tf|env|ini|cfg|gitignore|lock|vue|db|sqlite|patch|diff)\b"
     r"|(?<![\w/])(?:/|\./|~/)?(?:src|tests?|docs?|lib|app)/"
 )
-PLACE = later(
+PLACE = re.compile(
     r"\b(?:files?|folders?|director(?:y|ies)|branch(?:es)?|readme|dockerfile|makefile|unit tests?|tests? for|"
     r"dateien?|ordner|fichiers?|dossier|archivos?|carpetas?)\b"
 )
 """Where a product is no mere answer."""
-PROGRAM = later(
+PROGRAM = re.compile(
     r"^(?:`[^`\n]+`|(?:ls|pwd|git|df|du|cat|grep|pytest|python3?|pip|npm|npx|node|docker|kubectl|curl|uname|ps|"
     r"whoami|cargo|wc|"
     r"mkdir|rm|cp|mv|chmod|tar|sed|awk)(?:\s+\S+){0,3}\s*$|(?:find|make|go|cd|top|env|tree|head|"
@@ -180,7 +178,7 @@ TALK_MORE = _words(
 ASSENT = _words("yes yeah yep sure ok okay k kk alright right please agreed go do it ja oui sí si vale d'accord")
 """After an answer that offered something, these take it up."""
 ALONE = frozenset(("test", "testing", "ping", "test test"))
-ABOUT_YOU = later(
+ABOUT_YOU = re.compile(
     r"^(?:so |and |but |btw |hey |hi |hello |ok )*(?:(?:who|what)(?:'re| are| r) (?:you|u)\b|(?:what|who)(?:'s|"
     r" is) your (?:name|job)"
     r"|what (?:all )?can (?:you|u) (?:do|help)|what do you do\b|how (?:are|r) (?:you|u)\b|how(?:'s|"
@@ -193,7 +191,7 @@ ABOUT_YOU = later(
     r"que (?:peux|sais)[- ]tu|"
     r"comment (?:vas|allez|ça va)|es[- ]tu|quién eres|qué eres|qué puedes hacer|cómo (?:estás|te llamas)|qué tal|eres)"
 )
-SUM = later(
+SUM = re.compile(
     r"^(?:(?:what(?:'s| is)|how much is|calculate|compute|was ist|wie viel ist|combien font|cuánto es) )?"
     r"[-+(]*+\d[\d.,]{0,20}+(?:%(?! ?[\d(]))?+\)*+(?: ?+"
     r"(?:[-+*/x×÷^%()]|times|plus|minus|divided by|multiplied by|of|mod|mal|geteilt durch|fois|por) ?+"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.events.execution_events import (
@@ -12,7 +13,6 @@ from agentic.core.events.execution_events import (
     TextBlock,
     Usage,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.token_usage import (
     CHARACTERS_A_TOKEN,
     RawUsage,

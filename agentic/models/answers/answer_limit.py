@@ -5,9 +5,8 @@ What is longer is cut off there and counts as ended by its length limit, so that
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from agentic.core.lazy_dataclass import dataclass
 
 CHARACTERS_A_TOKEN: Final = 32
 """No text has so many on average; nor has what a provider sends along sealed."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from agentic.core.events.execution_events import Block, CallBlock, Usage
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.json_text import dumps
 from agentic.ports.runtime import Message, Prompt, ToolSpec
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, cast
 
 import orjson
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Block, CallBlock, TextBlock
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.models.answers.tool_calls import (
     arguments_of,
     properties,
@@ -25,13 +24,13 @@ from agentic.models.answers.tool_calls import (
 )
 from agentic.ports.runtime import ToolSpec
 
-TAG: Final = later(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-FENCE_OPENS: Final = later(r"^[ \t]*+```[ \t]*+(?:json|tool_call|tool|tool_code)?[ \t]*+\n", re.MULTILINE)
-FENCE_CLOSES: Final = later(r"```[ \t]*+$", re.MULTILINE)
+TAG: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+FENCE_OPENS: Final = re.compile(r"^[ \t]*+```[ \t]*+(?:json|tool_call|tool|tool_code)?[ \t]*+\n", re.MULTILINE)
+FENCE_CLOSES: Final = re.compile(r"```[ \t]*+$", re.MULTILINE)
 MAX_STARTS: Final = 50
 """Lines that may begin the one call of a text: each is read to the end."""
-LINE_START: Final = later(r"^[\[{]", re.MULTILINE)
-NAME: Final = later(r'"(?:name|tool)"\s*:\s*"([\w.-]+)"')
+LINE_START: Final = re.compile(r"^[\[{]", re.MULTILINE)
+NAME: Final = re.compile(r'"(?:name|tool)"\s*:\s*"([\w.-]+)"')
 NAMES: Final = ("name", "tool", "tool_name")
 ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 BESIDE: Final = frozenset({*NAMES, *ARGUMENTS, "id", "type", "reasoning", "thought"})

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import JsonValue
 
-from agentic.collecting import uncollected
 from agentic.models.answers import json_text
 from agentic.models.answers.answer import Came, finished_answer, used_so_far
 from agentic.models.answers.answer_limit import allowance
@@ -30,7 +28,6 @@ from agentic.models.answers.tool_calls import by_name
 from agentic.models.anthropic.request import AnthropicWire
 from agentic.models.anthropic.response import Reading, SaidError, refusal_of
 from agentic.models.anthropic.sse import event_data
-from agentic.models.on_demand import names_on_demand
 from agentic.models.providers import provider_errors
 from agentic.models.providers.prices import Prices
 from agentic.models.providers.provider_errors import NoAnswer, broken
@@ -105,9 +102,6 @@ TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 PATH: Final = "/v1/messages"
 
-MOSTLY_NAMED: Final = ("anthropic.types",)
-"""What the SDK names in annotations, in its tracing and in its table of errors, 350 modules: bodies here are our own."""
-
 
 class AnthropicDirect:
     """Anthropic's models, with the key and address that stand in ``env``."""
@@ -157,11 +151,6 @@ class AnthropicDirect:
         """Import the SDK in a thread, so that the first request need not wait for it."""
         if self._has_key():
             await self._clients.ready()
-
-    async def expect_refusals(self) -> None:
-        """Have the SDK load in a thread what it needs to tell of a refusal; nothing where nobody asked it yet."""
-        if self._clients.are_there:
-            await asyncio.to_thread(_first_refusal)
 
     async def close(self) -> None:
         """Release the connections."""
@@ -226,17 +215,13 @@ class AnthropicDirect:
         return bool(self._env.get(KEY) or self._env.get(TOKEN))
 
     def _connect(self) -> tuple[AsyncAnthropic, SSLContext]:
-        """The first client, and the certificates it trusts: another thread reads them while the SDK is imported."""
+        """The first client, and the certificates it trusts: all clients share them."""
         try:
-            with uncollected(), names_on_demand("anthropic", MOSTLY_NAMED), ThreadPoolExecutor(1) as beside:
-                import httpx2
-
-                trusted = beside.submit(httpx2.create_ssl_context)
-                from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-
-                certificates = trusted.result()
+            import httpx2
+            from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
         except Exception as error:
             raise broken("anthropic", error) from error
+        certificates = httpx2.create_ssl_context()
         key = self._env.get(KEY) or None
         client = AsyncAnthropic(
             api_key=key,
@@ -247,13 +232,3 @@ class AnthropicDirect:
             http_client=DefaultAsyncHttpxClient(verify=certificates),
         )
         return client, certificates
-
-
-def _first_refusal() -> None:
-    """The SDK looks for the details of every error among a hundred classes, which it loads with the first."""
-    import anthropic
-    import httpx2
-
-    said = {"error": {"details": {"error_code": "none"}}}
-    response = httpx2.Response(500, request=httpx2.Request("POST", "http://localhost"))
-    anthropic.APIStatusError("", response=response, body=said)

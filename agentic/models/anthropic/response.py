@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -14,7 +14,6 @@ from agentic.core.events.execution_events import (
     StopReason,
     TextBlock,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.answer_limit import NAME, Allowance
 from agentic.models.answers.json_text import dumps, whole
 from agentic.models.answers.token_usage import RawUsage

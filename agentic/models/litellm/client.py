@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from agentic.core.events.execution_events import Block, TextBlock
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.answer import Came, finished_answer, used_so_far
 from agentic.models.answers.answer_limit import allowance
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS, Patience

@@ -18,7 +18,6 @@ from typing import Any, Final, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PydanticDeprecatedSince211
 
-from agentic.collecting import uncollected
 from agentic.models.providers.provider_errors import broken
 
 SETTINGS: Final = {
@@ -197,8 +196,7 @@ def _spare_the_question(library: Library, model: str) -> None:
 def _import_and_rehearse() -> Library:
     for name, value in SETTINGS.items():
         os.environ[name] = value
-    with uncollected():
-        library = cast("Library", importlib.import_module("litellm"))
+    library = cast("Library", importlib.import_module("litellm"))
     library.suppress_debug_info = True
     library.telemetry = False
     library.drop_params = True

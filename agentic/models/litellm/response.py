@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
@@ -17,7 +17,6 @@ from agentic.core.events.execution_events import (
     StopReason,
     TextBlock,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.answer_limit import NAME, Allowance
 from agentic.models.answers.json_text import whole
 from agentic.models.answers.token_usage import RawUsage

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -18,7 +18,6 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Usage
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import ModelUnpriced
 
 SETTING: Final = "THREADWRIGHT_PRICES"

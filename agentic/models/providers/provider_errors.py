@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.ports.errors import (
     ModelBadRequest,
     ModelContentFiltered,
@@ -26,45 +25,45 @@ from agentic.ports.errors import (
     ModelUnavailable,
 )
 
-OVERFLOW: Final = later(
+OVERFLOW: Final = re.compile(
     r"maximum context length|context[_ ]length[_ ]exceeded|context[_ ]window|prompt is too long|input is too long"
     r"|exceeds? (?:the )?(?:available )?context|exceed context limit|input token count|too many (?:input )?tokens"
     r"|reduce the length of (?:the|your) (?:messages|prompt|input)|model_max_prompt_tokens|max_model_len"
     r"|maximum number of (?:input )?tokens|request_too_large|string_above_max_length",
     re.IGNORECASE,
 )
-FILTERED: Final = later(
+FILTERED: Final = re.compile(
     r"content[_ ]filter|content[_ ]policy|content management policy|responsible ?ai|blocked by (?:the )?safety"
     r"|safety system|prohibited_content|content_violation|flagged",
     re.IGNORECASE,
 )
-QUOTA: Final = later(
+QUOTA: Final = re.compile(
     r"insufficient[_ ]quota|exceeded your current quota|credit balance is too low"
     r"|insufficient (?:balance|credits?|funds)"
     r"|billing[_ ](?:hard[_ ]limit|error|not[_ ]active)|account is not active|payment required|spend(?:ing)?[_ ]limit",
     re.IGNORECASE,
 )
-NOT_PULLED: Final = later(r"model ['\"]?[^\s'\"]{1,200}['\"]? not found|try pulling it", re.IGNORECASE)
-TOO_LARGE: Final = later(r"requires more system memory|not enough (?:memory|vram)|out of memory", re.IGNORECASE)
+NOT_PULLED: Final = re.compile(r"model ['\"]?[^\s'\"]{1,200}['\"]? not found|try pulling it", re.IGNORECASE)
+TOO_LARGE: Final = re.compile(r"requires more system memory|not enough (?:memory|vram)|out of memory", re.IGNORECASE)
 _TOKENS: Final = r"[\d,]{1,12}"
 WINDOWS: Final = (
     # as OpenAI says it, and older vLLM
-    later(
+    re.compile(
         rf"maximum context length (?:is|of) (?P<window>{_TOKENS})[^(]{{0,200}}\((?:about )?(?P<prompt>{_TOKENS})[^,)]{{0,60}}"
         r"in (?:the )?(?:messages|prompt|input|your prompt)",
         re.IGNORECASE,
     ),
     # as newer vLLM says it
-    later(
+    re.compile(
         rf"maximum context length (?:is|of) (?P<window>{_TOKENS})[^\n]{{0,200}}?(?P<prompt>{_TOKENS}) input tokens",
         re.IGNORECASE,
     ),
     # as Anthropic says it
-    later(rf"exceed context limit: (?P<prompt>{_TOKENS}) \+ {_TOKENS} > (?P<window>{_TOKENS})", re.IGNORECASE),
+    re.compile(rf"exceed context limit: (?P<prompt>{_TOKENS}) \+ {_TOKENS} > (?P<window>{_TOKENS})", re.IGNORECASE),
 )
 """Refusals that say why a request does not fit: what it reads, and what the prompt alone has."""
-RETRY_IN: Final = later(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
-SECRET: Final = later(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
+RETRY_IN: Final = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
+SECRET: Final = re.compile(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
 SAID_LIMIT: Final = 400
 
 

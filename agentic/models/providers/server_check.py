@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,7 +17,6 @@ import aiohttp
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.providers.catalogue import Provider
 from agentic.models.providers.provider_errors import without_secrets
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import orjson
 from pydantic import JsonValue
-
-from agentic.core.lazy_dataclass import dataclass
 
 Protocol = Literal["openai", "anthropic"]
 

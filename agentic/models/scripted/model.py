@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from inspect import isawaitable
 
 from pydantic import JsonValue
@@ -15,7 +16,6 @@ from agentic.core.events.execution_events import (
     TextBlock,
     Usage,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import ModelBadRequest, ModelError
 from agentic.ports.runtime import Answer, Meter, Prompt
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import StopReason, Usage
-from agentic.core.lazy_dataclass import dataclass
 
 Breakage = Literal["stall", "reset", "error"]
 """stall: nothing more comes; reset: the connection is dropped; error: the stream says that it failed."""

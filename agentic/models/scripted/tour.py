@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
@@ -21,7 +22,6 @@ from agentic.core.events.execution_events import (
     Usage,
 )
 from agentic.core.events.ids import digest
-from agentic.core.lazy_dataclass import dataclass
 from agentic.models.answers.tool_calls import by_name, properties
 from agentic.ports.runtime import (
     Answer,

@@ -12,9 +12,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.sandbox.backends.cgroups import ControlGroups, Group
 from agentic.sandbox.backends.hidden_mounts import Cover, made

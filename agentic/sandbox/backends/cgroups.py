@@ -15,9 +15,9 @@ import secrets
 import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.sandbox.limits import Limits
 from agentic.sandbox.ownership_marks import home_mark, lives, process_mark
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-
-from agentic.core.lazy_dataclass import dataclass
 
 MAX_COVERS = 200
 """Each is a mount, and every mount makes the next one slower."""

@@ -21,11 +21,11 @@ import logging
 import os
 import uuid
 from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import SandboxError
 from agentic.sandbox.protocol.channel import Reply
 

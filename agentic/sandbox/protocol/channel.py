@@ -11,11 +11,11 @@ import json
 import logging
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import (
     EditConflict,
     OutputGone,

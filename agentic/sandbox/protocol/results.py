@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import FileChange
-from agentic.core.lazy_dataclass import dataclass
 
 __all__ = [
     "BackgroundState",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Protocol
 
 import apsw
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.failpoints import reach
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.sqlite_errors import translate

@@ -14,11 +14,11 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import apsw
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.stores.sqlite.file.connection import Connection

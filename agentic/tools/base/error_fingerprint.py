@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from agentic.core.patterns import later
-
 LAST_LINES = 5
 LINE_CHARACTERS = 200
 
 _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (later(r"(?:/private)?(?:/var)?/tmp/[^\s'\":;,)]*"), "<tmp>"),
-    (later(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "<id>"),
-    (later(r"\b0[xX][0-9a-fA-F]+\b"), "<hex>"),
-    (later(r"\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,}\b"), "<hex>"),
-    (later(r"\b\d+(?:[.:,\-/T]\d+)*Z?(?: ?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?|min|m|h))?\b"), "<n>"),
-    (later(r"[=\-_~*.]{3,}"), "—"),
-    (later(r"[ \t]+"), " "),
+    (re.compile(r"(?:/private)?(?:/var)?/tmp/[^\s'\":;,)]*"), "<tmp>"),
+    (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "<id>"),
+    (re.compile(r"\b0[xX][0-9a-fA-F]+\b"), "<hex>"),
+    (re.compile(r"\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,}\b"), "<hex>"),
+    (re.compile(r"\b\d+(?:[.:,\-/T]\d+)*Z?(?: ?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?|min|m|h))?\b"), "<n>"),
+    (re.compile(r"[=\-_~*.]{3,}"), "—"),
+    (re.compile(r"[ \t]+"), " "),
 )
 
 
-_PROGRESS = later(r"\d ?%.{0,200}(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].{0,200}\d ?%")
+_PROGRESS = re.compile(r"\d ?%.{0,200}(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].{0,200}\d ?%")
 """A line that shows how far something is: it says nothing of why that failed."""
 
 

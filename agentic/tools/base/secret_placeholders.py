@@ -9,13 +9,13 @@ a placeholder in a secret's place is refused.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.core.text.secret_patterns import secrets_in
 
-_PLACEHOLDER = later(r"\[secret: [A-Za-z][A-Za-z. ]{0,40}(?:[0-9]{1,5})?\]")
+_PLACEHOLDER = re.compile(r"\[secret: [A-Za-z][A-Za-z. ]{0,40}(?:[0-9]{1,5})?\]")
 _AT_ONCE = 100_000
 """So many characters are looked at between two looks at everything else."""
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.patterns import later
-
 _STRINGS = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
 """OSC, DCS, SOS, PM, APC with what they carry; one without an end stops at the line's end."""
 _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
 _OTHER = r"\x1b[ -/]*[0-~]?"
-_SEQUENCE = later(f"{_STRINGS}|{_CSI}|{_OTHER}")
-_UNSEEN = later(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
-_CONTROLS = later(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")
-_ENDED = later(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ\\`-~]|\x1b[\]PX^_][^\x07\x1b\n]*[\x07\n])(?s:.*)")
+_SEQUENCE = re.compile(f"{_STRINGS}|{_CSI}|{_OTHER}")
+_UNSEEN = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")
+_ENDED = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ\\`-~]|\x1b[\]PX^_][^\x07\x1b\n]*[\x07\n])(?s:.*)")
 _HELD = 256
-_SURROGATES = later("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 STREAMED = 4_000
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

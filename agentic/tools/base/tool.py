@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.events.execution_events import Effect, Permission
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import (
     NotBegun,
     Observation,

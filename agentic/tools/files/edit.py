@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.line_diff import nearest
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.protocol.decode import changes_of

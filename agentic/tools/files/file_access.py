@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.text.line_diff import nearest, unified_diff
 from agentic.ports.runtime import Observation
 from agentic.sandbox.aiignore import NAME as AIIGNORE

@@ -6,35 +6,34 @@ Only what can be told without judgement counts.  An expectation that speaks of n
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from agentic.core.events.execution_events import Expected
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
 from agentic.tools.shell.test_results import TestCount
 
-_EXIT = later(
+_EXIT = re.compile(
     r"\b(?:exit(?:s|ed)?(?: with)?(?: code| status)?|code|status)"
     r"(?: of| is|:| =)? ?(\d{1,3})\b",
     re.IGNORECASE,
 )
-_NONZERO = later(r"\bnon-?zero\b", re.IGNORECASE)
-_COUNTED = later(r"\b(\d+)(?: of \d+)?(?: tests?| specs?)? (?:should |to |will )?(pass|fail)", re.IGNORECASE)
-_QUOTED = later(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
-_NO_TROUBLE = later(
+_NONZERO = re.compile(r"\bnon-?zero\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\b(\d+)(?: of \d+)?(?: tests?| specs?)? (?:should |to |will )?(pass|fail)", re.IGNORECASE)
+_QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
+_NO_TROUBLE = re.compile(
     r"\b(?:no|not|without(?: any)?|zero|0|never|nothing) (?:\w+ )?(?:errors?|fail\w*|warnings?|problems?|issues?)\b|"
     r"\b(?:doesn't|does not|won't|will not|should not|shouldn't) (?:fail|crash|break)\b",
     re.IGNORECASE,
 )
-_TROUBLE = later(
+_TROUBLE = re.compile(
     r"\b(?:fail(?:s|ed|ing|ure)?|errors?|crash(?:es)?|breaks?|raises?|refused|denied|not found|missing|traceback|"
     r"(?:does not|doesn't|will not|won't|should not|cannot) (?:work|pass|compile|build|start))\b",
     re.IGNORECASE,
 )
-_GOOD = later(
+_GOOD = re.compile(
     r"\b(?:pass(?:es|ed)?|succe\w+|works?|ok|green|clean|builds?|compiles?|installs?|runs|without problems)\b",
     re.IGNORECASE,
 )
-_TESTS = later(r"\b(?:tests?|specs?|suite)\b", re.IGNORECASE)
+_TESTS = re.compile(r"\b(?:tests?|specs?|suite)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

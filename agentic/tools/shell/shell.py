@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
 from agentic.core.events.execution_events import Attempt, FileChange
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH
 from agentic.sandbox.protocol.decode import exec_result

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-
-from agentic.core.lazy_dataclass import dataclass
-from agentic.core.patterns import later
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +23,29 @@ class TestCount:
     skipped: int = 0
 
 
-_PYTEST = later(
+_PYTEST = re.compile(
     r"^(?:=+ )?((?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)(?:, )?)+)"
     r" in [\d.]+s",
     re.MULTILINE,
 )
-_COUNT = later(r"(?<!\d)(\d{1,9}) ([a-z]+)")
-_UNITTEST = later(r"^Ran (\d{1,9}) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
-_NAMED = later(r"(?<![a-z ])([a-z ]+)=(\d{1,9})")
-_JEST = later(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
-_VITEST = later(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
-_MOCHA = later(r"^ +(\d{1,9}) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d{1,9}) failing)?", re.MULTILINE)
-_CARGO = later(r"^test result: (?:ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed;", re.MULTILINE)
-_NEXTEST = later(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
-_NOTES = later(r"\([^()]*\)")
-_NODE_PASS = later(r"^(?:#|ℹ) pass (\d{1,9})$", re.MULTILINE)
-_NODE_FAIL = later(r"^(?:#|ℹ) fail (\d{1,9})$", re.MULTILINE)
-_NO_TESTS = later(
+_COUNT = re.compile(r"(?<!\d)(\d{1,9}) ([a-z]+)")
+_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
+_NAMED = re.compile(r"(?<![a-z ])([a-z ]+)=(\d{1,9})")
+_JEST = re.compile(r"^Tests:? +((?:\d+ [a-z]+, )+\d+ total)$", re.MULTILINE)
+_VITEST = re.compile(r"^ *Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", re.MULTILINE)
+_MOCHA = re.compile(r"^ +(\d{1,9}) passing\b.*(?:\n+ +\d+ pending)?(?:\n+ +(\d{1,9}) failing)?", re.MULTILINE)
+_CARGO = re.compile(r"^test result: (?:ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed;", re.MULTILINE)
+_NEXTEST = re.compile(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
+_NOTES = re.compile(r"\([^()]*\)")
+_NODE_PASS = re.compile(r"^(?:#|ℹ) pass (\d{1,9})$", re.MULTILINE)
+_NODE_FAIL = re.compile(r"^(?:#|ℹ) fail (\d{1,9})$", re.MULTILINE)
+_NO_TESTS = re.compile(
     r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
 )
-_GO_TEST = later(r"^--- (PASS|FAIL): ", re.MULTILINE)
-_GO_PACKAGE = later(r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE)
+_GO_TEST = re.compile(r"^--- (PASS|FAIL): ", re.MULTILINE)
+_GO_PACKAGE = re.compile(
+    r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE
+)
 
 
 def count_tests(output: str) -> TestCount | None:

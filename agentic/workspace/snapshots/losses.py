@@ -18,9 +18,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.scan import UNREADABLE
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.workspace.snapshots.sparse_files import Hole
 
 Kind = Literal["file", "link", "dir"]

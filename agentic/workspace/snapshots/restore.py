@@ -11,10 +11,9 @@ import os
 import stat
 import uuid
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.failpoints import reach
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.workspace.snapshots.manifest import Entry, Manifest

@@ -11,10 +11,9 @@ import os
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.sandbox.supervisor.files.open_writers import may_be_written
 from agentic.workspace.snapshots.manifest import Entry, Manifest, Stamp
 from agentic.workspace.snapshots.sparse_files import Content, parts

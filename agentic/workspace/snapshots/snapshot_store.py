@@ -24,10 +24,10 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Saved

@@ -8,10 +8,9 @@ files put back would be a broken repository, so where anything in it changed sin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import FileChange
-from agentic.core.lazy_dataclass import dataclass
 from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 

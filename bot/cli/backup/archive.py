@@ -19,11 +19,10 @@ import tarfile
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.cli.backup.archive_paths import Kind, belongs
 
 FORMAT = 1

@@ -19,7 +19,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -28,7 +28,6 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import PathRefused, StoreCorrupt, StoreError
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.stores.sqlite.file.copy import copy

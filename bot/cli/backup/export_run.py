@@ -17,12 +17,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly

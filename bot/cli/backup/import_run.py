@@ -12,12 +12,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 from agentic.calibration.labelling import label_of
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreError
 from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.maintenance import transfer

@@ -7,13 +7,12 @@ a check costs no session start.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, cast
 from urllib.parse import urlencode
 
 import aiohttp
 from pydantic import JsonValue
-
-from agentic.core.lazy_dataclass import dataclass
 
 NEEDED: Mapping[str, int] = {
     "View Channels": 1 << 10,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import aiohttp
-
-from agentic.core.lazy_dataclass import dataclass
 
 SECONDS = 10.0
 

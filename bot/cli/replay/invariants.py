@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from agentic.core.audit.verification import as_written
 from agentic.core.events.execution_events import (
@@ -50,7 +51,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import call_id
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.people import ALLOW, MACHINE
-from agentic.core.lazy_dataclass import dataclass
 from agentic.core.rules import task_end, used_up_limits
 from agentic.core.state.execution import Execution
 from agentic.core.text.amounts import STOP

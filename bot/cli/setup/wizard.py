@@ -10,9 +10,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.lazy_dataclass import dataclass
 from bot.cli.arguments import SANDBOXES
 from bot.cli.checks import discord_token, provider_key
 from bot.cli.console import note, say

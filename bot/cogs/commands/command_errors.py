@@ -10,11 +10,11 @@ import difflib
 import logging
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from discord import app_commands
 from discord.ext import commands
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import OutOfReach
 from bot.config.preferences import UnknownChoice

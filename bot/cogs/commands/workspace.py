@@ -24,6 +24,7 @@ from bot.cogs.commands.replies import (
     reads_much,
 )
 from bot.cogs.private_replies import tell
+from bot.outbound.compose import FILE_BYTES
 from bot.rendering.discord_text import Attached, fenced, inline
 from bot.workspace import browse
 
@@ -168,8 +169,6 @@ class Workspace(commands.Cog):
 
 def shelf_cap() -> int:
     """The largest file that is sent; what the agent may show has the same bound."""
-    from bot.outbound.compose import FILE_BYTES
-
     return FILE_BYTES
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentic.calibration.scoring import ReliabilityPoint
-from agentic.core.lazy_dataclass import dataclass
 from bot.lessons.report.html import Html, tag, together
 from reflexion.lessons.lesson import LessonStatus
 from reflexion.lessons.lifecycle import Arm, Showing

@@ -191,12 +191,9 @@ async def identify_at_once(shard_id: int | None, *, initial: bool = False) -> No
 @asynccontextmanager
 async def running_bot(
     guild: LocalGuild, store: Store | None = None, *, after: Talk | None = None, backstage: Backstage | None = None,
-    unhurried: asyncio.Event | None = None, **options: object,
+    **options: object,
 ) -> AsyncIterator[Scenery]:  # fmt: skip
-    """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects.
-
-    It does what can wait once it is ``unhurried``.
-    """
+    """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects."""
     store = store or MemoryStore()
     feed = Feed()
     talk = Talk(store, feed)
@@ -211,7 +208,6 @@ async def running_bot(
 
     settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
     bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
-    bot.unhurried = unhurried.wait if unhurried is not None else None
     bot.before_identify_hook = identify_at_once  # type: ignore[method-assign]
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()

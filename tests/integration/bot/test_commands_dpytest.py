@@ -34,7 +34,6 @@ async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     await bot._async_setup_hook()
     for cog in COGS:
         await bot.load_extension(cog)
-    await bot.late.load()
     dpytest.configure(bot, members=2)
     yield bot
     await dpytest.empty_queue()

@@ -18,8 +18,7 @@ async def test_what_people_said_before_is_quoted_oldest_first(scenery: Scenery) 
     await guild.post(thread, "since monday")
     posted = await guild.post(thread, f"{guild.bot.mention} fix it")
     await scenery.says(thread, "Starting")
-    quoting = Quoting()
-    quoting.through(scenery.bot.desk)
+    quoting = Quoting(scenery.bot.desk)
     quoted = await quoting.recent(str(thread), str(posted.id))
     assert [(one.author, one.text) for one in quoted] == [
         ("bob", "the build is red"), (guild.you.name, "since monday")
@@ -31,9 +30,7 @@ async def test_a_thread_that_cannot_be_read_in_time_quotes_nothing(scenery: Scen
     thread = (await guild.create_thread(scenery.general, "ours")).id
     await guild.post(thread, "hello")
     posted = await guild.post(thread, "task")
-    quoting = Quoting()
-    assert await quoting.recent(str(thread), str(posted.id)) == ()
-    quoting.through(scenery.bot.desk)
+    quoting = Quoting(scenery.bot.desk)
     assert await quoting.recent("1", "2") == ()
     guild.misbehave(Rule("GET */messages", Delayed(SECONDS + 2)))
     assert await quoting.recent(str(thread), str(posted.id)) == ()
@@ -47,8 +44,7 @@ async def test_f40_nobody_learns_through_the_bot_what_they_may_not_read_back(sce
     thread = (await guild.create_thread(scenery.general, "ours")).id
     await guild.post(thread, "the plan is to sell", author="bob")
     posted = await guild.post(thread, "what did they say?", author="late")
-    quoting = Quoting()
-    quoting.through(scenery.bot.desk)
+    quoting = Quoting(scenery.bot.desk)
     for reader in (bob, late):
         assert len(await quoting.recent(str(thread), str(posted.id), reader)) == 1
     guild.deny(scenery.general, Permission.READ_MESSAGE_HISTORY, member="late")

@@ -157,26 +157,3 @@ asyncio.run(main())
     ]
     assert all(name.startswith("Model") for name in found)
     assert len(found) == 8
-
-
-def test_what_a_refusal_needs_is_loaded_before_the_first_one():
-    found = run("""
-async def main():
-    async with ScriptedEndpoint.start([Reply("hi"), Reply.error(429)]) as endpoint:
-        router = ModelRouter(endpoint.environment())
-        await router.expect_refusals()
-        before = "anthropic" in sys.modules
-        await router.warm_up(["anthropic/claude-sonnet-4-5"])
-        await router.answer("claude-sonnet-4-5", PROMPT, max_tokens=1, timeout=5)
-        answered = len(sys.modules)
-        await router.expect_refusals()
-        expected = len(sys.modules)
-        try:
-            await router.answer("claude-sonnet-4-5", PROMPT, max_tokens=1, timeout=5)
-        except Exception as error:
-            kind = type(error).__name__
-        await router.close()
-    print(orjson.dumps([before, expected - answered > 50, len(sys.modules) - expected, kind]).decode())
-asyncio.run(main())
-""")
-    assert found == [False, True, 0, "ModelRateLimited"]

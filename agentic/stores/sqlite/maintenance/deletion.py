@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, cast
 
 from agentic.core.events.execution_events import Envelope
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.retention import Buried, Kept
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.schema import (

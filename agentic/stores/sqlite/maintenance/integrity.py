@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,6 @@ import apsw
 from pydantic import ValidationError
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreCorrupt, StoreError, StoreTooNew
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly

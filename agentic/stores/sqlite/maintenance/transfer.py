@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import apsw
 
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.file.open import open_writer

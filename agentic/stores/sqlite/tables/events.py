@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -12,7 +13,6 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
-from agentic.core.lazy_dataclass import dataclass
 from agentic.ports.errors import (
     LeaseLost,
     LogInvalid,
