@@ -1,15 +1,22 @@
-"""One ``LanguageModel`` for every name: Anthropic's models directly, the tour by its own name, the rest by LiteLLM."""
+"""One ``LanguageModel`` for every name, by three routes.
+
+Anthropic's models are asked through Anthropic's SDK, providers of OpenAI's protocol through the openai SDK, all others
+through LiteLLM; the tour has a name of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from agentic.core.fold.prompt_size import USUAL, characters
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS
+from agentic.models.openai.chat_model import ChatModel, Transport
+from agentic.models.openai.dialects import dialect_of
 from agentic.models.providers.catalogue import is_anthropic
 from agentic.models.providers.prices import Prices, no_price
+from agentic.models.providers.provider_errors import broken
 from agentic.models.scripted.tour import TourModel
 from agentic.ports.errors import ModelContextOverflow, ModelUnpriced
 from agentic.ports.failpoints import reach
@@ -20,11 +27,8 @@ from agentic.ports.runtime import (
     Prompt,
 )
 
-if TYPE_CHECKING:
-    from agentic.models.anthropic.client import AnthropicDirect
-    from agentic.models.litellm.client import LiteLLMRoute
-
 SCRIPTED = "scripted/"
+Library = Literal["anthropic", "openai", "litellm"]
 LEAST_ANSWER = 512
 """Tokens: with less room than this an answer is no use, and the history has to become shorter."""
 SPARE = 1.2
@@ -50,8 +54,8 @@ class ModelRouter:
         self._schema_models = schema_models
         self._idle = idle_seconds
         self._scripted = scripted or TourModel()
-        self._anthropic: AnthropicDirect | None = None
-        self._litellm: LiteLLMRoute | None = None
+        self._adapters: dict[Library, LanguageModel] = {}
+        self._loading = asyncio.Lock()
         self._told: dict[str, int] = {}
         """Windows that a refusal named, of models of which nothing was known."""
         self.prices = prices or Prices()
@@ -72,7 +76,7 @@ class ModelRouter:
         """
         if not self.prices.priced(model):
             raise ModelUnpriced(no_price(model), model=model)
-        adapter = self._adapter(model)
+        adapter = await self._adapter(model)
         max_tokens = self._fitting(model, prompt, max_tokens)
         reach("model.request.before")
         try:
@@ -111,42 +115,65 @@ class ModelRouter:
         return self.prices.price(model, tokens_in, tokens_out)
 
     async def warm_up(self, models: Iterable[str] = ()) -> None:
-        """Load in threads what these models will need: prices, the anthropic SDK, LiteLLM.
+        """Load in threads what these models will need: prices, and the library of each.
 
-        Meant for the background, after the start; a request that comes earlier waits for its own part only.
+        Meant for the background, after the start; a request that comes earlier waits for the same.
         """
-        names = tuple(models)
         await asyncio.to_thread(self.prices.load)
-        if any(is_anthropic(name) for name in names):
-            await self._direct().warm_up()
-        if any(not is_anthropic(name) and not name.startswith(SCRIPTED) for name in names):
-            await self._through_litellm().warm_up()
+        for model in models:
+            await self._adapter(model)
 
     async def close(self) -> None:
         """Release every adapter that was built."""
-        adapters = [adapter for adapter in (self._anthropic, self._litellm, self._scripted) if adapter is not None]
-        await asyncio.gather(*(adapter.close() for adapter in adapters))
+        await asyncio.gather(*(adapter.close() for adapter in (*self._adapters.values(), self._scripted)))
 
-    def _adapter(self, model: str) -> LanguageModel:
-        if model.startswith(SCRIPTED):
+    async def _adapter(self, model: str) -> LanguageModel:
+        """The adapter of the model's route; its library is imported in a thread when the first of its models is asked."""
+        library = library_of(model, self.prices)
+        if library is None:
             return self._scripted
-        return self._direct() if is_anthropic(model) else self._through_litellm()
+        if library not in self._adapters:
+            async with self._loading:
+                if library not in self._adapters:
+                    self._adapters[library] = await asyncio.to_thread(self._loaded, library)
+        return self._adapters[library]
 
-    def _direct(self) -> AnthropicDirect:
-        if self._anthropic is None:
-            from agentic.models.anthropic.client import AnthropicDirect
+    def _loaded(self, library: Library) -> LanguageModel:
+        """Import the library and build its adapter.  Raises ``ModelLibraryBroken``."""
+        try:
+            if library == "anthropic":
+                from agentic.models.anthropic.client import AnthropicDirect
 
-            self._anthropic = AnthropicDirect(self._env, self.prices, idle_seconds=self._idle)
-        return self._anthropic
+                return AnthropicDirect(self._env, self.prices, idle_seconds=self._idle)
+            transport = self._transport(library)
+        except Exception as error:
+            raise broken(library, error) from error
+        return ChatModel(transport, self.prices, schema_models=self._schema_models, idle_seconds=self._idle)
 
-    def _through_litellm(self) -> LiteLLMRoute:
-        if self._litellm is None:
-            from agentic.models.litellm.client import LiteLLMRoute
+    def _transport(self, library: Library) -> Transport:
+        if library == "openai":
+            from agentic.models.openai.http_transport import HttpTransport
 
-            self._litellm = LiteLLMRoute(
-                self._env, self.prices, schema_models=self._schema_models, idle_seconds=self._idle
-            )
-        return self._litellm
+            return HttpTransport(self._env, self.prices)
+        from agentic.models.litellm.library import load
+        from agentic.models.litellm.litellm_transport import LiteLLMTransport
+
+        return LiteLLMTransport(self._env, load())
+
+
+def library_of(model: str, prices: Prices) -> Library | None:
+    """The library through which a model is asked; None for a scripted one.
+
+    A bare name is OpenAI's unless the price map says otherwise.  What is asked by another interface than chat completions
+    is left to LiteLLM, which knows them all.
+    """
+    if model.startswith(SCRIPTED):
+        return None
+    if is_anthropic(model):
+        return "anthropic"
+    known = prices.facts(model)
+    elsewhere = known is not None and (not known.chats or ("/" not in model and known.provider not in ("", "openai")))
+    return "litellm" if elsewhere or dialect_of(model) is None else "openai"
 
 
 def _tokens(prompt: Prompt) -> int:

@@ -210,16 +210,15 @@ def library_components(problem: str) -> Iterator[Component]:
 
 async def libraries(settings: Settings) -> tuple[Component, ...]:
     """The libraries that the models need, each loaded by a process of its own: a broken one breaks only that."""
-    from agentic.models.providers.catalogue import is_anthropic
     from agentic.models.providers.provider_errors import broken
+    from agentic.models.router import library_of
     from agentic.models.tier_config import tiers_from
     from bot.config.models import prices_from
 
-    choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
-    asked = [name for name in choice.models if not name.startswith("scripted/")]
-    needed = {"anthropic" if is_anthropic(name) else "litellm" for name in asked}
+    prices = prices_from(settings)
+    needed = {library_of(name, prices) for name in tiers_from(settings.tiers, os.environ, prices).models}
     found: list[Component] = []
-    for library in sorted(needed):
+    for library in sorted(library for library in needed if library is not None):
         said = await _loaded(library)
         found += library_components(str(broken(library, ImportError(said)))) if said else ()
     return tuple(found)

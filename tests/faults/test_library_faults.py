@@ -72,18 +72,18 @@ async def ran(*command: str, **environment: str) -> tuple[int, str]:
 
 def configured(library: str, folder: Path) -> dict[str, str]:
     """A bot whose one model is asked through this library."""
-    model, key = (
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY")
-        if library == "anthropic"
-        else ("openai/gpt-4o", "OPENAI_API_KEY")
-    )
+    model, key = {
+        "anthropic": ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        "openai": ("openai/gpt-4o", "OPENAI_API_KEY"),
+        "litellm": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
+    }[library]
     return {
         "THREADWRIGHT_TIER_2": model, "THREADWRIGHT_PRICES": f"{model}=1/2", key: "k",
         "THREADWRIGHT_HOME": str(folder / "home"), "PYTHONPATH": str(folder),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("library", ["litellm", "anthropic"])
+@pytest.mark.parametrize("library", ["litellm", "openai", "anthropic"])
 async def test_f61_a_library_that_cannot_be_loaded_is_said_by_the_doctor_and_by_a_task(
     tmp_path: Path, library: str
 ) -> None:
@@ -127,6 +127,7 @@ async def test_f61_a_library_that_broke_is_an_error_of_its_own_and_is_tried_agai
     """Within the process: the first load fails, after it was mended the next one works."""
     for name in [name for name in sys.modules if name == "anthropic" or name.startswith("anthropic.")]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "agentic.models.anthropic.client", raising=False)
     monkeypatch.syspath_prepend(str(broken(tmp_path, "anthropic")))
     router = ModelRouter({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"})
     asked = Prompt("", (), (Message("user", "go"),))

@@ -1,101 +1,34 @@
 """``LanguageModel`` over the anthropic SDK: its connections, headers and errors, but bytes of our own.
 
-The SDK's ``messages.create`` walks the whole history on each call.  Here the body is prebuilt (``anthropic_wire``) and
-the events are read raw, so that a request costs what is new in it, at turn 100 as at turn 1.  The SDK is imported in a
-thread when the first request comes, or by ``warm_up``; it never retries: when to try again is a rule's decision.
-
-Clients of the anthropic SDK, each with a small pool of connections.
-
-Its HTTP library looks at every connection of a pool at each request and at each end of one, a system call each: with 500
-threads in one pool that was a third of the whole process's time.  So a client takes at most ``EACH`` requests at once,
-and another one is made beside it, which costs half a millisecond because all share the certificates they trust.
+The SDK's ``messages.create`` walks the whole history on each call.  Here the body is prebuilt (``request``) and the events
+are read raw, so that a request costs what is new in it, at turn 100 as at turn 1.  It never retries: when to try again is
+a rule's decision.  Importing this module imports the SDK, which takes a second or two: ``ModelRouter`` does so in a thread.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import Final, cast
 
+import httpx2
+from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 from pydantic import JsonValue
 
 from agentic.models.answers import json_text
 from agentic.models.answers.answer import Came, finished_answer, used_so_far
 from agentic.models.answers.answer_limit import allowance
+from agentic.models.answers.sse import event_data
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS, Patience
 from agentic.models.answers.tool_calls import by_name
 from agentic.models.anthropic.request import AnthropicWire
 from agentic.models.anthropic.response import Reading, SaidError, refusal_of
-from agentic.models.anthropic.sse import event_data
 from agentic.models.providers import provider_errors
 from agentic.models.providers.prices import Prices
-from agentic.models.providers.provider_errors import NoAnswer, broken
+from agentic.models.providers.provider_errors import NoAnswer
+from agentic.models.providers.sdk_clients import SdkClients
 from agentic.ports.errors import ModelKeyRefused
-from agentic.ports.runtime import (
-    Answer,
-    Meter,
-    Prompt,
-    Used,
-)
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
-
-    from anthropic import AsyncAnthropic
-
-
-EACH: Final = 8
-
-
-class Clients:
-    """Lends the busiest client that has room, so that connections of the others may rest; ``connect`` makes the first."""
-
-    def __init__(self, connect: Callable[[], tuple[AsyncAnthropic, SSLContext]]) -> None:
-        self._connect = connect
-        self._making = asyncio.Lock()
-        self._busy: dict[AsyncAnthropic, int] = {}
-        self._certificates: SSLContext | None = None
-
-    @property
-    def are_there(self) -> bool:
-        """The first one is made."""
-        return bool(self._busy)
-
-    async def ready(self) -> None:
-        """Have one client at least; the first is made in a thread, since it imports the SDK."""
-        async with self._making:
-            if not self._busy:
-                first, self._certificates = await asyncio.to_thread(self._connect)
-                self._busy[first] = 0
-
-    @asynccontextmanager
-    async def lent(self) -> AsyncGenerator[AsyncAnthropic]:
-        """A client for one request."""
-        await self.ready()
-        client = max((one for one, busy in self._busy.items() if busy < EACH), key=self._busy.__getitem__, default=None)
-        if client is None:
-            client = self._another()
-        self._busy[client] = self._busy.get(client, 0) + 1
-        try:
-            yield client
-        finally:
-            if client in self._busy:
-                self._busy[client] -= 1
-
-    async def close(self) -> None:
-        """Release all connections."""
-        clients, self._busy = list(self._busy), {}
-        for client in clients:
-            await client.close()
-
-    def _another(self) -> AsyncAnthropic:
-        import anthropic
-
-        assert self._certificates is not None, "the first client is there, and with it what all of them trust"
-        first = next(iter(self._busy))
-        return first.copy(http_client=anthropic.DefaultAsyncHttpxClient(verify=self._certificates))
-
+from agentic.ports.runtime import Answer, Meter, Prompt, Used
 
 KEY: Final = "ANTHROPIC_API_KEY"
 TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
@@ -110,7 +43,8 @@ class AnthropicDirect:
         self._env = env
         self._prices = prices
         self._idle = idle_seconds
-        self._clients = Clients(self._connect)
+        self._certificates = httpx2.create_ssl_context()
+        self._clients = SdkClients(self._connect)
         self.wire = AnthropicWire()
 
     async def answer(
@@ -147,11 +81,6 @@ class AnthropicDirect:
         """US dollars at full price."""
         return self._prices.price(model, tokens_in, tokens_out)
 
-    async def warm_up(self) -> None:
-        """Import the SDK in a thread, so that the first request need not wait for it."""
-        if self._has_key():
-            await self._clients.ready()
-
     async def close(self) -> None:
         """Release the connections."""
         await self._clients.close()
@@ -165,22 +94,19 @@ class AnthropicDirect:
         patience: Patience,
         begun: Callable[[], None],
     ) -> None:
-        import anthropic
-        import httpx2
-
         try:
             if reading.on_text is None:
                 whole = await client.post(PATH, cast_to=httpx2.Response, content=body)
                 reading.take_whole(json_text.loads(whole.content))
             else:
                 await self._stream(client, body, reading, patience, begun)
-        except anthropic.APIStatusError as error:
+        except APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             refusal = refusal_of(cast("JsonValue", error.body), error.status_code, headers)
             raise provider_errors.error_for(refusal, model, key_variable=KEY) from error
         except SaidError as error:
             raise provider_errors.error_for(error.refusal, model, key_variable=KEY) from error
-        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+        except (APIConnectionError, httpx2.TransportError) as error:
             raise provider_errors.unreachable(model, str(error.__cause__ or error)) from error
         except (NoAnswer, ValueError) as error:
             raise provider_errors.unreadable(model, str(error)) from error
@@ -188,11 +114,7 @@ class AnthropicDirect:
     async def _stream(
         self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience, begun: Callable[[], None]
     ) -> None:
-        import anthropic
-
-        stream = await client.post(
-            PATH, cast_to=object, content=body, stream=True, stream_cls=anthropic.AsyncStream[object]
-        )
+        stream = await client.post(PATH, cast_to=object, content=body, stream=True, stream_cls=AsyncStream[object])
         try:
             async with aclosing(event_data(stream.response.aiter_bytes())) as events:
                 async for data in events:
@@ -214,21 +136,13 @@ class AnthropicDirect:
     def _has_key(self) -> bool:
         return bool(self._env.get(KEY) or self._env.get(TOKEN))
 
-    def _connect(self) -> tuple[AsyncAnthropic, SSLContext]:
-        """The first client, and the certificates it trusts: all clients share them."""
-        try:
-            import httpx2
-            from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-        except Exception as error:
-            raise broken("anthropic", error) from error
-        certificates = httpx2.create_ssl_context()
+    def _connect(self) -> AsyncAnthropic:
         key = self._env.get(KEY) or None
-        client = AsyncAnthropic(
+        return AsyncAnthropic(
             api_key=key,
             auth_token=(self._env.get(TOKEN) or None) if key is None else None,  # it takes one of the two
             base_url=self._env.get(ADDRESS) or None,
             max_retries=0,
             timeout=None,  # ``Patience`` keeps both clocks
-            http_client=DefaultAsyncHttpxClient(verify=certificates),
+            http_client=DefaultAsyncHttpxClient(verify=self._certificates),
         )
-        return client, certificates

@@ -26,6 +26,11 @@ class Provider:
         """The address that was set, or ''."""
         return next((env[name] for name in self.addresses if env.get(name)), "")
 
+    @property
+    def wanted(self) -> str:
+        """The variables of which one has to be set."""
+        return " or ".join((*self.keys[:1], *self.addresses[:1]))
+
     def is_set_up(self, env: Mapping[str, str]) -> bool:
         """Whether it can be used: it has a key, or an address of one's own."""
         return bool(self.key(env) or self.address(env))

@@ -40,6 +40,12 @@ class ModelFacts:
     native_calls: bool = False
     priced: bool = True
     """What it costs is known."""
+    provider: str = ""
+    """Who serves it, by LiteLLM's name."""
+    chats: bool = True
+    """It is asked by chat completions, and not by another interface of its provider."""
+    reasons: bool = False
+    """It thinks before it answers."""
 
     def usd(self, usage: Usage) -> float:
         """The price of a request; a cache without prices of its own is billed as input."""
@@ -190,6 +196,9 @@ def _facts(row: Mapping[str, JsonValue]) -> ModelFacts:
         native_calls=row.get("supports_function_calling") is True,
         priced=_number(row.get("input_cost_per_token")) is not None
         or _number(row.get("output_cost_per_token")) is not None,
+        provider=str(row.get("litellm_provider", "")),
+        chats=row.get("mode") == "chat",
+        reasons=row.get("supports_reasoning") is True,
     )
 
 

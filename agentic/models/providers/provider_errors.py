@@ -62,7 +62,12 @@ WINDOWS: Final = (
     re.compile(rf"exceed context limit: (?P<prompt>{_TOKENS}) \+ {_TOKENS} > (?P<window>{_TOKENS})", re.IGNORECASE),
 )
 """Refusals that say why a request does not fit: what it reads, and what the prompt alone has."""
-RETRY_IN: Final = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s|(?:retry|try again) in (\d+(?:\.\d+)?) ?s", re.IGNORECASE)
+RETRY_IN: Final = re.compile(
+    r"retryDelay\W+(?P<delay>\d{1,9}(?:\.\d{1,9})?)s"
+    r"|(?:retry|try again) in (?:(?P<h>\d{1,4})h)?(?:(?P<m>\d{1,6})m(?!s))?(?:(?P<n>\d{1,9}(?:\.\d{1,9})?) ?(?P<unit>ms|s))?",
+    re.IGNORECASE,
+)
+"""“retryDelay: 8s”, “try again in 7m12.5s”, “in 859ms”."""
 SECRET: Final = re.compile(r"\b(sk|key|pk|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{8,}|Bearer\s+\S+", re.IGNORECASE)
 SAID_LIMIT: Final = 400
 
@@ -177,8 +182,7 @@ def retry_after(refusal: Refusal) -> float | None:
         return seconds
     if told and (until := _until(told, headers.get("date", ""))) is not None:
         return until
-    found = RETRY_IN.search(refusal.text)
-    return float(found[1] or found[2]) if found else None
+    return _said_wait(refusal.text)
 
 
 def without_secrets(text: str) -> str:
@@ -190,6 +194,17 @@ def _shown(refusal: Refusal) -> str:
     said = " ".join(without_secrets(refusal.text).split())
     said = said[: SAID_LIMIT - 1] + "…" if len(said) > SAID_LIMIT else said
     return f"{refusal.status}: {said}" if refusal.status else said or "no connection"
+
+
+def _said_wait(text: str) -> float | None:
+    """Seconds to wait, where the words say so."""
+    found = RETRY_IN.search(text)
+    if found is None or not any(found.groupdict().values()):
+        return None
+    if found["delay"]:
+        return float(found["delay"])
+    last = float(found["n"] or 0) / (1000 if found["unit"] == "ms" else 1)
+    return int(found["h"] or 0) * 3600 + int(found["m"] or 0) * 60 + last
 
 
 def _number(text: str | None) -> float | None:

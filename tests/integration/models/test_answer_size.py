@@ -8,7 +8,7 @@ import pytest
 
 from agentic.core.events.execution_events import CallBlock, TextBlock
 from agentic.models.answers.answer_limit import LEAST, PART, allowance
-from agentic.models.anthropic.sse import LONGEST, event_data
+from agentic.models.answers.sse import LONGEST, event_data
 from agentic.models.providers.provider_errors import NoAnswer
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply

@@ -1,4 +1,4 @@
-"""LiteLLM is loaded in the background, once, and without stalling the loop or printing; prices never need it.
+"""Libraries are loaded in the background, once, and without stalling the loop or printing; prices never need one.
 
 Each case runs in a process of its own, because a library is imported only once.
 """
@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 HEAD = """
-import asyncio, sys, time, orjson
+import asyncio, os, sys, time, orjson
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.models.providers.prices import Prices, prices_from
@@ -69,28 +69,36 @@ asyncio.run(main())
     assert found == []
 
 
-def test_anthropic_models_never_import_litellm():
-    found = run("""
+@pytest.mark.parametrize(
+    ("model", "library"),
+    [("claude-sonnet-4-5", "anthropic"), ("openai/gpt-4o", "openai"), ("groq/openai/gpt-oss-20b", "openai")],
+)
+def test_a_model_imports_the_library_of_its_protocol_and_no_other(model: str, library: str):
+    found = run(
+        """
 async def main():
     async with ScriptedEndpoint.start([Reply("hi")]) as endpoint:
-        router = ModelRouter(endpoint.environment())
-        await router.warm_up(["anthropic/claude-sonnet-4-5"])
-        await router.answer("claude-sonnet-4-5", PROMPT, max_tokens=1, timeout=5)
+        env = {**endpoint.environment(), "GROQ_API_KEY": "k", "GROQ_API_BASE": endpoint.url}
+        router = ModelRouter(env)
+        await router.warm_up([MODEL])
+        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=50, on_text=lambda piece: None)
         await router.close()
-    print(orjson.dumps([name for name in ("litellm", "anthropic") if name in sys.modules]).decode())
+    print(orjson.dumps([name for name in ("litellm", "anthropic", "openai") if name in sys.modules]).decode())
 asyncio.run(main())
-""")
-    assert found == ["anthropic"]
+""".replace("MODEL", repr(model))
+    )
+    assert found == [library]
 
 
-@pytest.mark.parametrize("model", ["openai/gpt-4o", "hosted_vllm/x"])
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "together_ai/x"])
 def test_after_the_warm_up_a_first_call_is_quick_and_the_loop_was_hardly_stalled(model: str):
     found = run(
         """
 async def main():
     async with ScriptedEndpoint.start([Reply("hi")] * 3) as endpoint:
-        env = {**endpoint.environment(), "HOSTED_VLLM_API_BASE": endpoint.url + "/v1"}
-        router = ModelRouter(env, prices=Prices(prices_from("hosted_vllm/x=1/2")))
+        os.environ |= {"TOGETHERAI_API_KEY": "k", "TOGETHER_AI_API_BASE": endpoint.url + "/v1"}
+        env = endpoint.environment()
+        router = ModelRouter(env, prices=Prices(prices_from("together_ai/x=1/2")))
         watch = Watch()
         looking = asyncio.create_task(watch.look())
         began = time.process_time()

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.models.anthropic.request import AnthropicWire
-from agentic.models.litellm.request import OpenAIWire
+from agentic.models.openai.chat_request import ChatWire
 from agentic.models.requests.wire_cache import WireCache
 from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
@@ -111,8 +111,8 @@ def said_before_the_tail(request: CapturedRequest) -> list[JsonValue]:
     return said
 
 
-@pytest.mark.parametrize("wire", [AnthropicWire(), OpenAIWire()], ids=["anthropic", "openai"])
-def test_a_request_encodes_only_the_messages_that_are_new(wire: AnthropicWire | OpenAIWire):
+@pytest.mark.parametrize("wire", [AnthropicWire(), ChatWire()], ids=["anthropic", "openai"])
+def test_a_request_encodes_only_the_messages_that_are_new(wire: AnthropicWire | ChatWire):
     history: tuple[Message, ...] = (Message("user", "go"),)
     encoded = []
     for number in range(100):

@@ -17,7 +17,7 @@ from agentic.models.answers.json_text import (
 )
 from agentic.models.answers.tool_calls import read_call
 from agentic.models.anthropic.request import AnthropicWire
-from agentic.models.litellm.request import OpenAIWire
+from agentic.models.openai.chat_request import ChatWire
 from agentic.ports.runtime import (
     Message,
     Prompt,
@@ -59,7 +59,7 @@ def test_no_text_in_a_history_breaks_a_request(text: str):
     )
     prompt = Prompt(text, (), history, tail=text)
     orjson.loads(AnthropicWire().request("claude", prompt, max_tokens=1, stream=True))
-    orjson.dumps(OpenAIWire().rows(prompt))
+    orjson.dumps(ChatWire().rows(prompt))
 
 
 @given(ANY_TEXT)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.models.anthropic.request import AnthropicWire
-from agentic.models.litellm.request import OpenAIWire
+from agentic.models.openai.chat_request import ChatWire
 from agentic.models.requests.call_pairing import call_ids, paired
 from agentic.models.requests.wire_cache import Grown
 from agentic.ports.runtime import Message, Prompt
@@ -34,14 +34,14 @@ def test_a_history_that_grew_or_was_cut_is_sent_as_one_seen_for_the_first_time(
     wild: list[Message], lengths: list[int], put_right: bool
 ):
     messages = tuple(paired(wild)) if put_right else tuple(wild)
-    direct, native = AnthropicWire(), OpenAIWire()
+    direct, native = AnthropicWire(), ChatWire()
     for length in (*sorted(lengths), *lengths):
         history = messages[:length]
         prompt = Prompt("system", (), history, "now")
         assert direct.request("m", prompt, max_tokens=1, stream=False) == AnthropicWire().request(
             "m", prompt, max_tokens=1, stream=False
         )
-        assert native.rows(prompt) == OpenAIWire().rows(prompt)
+        assert native.rows(prompt) == ChatWire().rows(prompt)
         assert direct.call_ids(history) == native.call_ids(history) == call_ids(history)
 
 

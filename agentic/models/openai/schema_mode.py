@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.models.answers.json_text import dumps, whole
 from agentic.models.answers.tool_calls import properties, read_call
-from agentic.models.litellm.request import Histories, Row, joined
+from agentic.models.openai.chat_request import Histories, Row, joined
 from agentic.models.requests.wire_cache import WireCache
 from agentic.ports.runtime import Message, Prompt, ToolSpec
 

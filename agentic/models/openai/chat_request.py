@@ -1,8 +1,9 @@
-"""Messages and tools in the form of OpenAI's chat completions, which LiteLLM takes for every provider."""
+"""Messages and tools in the form of chat completions, which LiteLLM takes for every provider too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -18,16 +19,21 @@ Row = dict[str, JsonValue]
 GO_ON: Final = "Go on."
 
 
-class OpenAIWire:
-    """Encodes prompts; ``messages.encoded`` counts the messages that had to be encoded."""
+class ChatWire:
+    """Encodes prompts; ``messages.encoded`` counts the messages that had to be encoded.
 
-    def __init__(self) -> None:
-        self.messages: WireCache[tuple[Row, ...]] = WireCache(message_rows)
+    ``reasoning`` names the field in which this provider wants its own reasoning back; '' where it wants none.  With
+    ``in_each`` the field stands in every message of a model, blank in those that this provider did not write.
+    """
+
+    def __init__(self, provider: str = "", reasoning: str = "", *, in_each: bool = False) -> None:
+        encode = partial(message_rows, provider=provider, reasoning=reasoning, blank=" " if in_each else "")
+        self.messages: WireCache[tuple[Row, ...]] = WireCache(encode)
         self._histories = Histories(self.messages)
         self._tools: ToolCache[list[Row]] = ToolCache(tool_rows)
 
     def rows(self, prompt: Prompt, *, breakpoints: bool = False) -> list[Row]:
-        """The messages; rows are copied, because the library below changes what it is given.
+        """The messages; those of the history are kept, and not to be changed.
 
         ``breakpoints`` marks where a provider that wants to be told may cut its cache: after the system text, after the
         summary that a compaction left, and after the history, before the volatile tail.
@@ -37,11 +43,11 @@ class OpenAIWire:
             return joined(prompt.system, history, prompt.tail)
         rows = joined(prompt.system, history, "")
         landmark = next((place for place, message in enumerate(prompt.messages[:2]) if message.landmark), None)
-        marked = [rows[0], rows[-1]]
+        marked = {0, len(rows) - 1}
         if landmark is not None:
-            marked.append(rows[landmark + bool(prompt.system.strip())])
-        for row in {id(row): row for row in marked}.values():
-            _mark(row)
+            marked.add(landmark + bool(prompt.system.strip()))
+        for place in marked:
+            rows[place] = _marked(rows[place])
         return [*rows, {"role": "user", "content": whole(prompt.tail)}] if prompt.tail.strip() else rows
 
     def call_ids(self, messages: Sequence[Message]) -> Set[str]:
@@ -86,26 +92,29 @@ class Histories:
 
 
 def joined(system: str, history: Sequence[Row], tail: str) -> list[Row]:
-    """System, copies of the history's rows and the volatile tail, put behind the last message of the person if there is one.
+    """System, the history's rows and the volatile tail, put behind the last message of the person if there is one.
 
     A message of its own would be a second one of the same role, which templates of some local models refuse.
     """
     rows: list[Row] = [{"role": "system", "content": whole(system)}] if system.strip() else []
-    rows.extend(map(dict[str, JsonValue].copy, history))
+    rows.extend(history)
     last = rows[-1] if rows else {}
     spoken, tail = last.get("content"), whole(tail)
     if not tail.strip():
         return [*rows, {"role": "user", "content": GO_ON}] if last.get("role") not in ("user", "tool") else rows
     if last.get("role") == "user" and isinstance(spoken, str):
-        last["content"] = f"{spoken}\n\n{tail}"
-        return rows
+        return [*rows[:-1], {**last, "content": f"{spoken}\n\n{tail}"}]
     return [*rows, {"role": "user", "content": tail}]
 
 
-def message_rows(message: Message) -> tuple[Row, ...]:
-    """One message; each result is a message of its own here, before what the person said."""
+def message_rows(message: Message, provider: str = "", reasoning: str = "", blank: str = "") -> tuple[Row, ...]:
+    """One message; each result is a message of its own here, before what the person said.
+
+    A model's message holds the reasoning of this provider in the field ``reasoning``, or ``blank`` where it has none.
+    """
     if message.role == "assistant":
-        return _assistant(message)
+        thought = "".join(text for by, text, _ in message.reasoning if by == provider) or blank
+        return _assistant(message, {reasoning: whole(thought)} if reasoning and thought else {})
     rows: list[Row] = [
         {"role": "tool", "tool_call_id": a.provider_id, "content": whole(a.text)} for a in message.answers
     ]
@@ -122,14 +131,16 @@ def tool_rows(tools: tuple[ToolSpec, ...]) -> list[Row]:
     ]
 
 
-def _mark(row: Row) -> None:
+def _marked(row: Row) -> Row:
+    """The same message as one after which a cache may be cut."""
     spoken = row.get("content")
-    if isinstance(spoken, str) and spoken:
-        row["content"] = [{"type": "text", "text": spoken, "cache_control": {"type": "ephemeral"}}]
+    if not isinstance(spoken, str) or not spoken:
+        return row
+    return {**row, "content": [{"type": "text", "text": spoken, "cache_control": {"type": "ephemeral"}}]}
 
 
-def _assistant(message: Message) -> tuple[Row, ...]:
-    row: Row = {"role": "assistant", "content": whole(message.text) or None}
+def _assistant(message: Message, reasoning: Row) -> tuple[Row, ...]:
+    row: Row = {"role": "assistant", "content": whole(message.text) or None, **reasoning}
     if message.calls:
         row["tool_calls"] = [
             {

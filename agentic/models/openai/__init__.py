@@ -1,0 +1,1 @@
+"""Chat completions: OpenAI's protocol, spoken over HTTP and through LiteLLM."""
