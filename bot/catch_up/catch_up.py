@@ -26,7 +26,7 @@ from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
 from bot.catch_up.history import AGE, MESSAGES, messages_after
 from bot.outbound.discord_api import Gone, Held, Unfit
 from bot.outbound.priorities import Urgency
-from bot.sessions.session import starts
+from bot.thread_state.message_meaning import starts
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot

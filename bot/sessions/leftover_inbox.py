@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from agentic.core.events.execution_events import InboxItem, Sort
-from bot.sessions.session import Session, starts
-from bot.thread_state.message_meaning import CLOSED
+from bot.sessions.session import Session
+from bot.thread_state.message_meaning import CLOSED, starts
 
 EDITED_LATE = (
     "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Self, assert_never
 
-from agentic.core.events.execution_events import Envelope, InboxItem, ModelRequested, OutboxItem
+from agentic.core.events.execution_events import Envelope, ModelRequested, OutboxItem
 from agentic.ports.runtime import SessionRow
 from bot.ports.conversation import StatusView
 from bot.sessions.backlog import Crowd
@@ -31,9 +31,6 @@ from bot.thread_state.session_state import (
     StopRequested,
     advance,
 )
-
-STARTS = ("task", "queue", "guidance", "answer", "side")
-"""Kinds that begin an execution where none is running; guidance that came a moment too late is a task of its own."""
 
 
 @dataclass(slots=True)
@@ -56,6 +53,8 @@ class Session:
     """It has had something to do since the process began."""
     doorbell: asyncio.Event = field(default_factory=asyncio.Event)
     """Something may lie in the inbox."""
+    bells: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    """The same for each execution beside the main one."""
     aside: asyncio.Event = field(default_factory=asyncio.Event)
     """A side question may lie in the inbox."""
     halt: asyncio.Event = field(default_factory=asyncio.Event)
@@ -86,12 +85,18 @@ class Session:
                         self.ground.slots.take_back(execution)
                     case StopExecution(execution):
                         self.ground.slots.hurry(execution)
+                        self.ring(execution)
                     case _:
                         assert_never(output)
         if self.state.question:
             self.asking.set()
         else:
             self.asking.clear()
+
+    def ring(self, execution: str) -> None:
+        """Have an execution beside the main one look at the inbox."""
+        if (bell := self.bells.get(execution)) is not None:
+            bell.set()
 
     def saw(self, envelope: Envelope) -> None:
         """Follow the log of an execution of the thread."""
@@ -167,8 +172,3 @@ class Session:
         """Say something in the thread, once for each key.  Raises ``StoreError``."""
         notice = OutboxItem(key=key, thread=self.thread, execution=execution, sort="notice", text=text, notify=notify)
         await self.ground.tell(notice)
-
-
-def starts(item: InboxItem) -> bool:
-    """Whether it begins an execution where none runs; an answer to a question does not."""
-    return item.sort in STARTS and not (item.sort == "answer" and item.target)

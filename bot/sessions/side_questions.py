@@ -38,7 +38,7 @@ from agentic.ports.runtime import (
 )
 from bot.sessions import lease as lease_module
 from bot.sessions.session import Session
-from bot.thread_state.session_state import BegunBeside, EndedBeside
+from bot.thread_state.session_state import BegunBeside, EndedBeside, StopRequested
 
 SECONDS = 90.0
 """A side question may outlast the execution by so much; then it is given up."""
@@ -142,8 +142,7 @@ class _Sides:
     def __init__(self, session: Session, lease: Lease, parent: str) -> None:
         self._session, self._lease, self._parent = session, lease, parent
         self._begun: dict[str, asyncio.Task[None]] = {}
-        self._asked: dict[str, tuple[InboxItem, asyncio.Event]] = {}
-        """Each with the bell of its execution."""
+        self._asked: dict[str, InboxItem] = {}
 
     async def watch(self) -> None:
         """Begin what is asked; a store that fails for a moment is asked again."""
@@ -164,8 +163,10 @@ class _Sides:
                 await session.aside.wait()
 
     def _begin(self, item: InboxItem) -> None:
-        self._session.apply(BegunBeside(execution_id(item.thread, item.id)))
-        self._asked[item.id] = (item, asyncio.Event())
+        execution = execution_id(item.thread, item.id)
+        self._session.apply(BegunBeside(execution))
+        self._session.bells[execution] = asyncio.Event()
+        self._asked[item.id] = item
         self._begun[item.id] = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
 
     async def _left_open(self) -> list[InboxItem]:
@@ -213,21 +214,21 @@ class _Sides:
             session.aside.clear()
             await session.aside.wait()
         for id in ids:
-            self._asked[id][1].set()
+            session.ring(execution_id(session.thread, id))
 
     async def _stop(self, ids: list[str]) -> None:
         session = self._session
         for id in ids:
-            asked, bell = self._asked[id]
+            execution = execution_id(session.thread, id)
             stop = InboxItem(
-                id=f"{id}.stop", thread=session.thread, sort="stop", author=asked.author,
-                at=session.ground.clock.now(), target=side_target(execution_id(session.thread, id)),
+                id=f"{id}.stop", thread=session.thread, sort="stop", author=self._asked[id].author,
+                at=session.ground.clock.now(), target=side_target(execution),
             )  # fmt: skip
             try:
                 await session.ground.store.put(stop)
             except AgenticError as error:
                 log.warning("side question %s goes on after the stop: %s", id, error)
-            bell.set()
+            session.apply(StopRequested(0, execution))
         if ids:
             await asyncio.wait([self._begun[id] for id in ids], timeout=STOP_SECONDS)
 
@@ -246,7 +247,7 @@ class _Sides:
         execution = execution_id(session.thread, item.id)
         try:
             started = await self._started(item)
-            _, bell = self._asked[item.id]
+            bell = session.bells[execution]
             ended = (await ground.runner.run(self._lease, execution, NoTools(), bell, started)).finished is not None
             session.crowd.gone([item.id])
         except AgenticError as error:
@@ -255,6 +256,7 @@ class _Sides:
         except Exception:
             log.exception("a fault of ours with side question %s", item.id)
         finally:
+            session.bells.pop(execution, None)
             if ended or not session.state.left:
                 session.apply(EndedBeside(execution))
 

@@ -44,9 +44,10 @@ from bot.sessions.leftover_inbox import (
     opinions_on_others,
 )
 from bot.sessions.recovery import ended_after_all, recall, set_aside
-from bot.sessions.session import Session, starts
+from bot.sessions.session import Session
 from bot.sessions.side_questions import side_questions
 from bot.sessions.waiting_notices import word_of_learning, word_of_waiting
+from bot.thread_state.message_meaning import ACTS, starts
 from bot.thread_state.session_state import (
     ActBegan,
     ActEnded,
@@ -63,8 +64,6 @@ from bot.thread_state.session_state import (
 
 RESUMES = 2
 """A lost sandbox is made anew this often; then a person is asked to look."""
-ACTS: tuple[Sort, ...] = ("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean")
-"""What people do to what an execution left behind, between two executions."""
 AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """What begins a further execution; what was learned from the one before is known to it."""
 NOTHING_THERE = "That could not be done: there is nothing here that it could be done to"

@@ -150,6 +150,16 @@ _AS_SEEN: Mapping[ThreadState, Phase] = {
     "paused": Phase.PAUSED,
 }
 
+STARTS: frozenset[Sort] = frozenset(("task", "queue", "guidance", "answer", "side"))
+"""Kinds that begin an execution where none is open; guidance that came a moment too late is a task of its own."""
+ACTS: frozenset[Sort] = frozenset(("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean"))
+"""Kinds of what people do, between two executions, to what an execution left behind."""
+
+
+def starts(item: InboxItem) -> bool:
+    """Whether it begins an execution where none is open; an answer to a question does not."""
+    return item.sort in STARTS and not (item.sort == "answer" and item.target)
+
 
 def meaning_of(done: Input, phase: Phase) -> Meaning:
     """What it means in a thread that is ``phase``."""

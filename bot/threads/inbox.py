@@ -18,10 +18,9 @@ from bot.sessions.backlog import FULL, MESSAGES, ROOM
 from bot.sessions.dependencies import Ground
 from bot.sessions.leftover_inbox import FILES, until_fetched
 from bot.sessions.recovery import ended_after_all
-from bot.sessions.session import Session, starts
+from bot.sessions.session import Session
 from bot.sessions.start import Receive, left_out
-from bot.sessions.worker import ACTS
-from bot.thread_state.message_meaning import GUIDANCE, Deliver, Refuse, input_of, meaning_of
+from bot.thread_state.message_meaning import ACTS, GUIDANCE, Deliver, Refuse, input_of, meaning_of, starts
 from bot.thread_state.session_state import Discarded, FetchBegan, FetchEnded, Phase, Queued, Stored, Storing
 from bot.threads.fork_requests import Forks
 from bot.threads.in_flight import id_at

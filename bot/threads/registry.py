@@ -23,9 +23,10 @@ from bot.sessions.after_run import Feedback, Opinions, catch_up
 from bot.sessions.dependencies import Ground
 from bot.sessions.leftover_inbox import as_sent, doubles
 from bot.sessions.recovery import recall
-from bot.sessions.session import Session, starts
+from bot.sessions.session import Session
 from bot.sessions.start import Receive
-from bot.sessions.worker import ACTS, serve
+from bot.sessions.worker import serve
+from bot.thread_state.message_meaning import ACTS, starts
 from bot.thread_state.session_state import BrokenOff, InboxRead, Phase, ProcessEnding, TakenUp
 from bot.threads.fork_requests import Forks
 from bot.threads.inbox import Arrivals

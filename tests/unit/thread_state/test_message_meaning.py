@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.events.execution_events import Asked, InboxItem, Person, Sort
 from agentic.core.fold.people import MACHINE
-from bot.thread_state.message_meaning import MEANINGS, Deliver, Input, Refuse, input_of, meaning_of
+from bot.thread_state.message_meaning import ACTS, MEANINGS, Deliver, Input, Refuse, input_of, meaning_of
 from bot.thread_state.session_state import ExecutionState, Phase, SessionState, Stage
 
 INPUTS: tuple[Input, ...] = tuple(MEANINGS)
@@ -54,6 +54,11 @@ def test_words_of_who_may_steer_are_never_refused(phase: Phase) -> None:
 @pytest.mark.parametrize("phase", sorted(set(Phase) - {Phase.IDLE, Phase.UNKNOWN}, key=str))
 def test_nothing_begins_a_task_at_once_where_something_is_open(phase: Phase) -> None:
     assert [done for done in INPUTS if meaning_of(done, phase) == Deliver("task")] == []
+
+
+def test_acts_are_what_waits_for_the_end_of_all_that_is_open() -> None:
+    acts = {done for done in get_args(Sort) if meaning_of(done, Phase.IDLE) == Deliver(done)}
+    assert {done for done in acts if isinstance(meaning_of(done, Phase.WORKING), Refuse)} == ACTS
 
 
 def test_a_task_that_comes_while_something_runs_is_guidance_for_ones_own_and_waits_behind_another_persons() -> None:
