@@ -57,6 +57,7 @@ _DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][\w.-]{0,60})\1")
 _PLACE = re.compile(r"\x06(\d{1,3})\x06\n?")
 _BACKSLASH = re.compile(r"\\(.)|[^\\]+|\\", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([$`"\\\n])')
+_OVERLOOKED = re.compile(r"(?<!\\)(?:\$\(|`)")
 _ENDS = frozenset((";", "&", ";;", ";&", ";;&"))
 _REDIRECTS = frozenset(("file_redirect", "heredoc_redirect", "herestring_redirect"))
 _EXPANSIONS = frozenset((
@@ -417,7 +418,11 @@ class _Reader:
                 self._depth -= 1
                 return parts
             case _:
-                return _bare(self._of(node))
+                return self._literal(self._of(node), _bare)
+
+    def _literal(self, text: str, read: Callable[[str], tuple[Part, ...]]) -> tuple[Part, ...]:
+        """Text between what the grammar found, which overlooks some substitutions."""
+        return self._body(text, bare=True).parts if _OVERLOOKED.search(text) else read(text)
 
     def _mixed(
         self,
@@ -434,13 +439,13 @@ class _Reader:
             while quoted and self._source[begins : begins + 1].isspace():
                 begins += 1  # the grammar takes blanks before an expansion for a part of it
             if begins > start:
-                parts += literal(self._text(start, begins))
+                parts += self._literal(self._text(start, begins), literal)
             if node.type == "string" and parts[-1:] == [Text("$")]:
                 parts.pop()
             parts += self._parts(node, quoted)
             start = node.end_byte
         if end > start:
-            parts += literal(self._text(start, end))
+            parts += self._literal(self._text(start, end), literal)
         if quoted and not any(isinstance(part, Text) for part in parts):
             parts.append(Text("", quoted=True))
         return tuple(parts)
@@ -476,6 +481,7 @@ class _Reader:
         """``${name}``, also with what stands for it where it is not set."""
         name, operator, every, at = "", "", False, node.end_byte - 1
         rest: list[_Tree] = []
+        index: tuple[Part, ...] = ()
         for child in node.children[1:]:
             if operator and name:
                 rest.append(child)
@@ -484,13 +490,22 @@ class _Reader:
                 first = child.child_by_field_name("name")
                 name = self._of(first) if first else ""
                 every = inner is not None and self._of(inner) in ("@", "*")
+                index += self._parts(inner) if inner is not None and inner.child_count else ()
             elif child.type in ("variable_name", "special_variable_name") and not name:
                 name = self._of(child)
             elif child.type != "}":
                 operator, at = operator or (child.type if child.type in _OTHERWISE and name else "~"), child.end_byte
         cut = [child for child in rest if child.type != "}"]
         otherwise = self._mixed(at, node.end_byte - 1, cut, _bare) if operator else ()
-        return Variable(self._of(node).lstrip(), name, operator[-1:], otherwise, every or name in ("@", "*"), quoted)
+        operator = operator or ("~" if index else "")
+        return Variable(
+            self._of(node).lstrip(),
+            name,
+            operator[-1:],
+            (*index, *otherwise) if index else otherwise,
+            every or name in ("@", "*"),
+            quoted,
+        )
 
 
 def _piped(parts: tuple[Node, ...], joints: tuple[str, ...]) -> Node:

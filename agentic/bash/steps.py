@@ -124,6 +124,8 @@ def _of_block(block: Block, joint: str, plain: bool = True) -> Iterator[_Said]:
 
 
 def _of_node(node: Node, joint: str, plain: bool) -> Iterator[_Said]:
+    if not isinstance(node, Command | Pipeline | AndOr):
+        yield _Said(joint, (), plain=False)
     match node:
         case Command():
             yield from _of_command(node, joint, plain)
@@ -142,7 +144,7 @@ def _of_node(node: Node, joint: str, plain: bool) -> Iterator[_Said]:
         case Case():
             yield from _of_blocks(node.arms, joint)
         case Function():
-            yield _Said(joint, (), plain=False)
+            pass
         case _:
             yield from _of_node(node.body, joint, plain=False)
 
@@ -154,11 +156,11 @@ def _of_blocks(blocks: list[Block] | tuple[Block, ...], joint: str) -> Iterator[
 
 
 def _of_command(node: Command, joint: str, plain: bool) -> Iterator[_Said]:
-    words = [word.plain() for word in node.words]
+    plain = plain and all(word.plain() is not None for word in node.words)
     redirects = [redirect.target.plain() for redirect in node.redirects if not redirect.sign.startswith("<<")]
-    plain = plain and None not in words and None not in redirects and len(redirects) == len(node.redirects)
-    if words or not plain:
-        yield _Said(joint, tuple("$(…)" if word is None else word for word in words), plain)
+    plain = plain and None not in redirects and len(redirects) == len(node.redirects)
+    if node.words or not plain:
+        yield _Said(joint, tuple(word.shown() for word in node.words), plain)
 
 
 def _plain(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -54,15 +54,20 @@ class Word:
 
     def plain(self) -> str | None:
         """The word with variables as they are written; None where it runs a command."""
-        said: list[str] = []
-        for part in self.parts:
-            if isinstance(part, Text):
-                said.append(part.value)
-            elif isinstance(part, Variable) and all(isinstance(each, Text | Variable) for each in part.otherwise):
-                said.append(part.source)
-            else:
-                return None
-        return "".join(said)
+        return self.shown() if _runs_nothing(self.parts) else None
+
+    def shown(self) -> str:
+        """The word as it is written, with a mark for what only the shell knows."""
+        return "".join(
+            part.value if isinstance(part, Text) else part.source if isinstance(part, Variable) else "$(…)"
+            for part in self.parts
+        )
+
+
+def _runs_nothing(parts: tuple[Part, ...]) -> bool:
+    return all(
+        isinstance(part, Text) or (isinstance(part, Variable) and _runs_nothing(part.otherwise)) for part in parts
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from agentic.bash.runners import Kind, kind_of
+from agentic.bash.steps import run_by
 from bot.progress.model import Step
 from bot.rendering.discord_text import inline, plain
 
@@ -34,21 +36,17 @@ _WITHOUT_SUBJECT = frozenset(
     ("python", "read_output", "job", "todo", "note", "report", "ask_stronger", "ask_user", "commit", "finish")
 )
 
-_RUNNER = r"(?:(?:uv|poetry|pdm|pipenv|hatch) run |python[\d.]* -m |npx |bundle exec |\S*/bin/)?"
+_CHECKING: dict[Kind, Verbs] = {
+    "tests": ("Running the tests", "Ran the tests"),
+    "checks": ("Running the checks", "Ran the checks"),
+    "types": ("Checking the types", "Checked the types"),
+    "style": ("Checking the style", "Checked the style"),
+    "format": ("Checking the style", "Checked the style"),
+    "build": ("Building", "Built"),
+}
 _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
     (re.compile(rf"\A(?:{pattern})"), verbs)
     for pattern, verbs in (
-        (
-            _RUNNER + r"(?:pytest|unittest|nose2|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
-            r"|(?:npm|pnpm|yarn|bun|deno|go|cargo|dotnet|mvn|gradle|\./gradlew|make|just) (?:run )?(?:tests?|check|nextest)\b",
-            ("Running the tests", "Ran the tests"),
-        ),
-        (_RUNNER + r"(?:mypy|pyright|basedpyright|tsc)\b", ("Checking the types", "Checked the types")),
-        (
-            _RUNNER + r"(?:ruff|flake8|pylint|black|isort|eslint|prettier|golangci-lint|rustfmt|gofmt)\b"
-            r"|cargo (?:clippy|fmt)\b",
-            ("Checking the style", "Checked the style"),
-        ),
         (
             r"(?:uv |python[\d.]* -m |\S*/bin/)?(?:pip3?|npm|pnpm|yarn|bun|poetry|apt|apt-get|cargo|go|gem|bundle)"
             r" (?:install|add|ci|sync|get)\b",
@@ -114,6 +112,10 @@ def _is_recognised(step: Step) -> bool:
 
 def _recognised(command: str) -> Verbs | None:
     """Plain words for what a command is for, by how it begins; None where it says so best itself."""
+    step = next(iter(run_by(command).steps), None)
+    kind = kind_of(step.words) if step is not None else None
+    if kind is not None:
+        return _CHECKING[kind]
     bare = _BEFORE.sub("", " ".join(command.split()))
     verbs = next((verbs for pattern, verbs in _COMMANDS if pattern.match(bare)), None)
     if verbs is None or verbs[1] not in _LOOKING:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agentic.bash.runners import is_lenient, kind_of, runs_nothing
 from agentic.bash.steps import (
     HOME,
     Line,
@@ -21,14 +22,7 @@ from agentic.bash.steps import (
 )
 from agentic.core.events.values import Claim, FileChange, Outcome
 from agentic.core.state.facts import Deeds, Ran, Unrun
-from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
-_RUNNERS = re.compile(
-    r"(?:pytest|tox|nox|nose2|jest|vitest|mocha|ctest|bats|rspec|phpunit|python -m (?:unittest|tox|nox|doctest)|"
-    r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|t)|(?:cargo|go|deno|dotnet|swift) (?:nextest|test)|node --test|playwright test|"
-    r"bundle exec rspec|make (?:\S+ )*(?:test|tests|check)|mvn .*\b(?:test|verify)|(?:gradlew?) .*\b(?:test|check)|"
-    r"(?:(?:ba|z)?sh |python |node )?(?:\S*/)?(?:run[_-]?)?tests?(?:[_-]\w+)?\.(?:sh|py|js))(?=[\s:]|$)"
-)
 _LOOKING = frozenset(
     (
         "ls", "cat", "head", "tail", "grep", "rg", "egrep", "find", "wc", "echo", "printf", "pwd", "uname", "which", "stat",
@@ -139,7 +133,7 @@ def is_test_run(ran: Ran) -> bool:
 
 
 def _runs_tests(step: Step) -> bool:
-    return bool(_RUNNERS.match(" ".join(step.words))) and not runs_nothing(step.words)
+    return kind_of(step.words) == "tests" and not runs_nothing(step.words)
 
 
 def last_test_run(deeds: Deeds) -> Ran | None:

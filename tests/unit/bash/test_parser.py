@@ -7,6 +7,8 @@ import pytest
 from agentic.bash.parser import LONGEST, TooDeep, TooLong, parse
 from agentic.bash.steps import read, run_by, written
 from agentic.bash.tree import AndOr, Command, Pipeline, Substitution
+from agentic.core.prompt.roles import looks
+from agentic.tools.approval.command_rules import gate
 
 
 def documents(command: str) -> list[str | None]:
@@ -43,6 +45,18 @@ def test_words_are_those_that_a_shell_reads(command: str, words: tuple[tuple[str
 def test_what_only_a_shell_knows_is_no_plain_line(command: str) -> None:
     assert written(command) is None
     assert read(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["case $(rm x) in *) ;; esac", "echo ${x:-${y:-$(rm x)}}", "echo ${a[$(rm x)]}", "echo ${x#$(rm x)}", "echo ${x/`rm x`/b}",
+     "a[$(rm x)]=1 ls", 'echo "${a[`rm x`]}"', "echo $((a[$(rm x)]))", "[[ a == $(rm x) ]]", "ls > $(rm x)", "[ -n `rm x` ]",
+     "[[ a =~ $(rm x) ]]", "echo \"${x:-\"$(rm x)\"}\"", "for i in $(rm x); do ls; done", "echo {1..$(rm x)}"],
+)  # fmt: skip
+def test_a_substitution_is_found_wherever_it_hides(command: str) -> None:
+    assert written(command) is None
+    assert not looks(command)
+    assert gate(command.replace("rm x", "rm -rf src"))
 
 
 def test_the_steps_of_any_line_are_told() -> None:

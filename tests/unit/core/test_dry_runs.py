@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.bash.runners import is_lenient, runs_nothing
 from agentic.core.claims.proof import (
     failure_of,
     is_test_run,
@@ -12,7 +13,6 @@ from agentic.core.claims.proof import (
 )
 from agentic.core.events.values import Claim
 from agentic.core.state.facts import Deeds, Ran
-from agentic.core.text.dry_runs import is_lenient, runs_nothing
 
 RUN = Ran("pytest -q", 1, tests=(5, 3, 0))
 

@@ -1,0 +1,167 @@
+"""Programs that check work: what a step of a command line checks, and whether it can say anything by it.
+
+``pytest --version`` and ``make -n test`` end with 0 whatever the code is like, and so does ``ruff check --exit-zero``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["tests", "types", "style", "format", "build", "checks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A program that checks; ``words``: what it checks by the word that it is told, where that is not always the same."""
+
+    kind: Kind | None = None
+    words: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    anywhere: bool = False
+    """The word may stand behind others."""
+    asked: tuple[str, ...] | None = None
+    """What it calls to be asked about itself, besides ``-h`` and what all call so; None where ``-h`` means something else."""
+    lenient: tuple[str, ...] = ()
+    """What it calls to end with 0 although something is wrong."""
+
+
+_SCRIPTS: dict[str, Kind] = {"test": "tests", "t": "tests", "check": "checks", "lint": "style", "build": "build"}
+_MAKE: dict[str, Kind] = {
+    "test": "tests", "tests": "tests", "check": "tests", "lint": "style", "verify": "checks", "build": "build",
+}  # fmt: skip
+_GRADLE: dict[str, Kind] = {"test": "tests", "check": "tests", "build": "build"}
+RUNNERS: dict[str, Runner] = {
+    "pytest": Runner("tests", asked=("-V", "--fixtures", "--fixtures-per-test", "--markers", "--cache-show")),
+    "unittest": Runner("tests", asked=()),
+    "doctest": Runner("tests"),
+    "nose2": Runner("tests"),
+    "tox": Runner("tests", asked=("-l", "-a", "list", "config")),
+    "nox": Runner("tests", asked=("-l",)),
+    "jest": Runner("tests", asked=("-v", "--init")),
+    "vitest": Runner("tests", asked=("-v", "list")),
+    "mocha": Runner("tests", asked=("-V",)),
+    "playwright": Runner(words={"test": "tests"}, asked=("-V",)),
+    "node": Runner(words={"--test": "tests"}),
+    "deno": Runner(words={"test": "tests", "lint": "style", "check": "types"}, asked=("-V",)),
+    "npm": Runner(words=_SCRIPTS, asked=()),
+    "pnpm": Runner(words=_SCRIPTS, asked=()),
+    "yarn": Runner(words=_SCRIPTS, asked=()),
+    "bun": Runner(words=_SCRIPTS, asked=()),
+    "cargo": Runner(
+        words={
+            "test": "tests",
+            "nextest": "tests",
+            "check": "types",
+            "clippy": "style",
+            "fmt": "format",
+            "build": "build",
+        },
+        asked=("-V",),
+    ),
+    "go": Runner(words={"test": "tests", "vet": "style", "build": "build"}, asked=("-list", "-n", "-c")),
+    "dotnet": Runner(words={"test": "tests", "build": "build"}, asked=("-t",)),
+    "swift": Runner(words={"test": "tests", "build": "build"}),
+    "make": Runner(words=_MAKE, anywhere=True, asked=("--question", "--touch")),
+    "just": Runner(words=_MAKE),
+    "ctest": Runner("tests", asked=("-N",)),
+    "bats": Runner("tests", asked=("-c", "--count", "-v")),
+    "rspec": Runner("tests", asked=("-v",)),
+    "phpunit": Runner("tests", asked=("--list-suites", "--list-groups", "--check-version")),
+    "mvn": Runner(
+        words={"test": "tests", "verify": "tests", "package": "build"},
+        anywhere=True,
+        asked=("-v", "-DskipTests", "-Dmaven.test.skip"),
+        lenient=("-fn",),
+    ),
+    "gradle": Runner(words=_GRADLE, anywhere=True, asked=("-v", "-m", "tasks")),
+    "gradlew": Runner(words=_GRADLE, anywhere=True, asked=("-v", "-m", "tasks")),
+    "mypy": Runner("types", asked=("-V",)),
+    "pyright": Runner("types", asked=()),
+    "basedpyright": Runner("types", asked=()),
+    "tsc": Runner("types", asked=("-v", "--init")),
+    "ruff": Runner(words={"check": "style", "format": "format"}, asked=(), lenient=("-e",)),
+    "flake8": Runner("style", asked=()),
+    "pylint": Runner("style", asked=()),
+    "eslint": Runner("style", asked=("-v", "--init", "--env-info")),
+    "shellcheck": Runner("style", asked=("-V",)),
+    "bash": Runner(words={"-n": "checks"}),
+    "sh": Runner(words={"-n": "checks"}),
+    "compileall": Runner("build"),
+    **dict.fromkeys(("black", "isort", "prettier", "golangci-lint", "rustfmt", "gofmt"), Runner("format")),
+}
+"""By the common name of the program."""
+_INTERPRETERS = frozenset(("bash", "sh", "zsh", "python", "node"))
+_SCRIPT = re.compile(r"(?:run[_-]?)?(?:(tests?)|checks?|verify)(?:[_-]\w+)?\.(?:sh|py|js)")
+_NOTHING = frozenset((
+    "--version", "--help", "--collect-only", "--co", "--setup-plan", "--setup-only", "--listTests", "--list-tests", "--list",
+    "--list-files", "--list-sessions", "--listenvs", "--notest", "--dry-run", "--just-print", "--recon", "--no-run",
+    "--show-only", "--showConfig", "--show-files", "--show-settings", "--print-config", "--listFilesOnly", "--clearCache",
+))  # fmt: skip
+"""They mean the same to whatever runner knows them."""
+_LENIENT = frozenset(("--exit-zero", "--if-present", "--ignore-errors", "--fail-never", "-Dmaven.test.failure.ignore"))
+_MAKE_DRY = re.compile(r"-[BdeikLrRsSw]*[nqt][BdeikLnqrRsStw]*(?:j\d*)?$")
+_MAKE_LENIENT = re.compile(r"-[BdekLrRsSw]*i[BdeikLrRsSw]*(?:j\d*)?$")
+_OFF = ("false", "0", "no")
+
+
+def kind_of(words: Sequence[str]) -> Kind | None:
+    """What a step checks; None where it checks nothing, or nobody knows what."""
+    words = _named(words)
+    runner = RUNNERS.get(words[0]) if words else None
+    if runner is not None and runner.kind is not None:
+        return runner.kind
+    if runner is not None and (kind := _told(runner, words[1:])) is not None:
+        return kind
+    script = next((word for word in words[1:] if not word.startswith("-")), "") if words[:1] else ""
+    path = script if words and words[0] in _INTERPRETERS else "".join(words[:1])
+    found = _SCRIPT.fullmatch(path.rpartition("/")[2])
+    return None if found is None else "tests" if found[1] else "checks"
+
+
+def runs_nothing(words: Sequence[str]) -> bool:
+    """Whether a runner is only asked about itself, or what it would do."""
+    program, given = _runner(words)
+    own = given[: given.index("--")] if "--" in given else given
+    runner = RUNNERS.get(program)
+    said = (*runner.asked, "-h") if runner is not None and runner.asked is not None else ()
+    if any(word in _NOTHING for word in given) or any(
+        word in said for word in own if word[:1] == "-" or word == own[0]
+    ):
+        return True
+    return program == "make" and any(_MAKE_DRY.match(word) for word in given)
+
+
+def is_lenient(words: Sequence[str]) -> bool:
+    """Whether it ends with 0 also where what it checks is wrong, or is not there."""
+    program, given = _runner(words)
+    lenient = RUNNERS[program].lenient if program in RUNNERS else ()
+    if any(word in _LENIENT or word in lenient for word in given):
+        return True
+    return program == "make" and any(_MAKE_LENIENT.match(word) for word in given)
+
+
+def _told(runner: Runner, words: Sequence[str]) -> Kind | None:
+    """What it checks by the words that it knows."""
+    words = words[1:] if "".join(words[:1]) == "run" else words
+    told = [each for word in (words if runner.anywhere else words[:1]) for each in (word, *_parts(word))]
+    kinds = [runner.words[each] for each in told if each in runner.words]
+    return "tests" if "tests" in kinds else kinds[0] if kinds else None
+
+
+def _parts(word: str) -> list[str]:
+    """The parts of ``:app:test`` or ``test:unit``."""
+    return word.split(":") if ":" in word and not word.startswith("-") else []
+
+
+def _named(words: Sequence[str]) -> Sequence[str]:
+    """The words from the program on that checks: ``python -m mypy`` is mypy."""
+    return words[2:] if tuple(words[:2]) in (("python", "-m"), ("bundle", "exec")) else words
+
+
+def _runner(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The runner's name, and what it is told, a switch without its value; what is switched off is not told."""
+    words = _named(words)
+    told = (word.partition("=") for word in words[1:])
+    return "".join(words[:1]), [name for name, _, value in told if value.lower() not in _OFF]
