@@ -117,7 +117,9 @@ def kind_of(words: Sequence[str]) -> Kind | None:
     script = next((word for word in words[1:] if not word.startswith("-")), "") if words[:1] else ""
     path = script if words and words[0] in _INTERPRETERS else "".join(words[:1])
     found = _SCRIPT.fullmatch(path.rpartition("/")[2])
-    return None if found is None else "tests" if found[1] else "checks"
+    if found is None:
+        return None
+    return "tests" if found[1] else "checks"
 
 
 def runs_nothing(words: Sequence[str]) -> bool:
@@ -146,8 +148,10 @@ def _told(runner: Runner, words: Sequence[str]) -> Kind | None:
     """What it checks by the words that it knows."""
     words = words[1:] if "".join(words[:1]) == "run" else words
     told = [each for word in (words if runner.anywhere else words[:1]) for each in (word, *_parts(word))]
-    kinds = [runner.words[each] for each in told if each in runner.words]
-    return "tests" if "tests" in kinds else kinds[0] if kinds else None
+    kinds: list[Kind] = [runner.words[each] for each in told if each in runner.words]
+    if "tests" in kinds:
+        return "tests"
+    return kinds[0] if kinds else None
 
 
 def _parts(word: str) -> list[str]:
