@@ -27,6 +27,8 @@ MODEL = "anthropic/claude-haiku-4-5"
 ONLINE_SECONDS = 60.0
 LAGS = "lags"
 """A file in the home, at the end: when the event loop was asked (monotonic), and how long it let that wait, in pairs."""
+LONGEST = "longest"
+"""A file in the home, at the end: seconds of the event loop's longest stall, opening included."""
 BUSIEST = "busiest"
 """A file in the home, at the end: the most requests that our own sender counted in one second."""
 
@@ -64,6 +66,7 @@ async def ours(home: Path) -> None:
         await app.online()
         await app.until(stopped)
         (home / LAGS).write_text(json.dumps(app.watchdog.lags), encoding="utf-8")
+        (home / LONGEST).write_text(str(app.watchdog.longest()), encoding="utf-8")
         (home / BUSIEST).write_text(str(app.bot.sender.traffic.busiest), encoding="utf-8")
 
 

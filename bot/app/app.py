@@ -36,6 +36,7 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.stores.factory import open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.actions.branches import Branches
@@ -61,8 +62,6 @@ from bot.config.home import (
     DATABASE,
     LESSONS,
     SANDBOXES,
-    open_lessons,
-    open_store,
 )
 from bot.config.models import judges_from, models_from, prices_from
 from bot.config.preferences import AUTO
@@ -88,6 +87,7 @@ from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
 from reflexion.retrieval.embedding import embedder
 from reflexion.service import Reflexion
+from reflexion.stores.factory import open_lessons
 
 if TYPE_CHECKING:
     from bot.local_discord import LocalGuild

@@ -22,9 +22,10 @@ from agentic.calibration.labelling import examples
 from agentic.calibration.report import Group, report
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import LabelRow, Store
+from agentic.stores.factory import open_store
 from bot.after_run.calibration_labels import NEWEST, label
 from bot.cli.console import fail, note, say
-from bot.config.home import DATABASE, open_store
+from bot.config.home import DATABASE
 from bot.config.settings import Settings
 
 # pyright: reportUnknownMemberType=false

@@ -14,9 +14,10 @@ from agentic.core.events.execution_events import Usage
 from agentic.models.providers.prices import Prices
 from agentic.ports.errors import LogInvalid
 from agentic.ports.runtime import Store
+from agentic.stores.factory import open_store
 from bot.access.denials import Bound
 from bot.cli.console import fail, note, say
-from bot.config.home import databases, open_store
+from bot.config.home import databases
 from bot.config.models import prices_from
 from bot.config.settings import Settings
 from bot.history.cost_summary import (

@@ -11,12 +11,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentic.ports.errors import StoreError
+from agentic.stores.factory import store_maintenance
 from bot.cli.console import say
 from bot.cli.integrity import troubles
 from bot.config.home import (
@@ -366,16 +366,11 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
 
 def kept(settings: Settings) -> Component | None:
     """How much is kept, since when, and for how long; None where nothing is yet, or it cannot be read."""
-    from agentic.stores.sqlite.file.copy import open_quietly
-    from agentic.stores.sqlite.file.sqlite_errors import plainly
-    from agentic.stores.sqlite.maintenance.deletion import kept as counted
-
     path = settings.home / DATABASE
     if settings.store == "memory" or not path.is_file():
         return None
     try:
-        with plainly(), closing(open_quietly(path)) as connection:
-            there = counted(connection, path)
+        there = store_maintenance(path).kept()
     except StoreError:
         return None  # the row above says what is wrong
     sizes = [f"{name} {_megabytes(_size(settings.home / folder))}" for name, folder in FOLDERS]

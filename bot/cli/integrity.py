@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentic.ports.errors import StoreError
+from agentic.stores.factory import database_maintenance, store_maintenance
 from bot.config.home import DATABASE, LESSONS
+from reflexion.errors import LessonStoreTooNew
+from reflexion.stores.compatibility import unreadable
 
 RESTORE = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
 OTHERS = {
@@ -44,12 +46,11 @@ def troubles(home: Path, *, thoroughly: bool) -> list[Trouble]:
 
 
 def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
-    from agentic.stores.sqlite.maintenance import integrity
-
+    maintenance = store_maintenance(path)
     try:
-        if damage := integrity.pages(path, thoroughly=thoroughly):
+        if damage := maintenance.damage(thoroughly=thoroughly):
             return [Trouble(path.name, _listed([each.what for each in damage]), RESTORE, stops=True)]
-        damage = integrity.rows(path) if thoroughly else ()
+        damage = maintenance.unreadable() if thoroughly else ()
     except StoreError as error:
         return [Trouble(path.name, str(error), "", stops=True)]
     if not damage:
@@ -59,16 +60,9 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
 
 
 def _of_the_lessons(path: Path, thoroughly: bool) -> list[Trouble]:
-    """A newer version's file is no damage; to see that, nothing is imported that reads lessons."""
-    from agentic.stores.sqlite.file.copy import open_quietly
-    from agentic.stores.sqlite.file.sqlite_errors import plainly
-    from reflexion.errors import LessonStoreTooNew
-    from reflexion.stores.schema import version_of
-
+    """A newer version's file is no damage."""
     try:
-        with plainly(), closing(open_quietly(path)) as connection:
-            version_of(connection)
-        what = _unreadable(path) if thoroughly else ""
+        what = unreadable(path, thoroughly=thoroughly)
     except LessonStoreTooNew as newer:
         what, _, todo = str(newer).partition(": ")
         return [Trouble(path.name, what, f"{todo}; until then it runs without lessons", stops=False)]
@@ -77,19 +71,12 @@ def _of_the_lessons(path: Path, thoroughly: bool) -> list[Trouble]:
     return [Trouble(path.name, what, f"{OTHERS[LESSONS]}; {RESTORE}", stops=False)] if what else []
 
 
-def _unreadable(path: Path) -> str:
-    from reflexion.stores.compatibility import unreadable
-
-    return unreadable(path)
-
-
 def _pages(path: Path, thoroughly: bool) -> str:
-    from agentic.stores.sqlite.maintenance import integrity
 
     if not path.is_file():
         return "it is not a file"
     try:
-        return _listed([each.what for each in integrity.pages(path, thoroughly=thoroughly)])
+        return _listed([each.what for each in database_maintenance(path).damage(thoroughly=thoroughly)])
     except StoreError as error:
         return str(error)
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bot.cli.console import fail, note, say
-from bot.config.home import LESSONS, open_lessons
+from bot.config.home import LESSONS
 from bot.config.settings import Settings
 from reflexion.errors import LessonStoreError, LessonStoreTooNew
+from reflexion.stores.factory import open_lessons
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -21,10 +21,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentic.ports.runtime import Store
-
 if TYPE_CHECKING:
-    from reflexion.ports import LessonStore
+    pass
 
 DATABASE = "threadwright.sqlite"
 LESSONS = "lessons.sqlite"
@@ -47,29 +45,6 @@ _REASONS = {
 
 class HomeUnusable(Exception):
     """Nothing can be kept in ``THREADWRIGHT_HOME``; the message says why and what to do."""
-
-
-def open_store(database: Path | None) -> Store:
-    """The store in a file, or one that forgets; the other adapter is not even imported."""
-    if database is None:
-        from agentic.stores.memory import MemoryStore
-
-        return MemoryStore()
-    from agentic.stores.sqlite.store import SQLiteStore
-
-    database.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(database)
-
-
-def open_lessons(database: Path | None) -> LessonStore:
-    """The lessons in a file of their own: a broken one costs lessons, not executions."""
-    if database is None:
-        from reflexion.stores.memory import MemoryLessonStore
-
-        return MemoryLessonStore()
-    from reflexion.stores.sqlite import SQLiteLessonStore
-
-    return SQLiteLessonStore(database)
 
 
 def databases(home: Path) -> list[Path]:

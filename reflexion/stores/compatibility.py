@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,22 +10,18 @@ from pydantic import ValidationError
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly
 from agentic.stores.sqlite.file.sqlite_errors import plainly
-from reflexion.errors import LessonStoreTooNew
 from reflexion.lessons.lesson import Lesson, Reflection
 from reflexion.stores.schema import version_of
 
 
-def unreadable(path: Path) -> str:
-    """Why what stands in the file cannot be read, '' where it can; raises ``StoreError`` where the file cannot."""
-    connection = open_quietly(path)
-    try:
-        with plainly():
-            version_of(connection)
-            return _rows(connection)
-    except LessonStoreTooNew as error:
-        return str(error)
-    finally:
-        connection.close()
+def unreadable(path: Path, *, thoroughly: bool) -> str:
+    """Why what stands in the file cannot be read, '' where it can or, unless ``thoroughly``, was not looked at.
+
+    Raises ``LessonStoreTooNew``, and ``StoreError`` where the file cannot be read.
+    """
+    with plainly(), closing(open_quietly(path)) as connection:
+        version_of(connection)
+        return _rows(connection) if thoroughly else ""
 
 
 def _rows(connection: Connection) -> str:

@@ -30,8 +30,7 @@ from pydantic import SecretStr
 
 from agentic.ports.errors import PathRefused, StoreCorrupt, StoreError
 from agentic.sandbox.aiignore import IgnoreFile
-from agentic.stores.sqlite.file.copy import copy
-from agentic.stores.sqlite.maintenance import integrity
+from agentic.stores.factory import database_maintenance, store_maintenance
 from bot.cli.backup.archive import (
     ArchiveRefused,
     Contents,
@@ -133,9 +132,10 @@ class Gathering:
     def _database(self, path: Path, name: str) -> None:
         copied = self.staging / "copy.sqlite"
         try:
-            copy(path, copied, self.told)
+            database_maintenance(path).copy(copied, self.told)
             ours = path.name == DATABASE
-            found = integrity.whole(copied, path.parent) if ours else integrity.pages(copied, thoroughly=True)
+            found = database_maintenance(copied).damage(thoroughly=True)
+            found = found or (store_maintenance(copied).unreadable(path.parent) if ours else ())
             self.damaged += [f"{name}: {damage.what}" for damage in found]
             with copied.open("rb") as file:
                 self.archive.file(name, file, os.fstat(file.fileno()))

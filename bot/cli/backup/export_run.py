@@ -16,19 +16,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO, cast
 
 from agentic.ports.errors import StoreError
-from agentic.stores.sqlite.file.connection import Connection
-from agentic.stores.sqlite.file.copy import open_quietly
-from agentic.stores.sqlite.file.sqlite_errors import plainly
-from agentic.stores.sqlite.maintenance import transfer
-from agentic.stores.sqlite.tables import blobs
-from agentic.stores.sqlite.tables.event_rows import COLUMNS
+from agentic.ports.maintenance import EVENT_FIELDS, EXECUTION_FIELDS, SESSION_FIELDS, StoredExecution, StoreExport
+from agentic.stores.factory import store_maintenance
 from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
@@ -41,7 +36,6 @@ from bot.config.home import CHECKPOINTS, databases
 from bot.config.settings import Settings
 
 FORMAT = 1
-EVENT = tuple(COLUMNS.split(", "))
 PART = 1 << 20
 
 
@@ -84,13 +78,15 @@ def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) ->
         return fail(NO_FOLDER.format(folder=file.absolute().parent))
     try:
         for database in databases(settings.home):
-            with plainly(), closing(open_quietly(database)) as connection:
-                names = [wanted.execution] if wanted.execution else transfer.names(connection, wanted.thread)
-                found = [each for name in names if (each := transfer.stored(connection, name)) is not None]
-                if not found and wanted.execution and transfer.was_deleted(connection, wanted.execution):
+            maintenance = store_maintenance(database)
+            with maintenance.exporting() as store:
+                names = [wanted.execution] if wanted.execution else store.names(wanted.thread)
+                found = [each for name in names if (each := store.execution(name)) is not None]
+                if not found and wanted.execution and store.was_deleted(wanted.execution):
                     return fail(deleted(wanted.execution))
                 if found:
-                    return _to_file(_Export(connection, database.parent, found, wanted.files, build), file)
+                    problems = [str(problem) for each in found for problem in maintenance.problems(each)]
+                    return _to_file(_Export(store, database.parent, found, wanted.files, build, problems), file)
     except StoreError as error:
         return fail(f"It cannot be exported: {error}.")
     except OSError as error:
@@ -121,25 +117,24 @@ def _to_file(export: _Export, file: Path | None) -> int:
 
 @dataclass(slots=True)
 class _Export:
-    connection: Connection
+    store: StoreExport
     home: Path
-    found: list[transfer.Stored]
+    found: list[StoredExecution]
     files: bool
     build: str
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[str]
 
     def write(self, lines: Lines) -> None:
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         lines.write("head", format=FORMAT, build=self.build, at=now, executions=[each.name for each in self.found])
         for thread in sorted({each.thread for each in self.found}):
-            if row := transfer.session(self.connection, thread):
-                lines.write("session", **dict(zip(transfer.SESSION, row, strict=True)))
+            if row := self.store.session(thread):
+                lines.write("session", **dict(zip(SESSION_FIELDS, row, strict=True)))
         for each in self.found:
-            self.problems += [str(problem) for problem in each.checked()]
-            lines.write("execution", **dict(zip(transfer.EXECUTION, each.execution, strict=True)))
+            lines.write("execution", **dict(zip(EXECUTION_FIELDS, each.execution, strict=True)))
             for sort, rows in (("event", each.events), ("outcome", each.outcomes)):
                 for row in rows:
-                    lines.write(sort, execution=each.name, **dict(zip(EVENT, row, strict=True)))
+                    lines.write(sort, execution=each.name, **dict(zip(EVENT_FIELDS, row, strict=True)))
         for sha in sorted({sha for each in self.found for sha in referred(each)}):
             self._content(lines, sha)
         if self.files:
@@ -148,7 +143,7 @@ class _Export:
 
     def _content(self, lines: Lines, sha: str) -> None:
         try:
-            content = blobs.get(self.connection, self.home / "blobs", sha)
+            content = self.store.content(sha)
         except StoreError as error:
             self.problems.append(str(error))
             return
@@ -182,7 +177,7 @@ def _file(lines: Lines, thread: str, path: Path) -> None:
     lines.write("file", thread=thread, folder=path.parent.name, name=path.name, sha=seen.hexdigest())
 
 
-def referred(each: transfer.Stored) -> Iterator[str]:
+def referred(each: StoredExecution) -> Iterator[str]:
     """Hashes of the contents that its events name."""
     for row in (*each.events, *each.outcomes):
         try:
@@ -204,7 +199,7 @@ def _shas(value: object) -> Iterator[str]:
             yield from _shas(inner)
 
 
-def manifests(each: transfer.Stored) -> Iterator[str]:
+def manifests(each: StoredExecution) -> Iterator[str]:
     """Names of the checkpoints that its events name."""
     for row in (*each.events, *each.outcomes):
         try:

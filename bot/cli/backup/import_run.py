@@ -18,13 +18,20 @@ from typing import cast
 
 from agentic.calibration.labelling import label_of
 from agentic.ports.errors import StoreError
-from agentic.stores.sqlite.file.connection import Connection, Value
-from agentic.stores.sqlite.maintenance import transfer
-from agentic.stores.sqlite.tables import blobs, labels
-from agentic.stores.sqlite.tables.event_rows import EventRow, to_envelope
+from agentic.ports.maintenance import (
+    EVENT_FIELDS,
+    EXECUTION_FIELDS,
+    SESSION_FIELDS,
+    EventRow,
+    Row,
+    StoredExecution,
+    StoreImport,
+    Value,
+)
+from agentic.stores.factory import store_maintenance
 from bot.cli.backup.archive import ArchiveRefused
 from bot.cli.backup.create import Progress
-from bot.cli.backup.export_run import EVENT, FORMAT
+from bot.cli.backup.export_run import FORMAT
 from bot.cli.backup.restore import RESTORED, NotEmpty, restore
 from bot.cli.console import fail, note, say
 from bot.cli.run import AlreadyRunning, only_one
@@ -43,15 +50,15 @@ class _Coming:
     executions: dict[str, Line] = field(default_factory=dict[str, Line])
     events: dict[str, list[EventRow]] = field(default_factory=dict[str, list[EventRow]])
     outcomes: dict[str, list[EventRow]] = field(default_factory=dict[str, list[EventRow]])
-    sessions: list[transfer.Row] = field(default_factory=list[transfer.Row])
+    sessions: list[Row] = field(default_factory=list[Row])
 
-    def stored(self) -> list[transfer.Stored]:
+    def stored(self) -> list[StoredExecution]:
         """The executions; an event is one of theirs."""
         if (self.events.keys() | self.outcomes.keys()) - self.executions.keys():
             raise ArchiveRefused("It holds events of an execution that it does not hold: export it anew.")
         return [
-            transfer.Stored(
-                tuple(cast(Value, line[name]) for name in transfer.EXECUTION),
+            StoredExecution(
+                tuple(cast(Value, line[name]) for name in EXECUTION_FIELDS),
                 tuple(self.events.get(name, ())),
                 tuple(self.outcomes.get(name, ())),
             )
@@ -70,35 +77,27 @@ def import_execution(file: Path, home: Path) -> int:
         found = coming.stored()
     except (ValueError, KeyError, TypeError, LookupError, AttributeError) as error:
         raise ArchiveRefused(f"{file} is damaged, or was not made by `threadwright export`. Export it anew.") from error
+    maintenance = store_maintenance(home / DATABASE)
     for each in found:
-        if problem := next(each.checked(), None):
+        for problem in maintenance.problems(each):
             raise problem
     with tempfile.TemporaryDirectory(prefix=".importing-", dir=home) as staging:
         files = _Files(home, Path(staging))
         files.read(file)
-        with transfer.opened(home / DATABASE) as connection:
-            fresh = [each.name for each in found if transfer.bring_in(connection, each)]
+        with maintenance.importing() as store:
+            fresh = [each.name for each in found if store.execution(each)]
             for row in coming.sessions:
-                transfer.bring_in_session(connection, row)
+                store.session(row)
             for each in found:
-                if each.name in fresh:
-                    _label(connection, each)
-            _contents(connection, file, home)
+                if each.name in fresh and (label := label_of(*maintenance.streams(each), store.guild(each.thread))):
+                    store.label(label)  # as it was where it ran; what was open there has none
+            _contents(store, file)
             files.place()
     if not fresh:
         say("All of it was here already; nothing was changed.")
     for name in fresh:
         say(f"{name} can be read: threadwright replay {name}. It is not gone on with here.")
     return 0
-
-
-def _label(connection: Connection, each: transfer.Stored) -> None:
-    """How it came out is derived from its log and outcome, as it was where it ran; what was open there has none."""
-    session = transfer.session(connection, each.thread)
-    guild = str(session[transfer.SESSION.index("guild")]) if session is not None else ""
-    log, outcome = ([to_envelope(each.name, row) for row in rows] for rows in (each.events, each.outcomes))
-    if (row := label_of(log, outcome, guild)) is not None:
-        labels.put(connection, row)
 
 
 def _lines(file: Path) -> Iterator[Line]:
@@ -144,19 +143,18 @@ def _rows(file: Path) -> _Coming:
         if sort == "execution":
             coming.executions[cast(str, told["name"])] = told
         elif sort in ("event", "outcome"):
-            row = cast(EventRow, tuple(told[name] for name in EVENT))
+            row = cast(EventRow, tuple(told[name] for name in EVENT_FIELDS))
             streams = coming.events if sort == "event" else coming.outcomes
             streams.setdefault(cast(str, told["execution"]), []).append(row)
         elif sort == "session":
-            coming.sessions.append(tuple(cast(Value, told[name]) for name in transfer.SESSION))
+            coming.sessions.append(tuple(cast(Value, told[name]) for name in SESSION_FIELDS))
     return coming
 
 
-def _contents(connection: Connection, file: Path, home: Path) -> None:
+def _contents(store: StoreImport, file: Path) -> None:
     for told in _lines(file):
         if told["line"] == "content":
-            content = base64.b64decode(cast(str, told["data"]))
-            transfer.bring_in_content(connection, blobs.keep_by_hash(home / "blobs", cast(str, told["sha"]), content))
+            store.content(cast(str, told["sha"]), base64.b64decode(cast(str, told["data"])))
 
 
 @dataclass(slots=True)

@@ -14,13 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import apsw
-
 from agentic.ports.errors import StoreCorrupt
-from agentic.stores.sqlite.file.connection import connect
-from agentic.stores.sqlite.file.presence_file import mark_closed
-from agentic.stores.sqlite.file.schema import check
-from agentic.stores.sqlite.file.sqlite_errors import plainly
+from agentic.stores.factory import database_maintenance, store_maintenance
 from bot.cli.backup.archive import (
     ArchiveRefused,
     Contents,
@@ -127,7 +122,7 @@ def _make_ours(staging: Path, archive: Path) -> None:
         raise ArchiveRefused(f"{archive} holds no {DATABASE}: use another backup.")
     for _, place in places(staging):
         for name in DATABASES:
-            if (place / name).is_file() and _acts_by_itself(place / name):
+            if (place / name).is_file() and database_maintenance(place / name).acts_by_itself():
                 raise ArchiveRefused(
                     f"The database {name} in it does more than hold rows, which no backup does: it is not used."
                 )
@@ -135,30 +130,12 @@ def _make_ours(staging: Path, archive: Path) -> None:
         if not path.is_file():
             continue
         try:
-            with plainly():
-                connection = connect(str(path))
-                try:
-                    check(connection, path)
-                    connection.execute("UPDATE leases SET owner = ''")
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                finally:
-                    connection.close()
+            store_maintenance(path).move_in()
         except StoreCorrupt as corrupt:
             if place == staging:
                 raise ArchiveRefused(
                     f"{archive} holds a damaged database ({corrupt}). Use another backup."
                 ) from corrupt
-
-
-def _acts_by_itself(path: Path) -> bool:
-    """Whether a database has triggers or views, which ours have not; one that cannot be read is told of elsewhere."""
-    connection = connect(str(path))
-    try:
-        return bool(connection.execute("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')").get)
-    except apsw.Error:
-        return False
-    finally:
-        connection.close()
 
 
 def _move(staging: Path, home: Path) -> None:
@@ -167,7 +144,7 @@ def _move(staging: Path, home: Path) -> None:
     (staging / "moved.json").write_text(json.dumps([marked, *names]), encoding="utf-8")
     os.sync()
     if DATABASE in names:
-        mark_closed(home / DATABASE)
+        store_maintenance(home / DATABASE).promise()
     for name in names:
         (staging / name).rename(home / name)
     (staging / "moved.json").unlink()

@@ -15,11 +15,12 @@ from agentic.core.events.execution_events import Envelope, Started
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import LogInvalid, StoreError
 from agentic.ports.runtime import ExecutionRow, Store
+from agentic.stores.factory import open_store
 from bot.cli.console import fail, note, say
 from bot.cli.replay.decision_check import verdict_of
 from bot.cli.replay.invariants import broken_promises
 from bot.cli.replay.request_view import show_request
-from bot.config.home import databases, open_store
+from bot.config.home import databases
 from bot.config.settings import Settings
 from bot.messages.log_text import line_of
 

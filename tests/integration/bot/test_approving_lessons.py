@@ -16,7 +16,6 @@ import pytest
 
 from agentic.stores.memory import MemoryStore
 from bot.app.services import Backstage
-from bot.config.home import open_lessons
 from bot.lessons.message_sync import key_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -25,6 +24,7 @@ from reflexion.lessons.changes import changed
 from reflexion.lessons.lesson import Lesson, Verdict
 from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
+from reflexion.stores.factory import open_lessons
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import desk, lesson, words
 from tests.integration.bot.talking import Scenery, Talk, running_bot

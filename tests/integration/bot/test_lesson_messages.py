@@ -10,7 +10,6 @@ import pytest
 
 from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
-from bot.config.home import open_lessons
 from bot.lessons.message_sync import LessonMessages, key_of, words_of
 from bot.local_discord.faults.rules import Refused, Rule
 from bot.local_discord.local_discord import LocalGuild
@@ -18,6 +17,7 @@ from reflexion.lessons.changes import approved, changed
 from reflexion.lessons.lesson import Verdict
 from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
+from reflexion.stores.factory import open_lessons
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import lesson
 from tests.integration.bot.test_approving_lessons import ID, asked_in, becomes, learning, press, stored, waiting

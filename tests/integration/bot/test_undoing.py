@@ -35,6 +35,7 @@ from agentic.ports.runtime import (
 from agentic.runtime.clock import SystemClock
 from agentic.sandbox.backends.selection import chooser
 from agentic.sandbox.pool import Sandboxes
+from agentic.stores.factory import open_store
 from agentic.stores.memory import MemoryStore
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from bot.actions.branches import Branches
@@ -43,7 +44,6 @@ from bot.actions.dispatch import ThreadActs
 from bot.actions.rerun import Rewinding
 from bot.actions.restore_files import Restoring
 from bot.actions.undo import Undoing
-from bot.config.home import open_store
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import undoable
 from bot.outbound.branch_offer_messages import BranchOfferMessages

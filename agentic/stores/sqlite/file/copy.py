@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import apsw
 
 from agentic.ports.errors import StoreUnavailable
+from agentic.ports.maintenance import Told
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.presence_file import check_present
 from agentic.stores.sqlite.file.sqlite_errors import plainly
@@ -18,9 +18,6 @@ STEP_PAGES = 2_000
 
 KEPT_COPIES = 2
 """Copies from before a migration; older ones are removed."""
-
-Told = Callable[[int], None]
-"""Is told the bytes that were copied since it was last told."""
 
 
 def open_quietly(path: Path) -> Connection:

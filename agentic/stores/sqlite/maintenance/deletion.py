@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from agentic.core.events.execution_events import Envelope
+from agentic.ports.maintenance import EventRow
 from agentic.ports.retention import Buried, Kept
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.schema import (
@@ -29,12 +30,7 @@ from agentic.stores.sqlite.file.schema import (
     FORGOTTEN,
     there,
 )
-from agentic.stores.sqlite.tables.event_rows import (
-    EventRow,
-    micros,
-    moment,
-    to_row,
-)
+from agentic.stores.sqlite.tables.event_rows import micros, moment, to_row
 
 EVENTS_A_PIECE = 100
 """Events that are deleted in one transaction."""

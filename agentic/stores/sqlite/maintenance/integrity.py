@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import StoreCorrupt, StoreError, StoreTooNew
+from agentic.ports.maintenance import Damage
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly
 from agentic.stores.sqlite.file.schema import check, there
@@ -21,15 +21,6 @@ from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
 
 SHOWN = 20
 """Problems beyond these are not listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """Something that is not as it was written."""
-
-    what: str
-    execution: str = ""
-    """The execution whose log it stands in, '' where it concerns the whole file."""
 
 
 def pages(path: Path, *, thoroughly: bool = False) -> tuple[Damage, ...]:

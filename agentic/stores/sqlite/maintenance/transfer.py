@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import apsw
 
-from agentic.ports.errors import StoreCorrupt, StoreError
+from agentic.ports.errors import StoreError
+from agentic.ports.maintenance import EXECUTION_FIELDS, SESSION_FIELDS, EventRow, Row, StoredExecution
 from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.file.open import open_writer
 from agentic.stores.sqlite.file.presence_file import mark_closed, mark_open
@@ -21,50 +21,14 @@ from agentic.stores.sqlite.file.schema import (
     there,
 )
 from agentic.stores.sqlite.file.sqlite_errors import plainly
-from agentic.stores.sqlite.tables import blobs
-from agentic.stores.sqlite.tables.event_rows import COLUMNS, EventRow, to_envelope
+from agentic.stores.sqlite.tables.event_rows import COLUMNS
 
 IMPORTED = "imported"
 """What stands in the place of its end for an execution that was open where it came from: nobody takes it up here."""
 
-SESSION = ("thread", "channel", "guild", "title", "created", "accessed", "confidence", "settings")
-EXECUTION = ("name", "thread", "task", "started_at", "finished")
-
-Row = tuple[Value, ...]
-
 
 class OtherContent(StoreError):
     """What is to come in bears the name of something else that is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """One execution as its rows."""
-
-    execution: Row
-    """Values of ``EXECUTION``."""
-    events: tuple[EventRow, ...]
-    outcomes: tuple[EventRow, ...]
-
-    @property
-    def name(self) -> str:
-        """Its id."""
-        return cast(str, self.execution[0])
-
-    @property
-    def thread(self) -> str:
-        """Its thread."""
-        return cast(str, self.execution[1])
-
-    def checked(self) -> Iterator[StoreError]:
-        """What of it is not as it was written.  Raises ``StoreTooNew`` where it cannot be judged."""
-        for row in (*self.events, *self.outcomes):
-            try:
-                to_envelope(self.name, row)
-            except StoreCorrupt as corrupt:
-                yield corrupt
-        if [row[0] for row in self.events] != list(range(1, len(self.events) + 1)):
-            yield StoreCorrupt(f"events are missing from the log of {self.name}")
 
 
 def names(connection: Connection, thread: str) -> list[str]:
@@ -75,14 +39,14 @@ def names(connection: Connection, thread: str) -> list[str]:
     return [cast(str, row[0]) for row in rows]
 
 
-def stored(connection: Connection, name: str) -> Stored | None:
+def stored(connection: Connection, name: str) -> StoredExecution | None:
     """One execution, None where there is none of that name."""
-    select = f"SELECT id, {', '.join(EXECUTION)} FROM executions WHERE name = ? AND {there(connection)}"
+    select = f"SELECT id, {', '.join(EXECUTION_FIELDS)} FROM executions WHERE name = ? AND {there(connection)}"
     found = connection.execute(select, (name,)).fetchone()
     if found is None:
         return None
     events, outcomes = (_rows(connection, table, found[0]) for table in ("events", "outcomes"))
-    return Stored(found[1:], events, outcomes)
+    return StoredExecution(found[1:], events, outcomes)
 
 
 def was_deleted(connection: Connection, name: str) -> bool:
@@ -93,7 +57,9 @@ def was_deleted(connection: Connection, name: str) -> bool:
 
 def session(connection: Connection, thread: str) -> Row | None:
     """The thread's row."""
-    return connection.execute(f"SELECT {', '.join(SESSION)} FROM sessions WHERE thread = ?", (thread,)).fetchone()
+    return connection.execute(
+        f"SELECT {', '.join(SESSION_FIELDS)} FROM sessions WHERE thread = ?", (thread,)
+    ).fetchone()
 
 
 def _rows(connection: Connection, table: str, number: Value) -> tuple[EventRow, ...]:
@@ -119,7 +85,7 @@ def opened(path: Path) -> Generator[Connection]:
             connection.close()
 
 
-def bring_in(connection: Connection, coming: Stored) -> bool:
+def bring_in(connection: Connection, coming: StoredExecution) -> bool:
     """Add an execution that was checked; False where all of it was there.  Raises ``OtherContent``."""
     known = stored(connection, coming.name)
     if known is not None:
@@ -151,16 +117,12 @@ def bring_in(connection: Connection, coming: Stored) -> bool:
 def bring_in_session(connection: Connection, row: Row) -> None:
     """Add the thread's row; one that is there stays."""
     connection.execute(
-        f"INSERT INTO sessions ({', '.join(SESSION)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row
+        f"INSERT INTO sessions ({', '.join(SESSION_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        row,
     )
 
 
-def bring_in_content(connection: Connection, content: blobs.Content) -> None:
-    """Add content; once for each hash."""
-    blobs.insert(connection, [content])
-
-
-def _complete(connection: Connection, known: Stored, coming: Stored) -> bool:
+def _complete(connection: Connection, known: StoredExecution, coming: StoredExecution) -> bool:
     """The same execution: its log is the same, and one of the outcomes begins with the other."""
     shorter = min(len(known.outcomes), len(coming.outcomes))
     same = (known.execution[:4], known.events) == (coming.execution[:4], coming.events)

@@ -10,14 +10,12 @@ from typing import cast
 from agentic.core.events.execution_events import Envelope
 from agentic.core.events.upcasting import ShapeUnknown, read_event
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
+from agentic.ports.maintenance import EVENT_FIELDS, EventRow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-COLUMNS = "seq, at, fence, version, checksum, cause, build, event"
-
-EventRow = tuple[int, int, int, int, int, str, str, str]
-"""Values of ``COLUMNS``."""
+COLUMNS = ", ".join(EVENT_FIELDS)
 
 
 def to_row(envelope: Envelope) -> EventRow:

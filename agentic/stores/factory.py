@@ -1,0 +1,29 @@
+"""Which store is used: the one place that knows what stores there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentic.ports.maintenance import DatabaseMaintenance, StoreMaintenance
+from agentic.ports.stores import Store
+from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
+from agentic.stores.sqlite.store import SQLiteStore
+
+
+def open_store(database: Path | None) -> Store:
+    """The store in a file, or one that forgets."""
+    if database is None:
+        return MemoryStore()
+    database.parent.mkdir(parents=True, exist_ok=True)
+    return SQLiteStore.open(database)
+
+
+def store_maintenance(database: Path) -> StoreMaintenance:
+    """What can be done to a store beside those who work on it."""
+    return SQLiteMaintenance(database)
+
+
+def database_maintenance(database: Path) -> DatabaseMaintenance:
+    """What can be done to any database of a home."""
+    return SQLiteFile(database)
