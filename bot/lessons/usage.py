@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bot.access.thread_access import OutOfReach, Stand
+from agentic.ports.runtime import Store
+from bot.access.thread_access import OutOfReach, Reach, Stand
 from bot.lessons.effect_text import effect
 from bot.messages.lesson_text import Known, Used
 from bot.messages.report_text import stamp
 from reflexion.lessons.lesson import Lesson
 from reflexion.lessons.lifecycle import Showing
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
-    from reflexion.ports import LessonStore
+from reflexion.ports import LessonStore
 
 LOOKED_AT = 40
 """So many of the newest uses are looked at."""
 
 
-async def known_of(bot: ThreadwrightBot, lessons: LessonStore, stand: Stand, lesson: Lesson) -> Known:
+async def known_of(store: Store, reach: Reach, lessons: LessonStore, stand: Stand, lesson: Lesson) -> Known:
     """Its effect, and its uses newest first."""
     showings = await lessons.showings(stand.guild_id, lesson.id, thread=stand.alone_in)
     seen: dict[str, bool] = {}
     uses: list[Used] = []
     hidden = 0
     for showing in showings[: -LOOKED_AT - 1 : -1]:
-        row = await bot.store.execution(showing.execution)
+        row = await store.execution(showing.execution)
         thread = row.thread if row is not None else ""
         if thread not in seen:
-            seen[thread] = bool(thread) and await _within(bot, stand, thread)
+            seen[thread] = bool(thread) and await _within(reach, stand, thread)
         if seen[thread]:
             uses.append(Used(thread, _words(showing)))
         else:
@@ -43,9 +39,9 @@ def _words(showing: Showing) -> str:
     return f"{stamp(showing.at)} {told}: {went}"
 
 
-async def _within(bot: ThreadwrightBot, stand: Stand, thread: str) -> bool:
+async def _within(reach: Reach, stand: Stand, thread: str) -> bool:
     try:
-        await bot.reach.thread(stand, thread)
+        await reach.thread(stand, thread)
     except OutOfReach:
         return False
     return True

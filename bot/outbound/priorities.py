@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -128,13 +127,11 @@ class Schedule:
             times.append(max(self._paused, self._pace.free(now)))
         return max(now, min(times)) if times else None
 
-    def ended(self, job: Job, now: float, headers: Mapping[str, str] | None = None) -> None:
-        """A request has ended, perhaps with an answer whose headers say something of its limit."""
+    def ended(self, job: Job) -> None:
+        """A request has ended: its bucket may have room again."""
         if job.bucket is not None:
             job.bucket.back()
             job.bucket = None
-        if headers is not None and job.route:
-            self.buckets.learn(job.route, job.lane, headers, now)
         parked, self._parked = self._parked, []
         for entry in parked:
             self._back(entry)

@@ -159,7 +159,7 @@ class Sender:
                 log.info("Discord: %s; trying again in %.1f s", error or type(error).__name__, pause)
                 self.traffic.retried += 1
             finally:
-                self._schedule.ended(job, _now())
+                self._schedule.ended(job)
                 self._look()
             await asyncio.sleep(pause)
         raise AssertionError("unreachable: the loop above only ends by return or raise")
@@ -244,7 +244,7 @@ class Sender:
         """Nobody waits for this turn any more; one that was just given is handed on."""
         self._schedule.withdraw(job)
         if job.granted is not None:
-            self._schedule.ended(job, _now())
+            self._schedule.ended(job)
         self._look()
 
     def _look(self) -> None:

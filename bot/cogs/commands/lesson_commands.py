@@ -93,7 +93,7 @@ class Lessons(commands.Cog):
         """One lesson: what it says, whether it helps, where it was used, what was done to it."""
         stand, store = await self._store(ctx)
         found = await self._lesson(stand, lesson)
-        known = await known_of(self.bot, store, stand, found)
+        known = await known_of(self.bot.store, self.bot.reach, store, stand, found)
         whole = may(stand.speaker.level, "lessons") and not stand.openly
         await answer_at_length(ctx, f"Lesson {found.id}", lesson_text.shown(found, known, whole=whole), "lesson.md")
 

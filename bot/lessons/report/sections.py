@@ -8,7 +8,6 @@ How far the judge agrees with what came out, and what its word is worth in the s
 from __future__ import annotations
 
 from bot.lessons.report.html import Html, tag, together
-from bot.lessons.report.html_tables import and_more
 from bot.lessons.report.report_words import (
     STATUS,
     day,
@@ -30,6 +29,12 @@ from reflexion.lessons.judge_trust import LABELLED
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.lessons.lifecycle import Arm
 from reflexion.measurement.report import JudgeAccount, LessonsReport, Told
+
+
+def _and_more(there: int, shown: int) -> tuple[Html, ...]:
+    """A last row that says how many are not shown; nothing where all are."""
+    left = there - shown
+    return (tag("div", f"and {left} more", class_="row quiet small"),) if left > 0 else ()
 
 
 def judge(report: LessonsReport) -> Html:
@@ -109,7 +114,7 @@ def each_effect(report: LessonsReport) -> Html:
             "div",
             head,
             *(_effect(told, min(reach, 1.0)) for told in measured[:MOST_ROWS]),
-            *and_more(len(measured), MOST_ROWS),
+            *_and_more(len(measured), MOST_ROWS),
             class_="rows",
         )
     else:
@@ -136,7 +141,7 @@ def lives(report: LessonsReport) -> Html:
         tag("h2", "The lessons' lives"),
         tag("p", "Each mark is an execution that the lesson fitted: above, those that went well; below, those that did not. "
             "The band under them is its status.", class_="quiet"),
-        tag("div", head, *rows, *and_more(len(lived), MOST_LANES), _legend(), class_="rows"),
+        tag("div", head, *rows, *_and_more(len(lived), MOST_LANES), _legend(), class_="rows"),
     )  # fmt: skip
 
 
@@ -163,7 +168,7 @@ def held_back(report: LessonsReport) -> Html:
         tag("h2", "What was held back"),
         tag("p", f"{number_of(count['held_back'], 'time')} a lesson that fitted was left out at random, so that its effect "
             f"can be measured; {number_of(count['crowded'], 'time')} because others fitted better.", class_="quiet"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *and_more(len(found), MOST_HELD_BACK),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *_and_more(len(found), MOST_HELD_BACK),
             class_="rows"),
     )  # fmt: skip
 
@@ -182,7 +187,7 @@ def retired(report: LessonsReport) -> Html:
     head = tag("tr", *(tag("th", name) for name in ("Id", "Lesson", "Why", "How it fared")))
     return tag(
         "section", tag("h2", "Retired"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *and_more(len(found), MOST_ROWS), class_="rows"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *_and_more(len(found), MOST_ROWS), class_="rows"),
     )  # fmt: skip
 
 
@@ -191,7 +196,7 @@ def every_lesson(report: LessonsReport) -> Html:
     if not report.lessons:
         return Html("")
     rows = [_whole(told) for told in report.lessons[:MOST_LESSONS]]
-    more = and_more(len(report.lessons), MOST_LESSONS)
+    more = _and_more(len(report.lessons), MOST_LESSONS)
     return tag("section", tag("h2", "Every lesson"), tag("div", *rows, *more, class_="rows"))
 
 
@@ -314,7 +319,7 @@ def waiting(report: LessonsReport) -> Html:
         tag("h2", "Waiting for approval"),
         tag("p", "None of these is shown to an agent until an owner of the server approves it: ",
             tag("code", "/lessons approve"), " or ", tag("code", "/lessons retire"), " in Discord.", class_="quiet"),
-        tag("div", *(_waiting(lesson) for lesson in found[:MOST]), *and_more(len(found), MOST), class_="rows"),
+        tag("div", *(_waiting(lesson) for lesson in found[:MOST]), *_and_more(len(found), MOST), class_="rows"),
     )  # fmt: skip
 
 

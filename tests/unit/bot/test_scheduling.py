@@ -51,7 +51,9 @@ class World:
             while happenings and happenings[0][0] <= now:
                 match heapq.heappop(happenings)[2]:
                     case Job() as job:
-                        self.schedule.ended(job, now, self._headers(job, now))
+                        if job.route:
+                            self.schedule.buckets.learn(job.route, job.lane, self._headers(job, now), now)
+                        self.schedule.ended(job)
                     case (urgency, lane, route):
                         self.schedule.add(urgency, lane, route, now)
             for job in self.schedule.grant(now):
@@ -200,7 +202,7 @@ def test_a_limit_of_one_route_stops_that_channel_only() -> None:
     job, _ = schedule.add(Urgency.EDIT, "a", "edit", 0.0)
     schedule.grant(0.0)
     schedule.limited(job, 0.1, 3.0)
-    schedule.ended(job, 0.1)
+    schedule.ended(job)
     again, _ = schedule.add(Urgency.EDIT, "a", "edit", 0.2)
     other, _ = schedule.add(Urgency.EDIT, "b", "edit", 0.2)
     assert schedule.grant(0.2) == [other]
@@ -214,7 +216,7 @@ def test_a_limit_of_one_route_holds_up_no_other_one_of_its_channel(route: str) -
     job, _ = schedule.add(Urgency.RESULT, "a", route, 0.0)
     schedule.grant(0.0)
     schedule.limited(job, 0.1, 537.0)
-    schedule.ended(job, 0.1)
+    schedule.ended(job)
     again, _ = schedule.add(Urgency.RESULT, "a", route, 0.2)
     answer, _ = schedule.add(Urgency.RESULT, "a", "post", 0.2)
     assert answer in schedule.grant(0.2)
@@ -226,7 +228,7 @@ def test_a_lost_answer_does_not_block_its_route() -> None:
     for now in (0.0, 1.0, 2.0):
         job, _ = schedule.add(Urgency.MESSAGE, "a", "post", now)
         assert schedule.grant(now) == [job]
-        schedule.ended(job, now + 0.5)
+        schedule.ended(job)
 
 
 def test_the_queue_is_bounded_and_edits_make_room_first() -> None:
