@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agentic.core.events.execution_events import Reflected
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
-from bot.after_run.pipeline import Judged, Step
+from bot.after_run.pipeline import AfterRunStep, JudgedRun
 from bot.messages.lesson_card_lines import learned_lines, with_lines
 from bot.outbound.discord_api import (
     Desk,
@@ -47,7 +47,7 @@ class _Found:
     lesson: Lesson | None
 
 
-class AnnounceLessons(Step):
+class AnnounceLessons(AfterRunStep):
     """Says on the card what was learned, and has people asked about the lesson where it waits for an approval.
 
     ``changed`` is told that lessons may have changed.
@@ -58,7 +58,7 @@ class AnnounceLessons(Step):
     ) -> None:
         self._store, self._lessons, self._desk, self._ask, self._changed = store, lessons, desk, ask, changed
 
-    async def after(self, judged: Judged) -> None:
+    async def after(self, judged: JudgedRun) -> None:
         """Say what came of an execution, where anything did."""
         execution = judged.execution
         self._changed()

@@ -26,7 +26,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
 from agentic.runtime.budget_ledger import Purse
 from bot.actions.rerun import OVERTAKEN
-from bot.after_run.pipeline import Judged, Step
+from bot.after_run.pipeline import AfterRunStep, JudgedRun
 from bot.history.attempts import attempts_at
 from bot.ports.conversation import Receipt
 from bot.sessions.after_run import Tell
@@ -53,7 +53,7 @@ class Deliver(Protocol):
         ...
 
 
-class AutoRetry(Step):
+class AutoRetry(AfterRunStep):
     """Has what failed tried again."""
 
     def __init__(
@@ -63,7 +63,7 @@ class AutoRetry(Step):
         self._purse, self._tell, self._deliver, self._build = purse, tell, deliver, build
         self._deciding = asyncio.Lock()
 
-    async def after(self, judged: Judged) -> None:
+    async def after(self, judged: JudgedRun) -> None:
         """Have a task tried again where that is decided; after a vote a person is there, so nothing begins by itself."""
         if judged.by is not None:
             return

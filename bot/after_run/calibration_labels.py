@@ -17,7 +17,7 @@ from agentic.core.claims.confidence import SESSION_BEGINS, session_ended, sessio
 from agentic.core.events.calibrator import Calibrator
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import LabelRow, Store
-from bot.after_run.pipeline import Judged, Step
+from bot.after_run.pipeline import AfterRunStep, JudgedRun
 
 NEWEST = 1_000
 """So many labels are fitted on; older ones say less about today's models."""
@@ -27,7 +27,7 @@ GROWN, SHARE = 10, 0.1
 log = logging.getLogger(__name__)
 
 
-class CalibrationLabels(Step):
+class CalibrationLabels(AfterRunStep):
     """Keeps labels, and has the calibrator that new executions begin with."""
 
     def __init__(self, store: Store) -> None:
@@ -37,7 +37,7 @@ class CalibrationLabels(Step):
         self._changed = 0
         self._fitting = asyncio.Lock()
 
-    async def after(self, judged: Judged) -> None:
+    async def after(self, judged: JudgedRun) -> None:
         """Keep how an execution came out now."""
         await self.came_out(judged.execution)
 

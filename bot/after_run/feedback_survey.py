@@ -23,7 +23,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
-from bot.after_run.pipeline import Judged, Step, outcome_of
+from bot.after_run.pipeline import AfterRunStep, JudgedRun, outcome_of
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import (
     Desk,
@@ -58,14 +58,14 @@ class _Wait:
     task: asyncio.Task[None] | None = None
 
 
-class FeedbackSurvey(Step):
+class FeedbackSurvey(AfterRunStep):
     """Asks what was wrong, and has the reflection written when that is known or the time is over."""
 
     def __init__(self, store: Store, clock: Clock, desk: Desk, tell: Tell, build: str) -> None:
         self._store, self._clock, self._desk, self._tell, self._build = store, clock, desk, tell, build
         self._waits: dict[str, _Wait] = {}
 
-    async def after(self, judged: Judged) -> None:
+    async def after(self, judged: JudgedRun) -> None:
         """Ask, where that was decided; where somebody was being asked, wait for them again."""
         outcome = await outcome_of(self._store, judged.execution)
         await self._ask(judged, outcome)
@@ -89,7 +89,7 @@ class FeedbackSurvey(Step):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _ask(self, judged: Judged, outcome: list[Event]) -> None:
+    async def _ask(self, judged: JudgedRun, outcome: list[Event]) -> None:
         """Put the question, once, and wait for its answer where nothing else is waited for."""
         asked = next((event for event in outcome if isinstance(event, Asked)), None)
         execution = judged.execution
@@ -106,7 +106,7 @@ class FeedbackSurvey(Step):
             wait = self._waits[execution] = _Wait(row.thread)
             wait.task = asyncio.create_task(self._wait(judged, asked, wait), name=f"what was wrong with {execution}")
 
-    async def _wait(self, judged: Judged, asked: Asked, wait: _Wait) -> None:
+    async def _wait(self, judged: JudgedRun, asked: Asked, wait: _Wait) -> None:
         """Until it is answered, the next task begins, or the time is over; then the reflection is written."""
         execution = judged.execution
         left = (asked.expires - self._clock.now()).total_seconds() if asked.expires is not None else 0.0

@@ -34,7 +34,7 @@ class Learner(Learning, Feedback, Lessons, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRun:
     """An execution that was scored and learned from; ``by`` is None where no vote caused it.
 
     ``again`` goes through everything once more.
@@ -48,10 +48,10 @@ class Judged:
     """What the person says was wrong."""
 
 
-class Step:
+class AfterRunStep:
     """One of the things that follow; by itself it does nothing."""
 
-    async def after(self, judged: Judged) -> None:
+    async def after(self, judged: JudgedRun) -> None:
         """Take the step.  What is raised keeps the later steps from being taken now."""
 
     async def next_task(self, thread: str) -> None:
@@ -61,10 +61,10 @@ class Step:
         """The process ends."""
 
 
-class Pipeline:
+class AfterRunPipeline:
     """Learns through ``learner``, then takes the steps; what is owed from an execution is gone over again."""
 
-    def __init__(self, learner: Learner, store: Store, steps: Sequence[Step]) -> None:
+    def __init__(self, learner: Learner, store: Store, steps: Sequence[AfterRunStep]) -> None:
         self._learner, self._store, self._steps = learner, store, steps
         self._running: Counter[str] = Counter()
         """Executions from which something is being learned."""
@@ -77,7 +77,7 @@ class Pipeline:
         """Score an execution that ended, learn from it, and take the steps."""
         with self._at_work(execution):
             evaluated = await self._learner.after(execution)
-            await self._take(Judged(execution, evaluated, lambda: self.after(execution)))
+            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
         return evaluated
 
     async def feedback(
@@ -86,10 +86,10 @@ class Pipeline:
         """Take in a vote, or what was wrong, learn from it, and take the steps."""
         with self._at_work(execution):
             evaluated = await self._learner.feedback(execution, person, vote, target, why)
-            await self._take(Judged(execution, evaluated, lambda: self.after(execution), person, why))
+            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
         return evaluated
 
-    async def _take(self, judged: Judged) -> None:
+    async def _take(self, judged: JudgedRun) -> None:
         for step in self._steps:
             await step.after(judged)
 

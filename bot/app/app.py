@@ -50,7 +50,7 @@ from bot.after_run.announce_lessons import AnnounceLessons
 from bot.after_run.auto_retry import AutoRetry
 from bot.after_run.calibration_labels import CalibrationLabels
 from bot.after_run.feedback_survey import FeedbackSurvey
-from bot.after_run.pipeline import Pipeline
+from bot.after_run.pipeline import AfterRunPipeline
 from bot.app.adapters import chooser
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
@@ -194,7 +194,7 @@ class App:
 
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
-        learning = Pipeline(
+        learning = AfterRunPipeline(
             reflexion, store,
             (
                 AnnounceLessons(store, lessons, bot.desk, bot.approving.ask, bot.approving.messages.look_again),

@@ -22,7 +22,7 @@ from bot.access.permissions import limited, may, needed
 from bot.cogs.private_replies import quietly, tell
 from bot.lessons.decisions import said_anew
 from bot.lessons.lesson_approval_text import already
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.rendering.custom_ids import Press
 from bot.rendering.discord_text import fenced
 from reflexion.errors import ReflexionError
@@ -72,7 +72,7 @@ class LessonButtons(commands.Cog):
             words = str(why)
         except (AgenticError, ReflexionError) as error:
             log.warning("a press on lesson %s: %s", press.lesson, error)
-            words = error_text(Failed.LESSON, error)
+            words = error_text(Attempted.LESSON, error)
         await self._tell(interaction, words)
 
     @commands.Cog.listener()
@@ -92,7 +92,7 @@ class LessonButtons(commands.Cog):
             words = str(why)
         except (AgenticError, ReflexionError) as error:
             log.warning("a form about lesson %s: %s", filled["lesson"], error)
-            words = error_text(Failed.LESSON, error)
+            words = error_text(Attempted.LESSON, error)
         await self._tell(interaction, words)
 
     async def _open(

@@ -16,7 +16,7 @@ from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
 from bot.inbound.events import Ignored, Outcome, Told
 from bot.inbound.interpret_message import title_of
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.outbound.discord_api import (
     Desk,
     Gone,
@@ -97,7 +97,7 @@ class Intake:
 def not_kept(id: str, error: AgenticError) -> str:
     """What a person is told whose act could not be kept; also for the log."""
     log.error("what a person did (%s) was not kept: %s", id, error)
-    return error_text(Failed.INTAKE, error)
+    return error_text(Attempted.INTAKE, error)
 
 
 _VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} is taken back."}

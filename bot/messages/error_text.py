@@ -1,6 +1,6 @@
 """What people read of an error: what happened, whose fault it is, what to do.
 
-``WORDS`` is the one table: for each thing that could not be done, the kinds of error that have words of their own there;
+``WORDS`` is the one table: for each thing that was attempted, the kinds of error that have words of their own there;
 the first that fits is taken.  ``{error}`` is what the error says, ``{kind}`` its class.
 """
 
@@ -22,27 +22,27 @@ from agentic.ports.errors import (
 from reflexion.errors import LessonStoreError, ReflexionError
 
 
-class Failed(Enum):
-    """What an error kept from being done."""
+class Attempted(Enum):
+    """What was attempted when an error came."""
 
     RUN = auto()
-    """A task that ran does not go on."""
+    """To work on a task."""
     LOG = auto()
-    """The log of a task is damaged, and was put aside."""
+    """To read the log of a task, which was put aside."""
     BEGIN = auto()
-    """A task was not begun, after ``tries``."""
+    """To begin a task, for the ``tries``-th time."""
     ACT = auto()
-    """What a person wanted done with a task that has ended was not done."""
+    """To do what a person wants with a task that has ended."""
     INTAKE = auto()
-    """What a person said or did was not kept."""
+    """To keep what a person said or did."""
     STOP = auto()
-    """A stop took hold, but was not kept."""
+    """To keep a stop that took hold already."""
     VOTE = auto()
-    """The ``sign`` that ``name`` gave a result is not taken in yet."""
+    """To take in the ``sign`` that ``name`` gave a result; it is tried again."""
     COMMAND = auto()
-    """A command failed; ``id`` stands in the log, too."""
+    """To carry out a command; ``id`` stands in the log, too."""
     LESSON = auto()
-    """What a person decided about a lesson was not kept."""
+    """To keep what a person decided about a lesson."""
 
 
 _GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
@@ -56,8 +56,8 @@ _NO_LESSONS = (
     "in a while. Whoever runs me finds out why with `threadwright doctor`."
 )
 
-WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
-    Failed.RUN: (
+WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
+    Attempted.RUN: (
         (
             StoreCorrupt,
             "⚠️ What was stored of this task is damaged and is not used: {error}. It cannot go on: give it again in a new "
@@ -89,7 +89,7 @@ WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
             "bot's log. " + _GO_ON,
         ),
     ),
-    Failed.LOG: (
+    Attempted.LOG: (
         (
             StoreCorrupt,
             "⚠️ What was stored of this task is damaged, so I put it aside and do not go on with it: {error}. Everything "
@@ -98,15 +98,15 @@ WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
             "back a copy that `threadwright backup` made.",
         ),
     ),
-    Failed.BEGIN: (
+    Attempted.BEGIN: (
         (AgenticError, _NOT_BEGUN + "{error}." + _WITHOUT_IT),
         (Exception, _NOT_BEGUN + _OURS + _WITHOUT_IT),
     ),
-    Failed.ACT: (
+    Attempted.ACT: (
         (AgenticError, "That could not be done: {error}."),
         (Exception, "That could not be done: " + _OURS),
     ),
-    Failed.INTAKE: (
+    Attempted.INTAKE: (
         (
             StoreCorrupt,
             "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
@@ -114,19 +114,19 @@ WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
         ),
         (AgenticError, "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."),
     ),
-    Failed.STOP: (
+    Attempted.STOP: (
         (
             AgenticError,
             "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when "
             "something is written here, it goes on where it was: stop it again once the disk has room.",
         ),
     ),
-    Failed.VOTE: (
+    Attempted.VOTE: (
         (AgenticError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
         (ReflexionError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
         (Exception, _NOT_TAKEN + "a fault in Threadwright itself, {kind}" + _TAKEN_LATER),
     ),
-    Failed.COMMAND: (
+    Attempted.COMMAND: (
         (LessonStoreError, _NO_LESSONS),
         (AgenticError, "That could not be done: {error}."),
         (ReflexionError, "That could not be done: {error}."),
@@ -136,7 +136,7 @@ WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
             "more.",
         ),
     ),
-    Failed.LESSON: (
+    Attempted.LESSON: (
         (LessonStoreError, _NO_LESSONS),
         (AgenticError, "That could not be done: {error}. Try it again."),
         (ReflexionError, "That could not be done: {error}. Try it again."),
@@ -144,7 +144,7 @@ WORDS: Mapping[Failed, tuple[tuple[type[Exception], str], ...]] = {
 }
 
 
-def error_text(failed: Failed, error: Exception, **more: object) -> str:
-    """One message about an error; ``more`` is what else the words of ``failed`` name."""
-    words = next(words for kind, words in WORDS[failed] if isinstance(error, kind))
+def error_text(attempted: Attempted, error: Exception, **more: object) -> str:
+    """One message about an error; ``more`` is what else the words of ``attempted`` name."""
+    words = next(words for kind, words in WORDS[attempted] if isinstance(error, kind))
     return words.format(error=str(error).strip().rstrip("."), kind=type(error).__name__, **more)

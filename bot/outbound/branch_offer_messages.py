@@ -29,7 +29,7 @@ FACT = "offers.unshown"
 HOW = "👍 merges it into {base}, 👎 deletes it; an operator decides. Nothing changes until then."
 
 
-class Decided(Protocol):
+class OfferWatcher(Protocol):
     """Is told of offers that were decided."""
 
     async def decided(self, key: str) -> None:

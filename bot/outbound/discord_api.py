@@ -27,7 +27,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.workspace.file_names import safe_name
 from bot.messages.question_text import Standing
-from bot.outbound.duplicate_detection import Seen
+from bot.outbound.duplicate_detection import SeenMessage
 from bot.outbound.request_queue import Crowded, Sender, Urgency
 from bot.rendering.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.rendering.discord_text import (
@@ -272,12 +272,12 @@ class Desk:
         except Gone as gone:
             raise Held("the message with the task was deleted before its thread was made", 600.0) from gone
 
-    async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[Seen]:
+    async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[SeenMessage]:
         """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""
         target = self._channel(channel)
 
-        async def look() -> list[Seen]:
-            found: list[Seen] = []
+        async def look() -> list[SeenMessage]:
+            found: list[SeenMessage] = []
             async for message in target.history(limit=LOOK_BACK):
                 if not self._own(message) or message.type not in _POSTED:
                     continue
@@ -361,11 +361,11 @@ def _reference(post: Post) -> discord.MessageReference:
     return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)
 
 
-def _seen(message: discord.Message) -> Seen:
+def _seen(message: discord.Message) -> SeenMessage:
     reference = message.reference
     answered = str(reference.message_id) if reference is not None and reference.message_id else ""
     keys = frozenset(keys_of(message))
-    return Seen(str(message.id), message.content, keys, answered, len(message.attachments))
+    return SeenMessage(str(message.id), message.content, keys, answered, len(message.attachments))
 
 
 def _judgement(error: discord.HTTPException) -> Held | Gone | Unfit:

@@ -20,7 +20,7 @@ _BEGAN = re.compile(r"<t:(\d+):R>")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenMessage:
     """A message of the bot's as it stands in a channel."""
 
     id: str
@@ -71,7 +71,7 @@ class Wanted:
     reply_to: str = ""
 
 
-async def standing(store: Store, wanted: Wanted, seen: Sequence[Seen]) -> tuple[list[str], int]:
+async def standing(store: Store, wanted: Wanted, seen: Sequence[SeenMessage]) -> tuple[list[str], int]:
     """The messages that it is already, and which part is still to come; ``seen`` are oldest first.
 
     Its key stands under the last part: where that is there all of it was posted, also what somebody has deleted since.
@@ -94,7 +94,7 @@ async def standing(store: Store, wanted: Wanted, seen: Sequence[Seen]) -> tuple[
     return ([*found, last.id], len(wanted.parts)) if last is not None else (found, len(found))
 
 
-async def _progress(store: Store, item: OutboxItem, seen: Sequence[Seen]) -> list[str]:
+async def _progress(store: Store, item: OutboxItem, seen: Sequence[SeenMessage]) -> list[str]:
     """Its words change all the time, but it always says when its execution began."""
     row = await store.execution(item.execution)
     if row is None or row.started_at is None:
@@ -103,7 +103,7 @@ async def _progress(store: Store, item: OutboxItem, seen: Sequence[Seen]) -> lis
     return [one.id for one in seen if not one.keys and began in _BEGAN.findall(one.content.partition("\n")[0])][:1]
 
 
-def _first_alike(seen: Sequence[Seen], part: str, files: int, reply_to: str) -> Seen | None:
+def _first_alike(seen: Sequence[SeenMessage], part: str, files: int, reply_to: str) -> SeenMessage | None:
     """Discord takes away space around a text, and the reference to a message that was deleted."""
     words = part.split()
     for one in seen:

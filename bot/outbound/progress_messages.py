@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownProgress:
     """A progress message as it stands in Discord."""
 
     thread: str
@@ -79,7 +79,7 @@ class Board:
         self.discord_now = discord_now or now
         """By the clock that a message's id was made from."""
         self._preferences = preferences or Preferences(store)
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, ShownProgress] = {}
         self._pending: set[str] = set()
         self._keepers: dict[str, asyncio.Task[None]] = {}
         self._gone: set[str] = set()
@@ -100,7 +100,7 @@ class Board:
 
     async def posted(self, execution: str, thread: str, message: str) -> None:
         """The outbox has posted the message in which the execution is to be shown."""
-        self._shown[execution] = Shown(thread, message, due=self._soon())
+        self._shown[execution] = ShownProgress(thread, message, due=self._soon())
         await self._remember(execution)
         self._note(execution)
 
@@ -157,7 +157,7 @@ class Board:
         session = await self._store.session(thread)
         return (session.channel, session.guild) if session is not None else None
 
-    async def _chosen(self, shown: Shown) -> Verbosity:
+    async def _chosen(self, shown: ShownProgress) -> Verbosity:
         """The same; what cannot be read now stays as it is."""
         try:
             shown.place = shown.place or await self._place(shown.thread)
@@ -190,7 +190,7 @@ class Board:
                 log.info("the progress of %s is not shown now: %s", execution, error)
                 shown.due = self._soon()
 
-    async def _ready(self, execution: str) -> Shown | None:
+    async def _ready(self, execution: str) -> ShownProgress | None:
         """The message and the read model, from the store where the execution began before this process."""
         try:
             if self._feed.progress(execution) is None:
@@ -205,7 +205,7 @@ class Board:
             return None
         return self._shown.get(execution)
 
-    async def _show(self, execution: str, shown: Shown) -> None:
+    async def _show(self, execution: str, shown: ShownProgress) -> None:
         progress = self._feed.progress(execution)
         if progress is None:
             return
@@ -224,13 +224,13 @@ class Board:
         shown.turn = progress.turn
         self._let_go(execution, shown, progress)
 
-    def _let_go(self, execution: str, shown: Shown, progress: Progress) -> None:
+    def _let_go(self, execution: str, shown: ShownProgress, progress: Progress) -> None:
         """What has ended is shown once more, with its end, and then never again."""
         if progress.finished is not None and shown.text == progress_text(progress, "", shown.verbosity):
             self._shown.pop(execution, None)
             self._feed.forget(execution)
 
-    async def _roll(self, execution: str, shown: Shown, text: str) -> None:
+    async def _roll(self, execution: str, shown: ShownProgress, text: str) -> None:
         before = shown.message
         await self._again(execution, shown, text)
         try:
@@ -238,7 +238,7 @@ class Board:
         except Gone:
             log.debug("the progress message before was deleted")
 
-    async def _again(self, execution: str, shown: Shown, text: str) -> None:
+    async def _again(self, execution: str, shown: ShownProgress, text: str) -> None:
         generation = shown.generation + 1
         nonce = nonce_of(f"progress.{execution}", 0, generation)
         try:
@@ -262,19 +262,19 @@ class Board:
         known, _, where = (await self._store.fact(_FACT + progress.thread) or "").partition(" ")
         if known == execution:
             message, generation = where.split(" ")
-            self._shown[execution] = Shown(progress.thread, message, int(generation))
+            self._shown[execution] = ShownProgress(progress.thread, message, int(generation))
         elif (row := await self._store.outbox_row(f"{execution}.1.0")) is not None and row.delivered:
             # a process died when its post was recorded, and before it was noted here
-            self._shown[execution] = Shown(progress.thread, row.delivered[0])
+            self._shown[execution] = ShownProgress(progress.thread, row.delivered[0])
 
-    def _age(self, shown: Shown) -> float:
+    def _age(self, shown: ShownProgress) -> float:
         return (self.discord_now() - discord.utils.snowflake_time(int(shown.message))).total_seconds()
 
     def _soon(self) -> float:
         return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._shown))
 
 
-async def _due(shown: Shown) -> None:
+async def _due(shown: ShownProgress) -> None:
     try:
         async with asyncio.timeout_at(shown.due):
             await shown.hurried.wait()

@@ -23,7 +23,7 @@ from agentic.core.events.ids import execution_id, trial_item
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import ExecutionRow, Store
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.rendering.discord_text import plain
 from reflexion.errors import ReflexionError
 from reflexion.evaluation.outcome_stream import owes
@@ -177,7 +177,7 @@ class Opinions:
     async def _told(self, item: InboxItem, error: Exception) -> None:
         """Say once that it waits; where that cannot be kept now either, with the next try."""
         sign = "❌" if item.sort == "correction" else "vote"
-        words = error_text(Failed.VOTE, error, sign=sign, name=plain(item.author.name, 40))
+        words = error_text(Attempted.VOTE, error, sign=sign, name=plain(item.author.name, 40))
         key = f"{item.id}.not-taken"
         try:
             await self._tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=words))

@@ -20,7 +20,7 @@ from agentic.core.fold.fold import fold
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.runtime import Store
 from agentic.runtime.budget_ledger import DailyCaps, Purse
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.sessions.session import Session
 from bot.thread_state.session_state import NothingOpen, Recalled
 
@@ -93,4 +93,4 @@ async def _put_aside(session: Session, execution: str, damaged: StoreCorrupt) ->
         log.error("execution %s is damaged and could not be put aside: %s", execution, error)
         return ""
     log.error("execution %s is put aside: %s", execution, damaged)
-    return error_text(Failed.LOG, damaged)
+    return error_text(Attempted.LOG, damaged)

@@ -25,7 +25,7 @@ from agentic.ports.errors import (
 )
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Lease, Toolbox
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.sessions.after_run import learn
 from bot.sessions.dependencies import Acted, receipt_of
 from bot.sessions.lease import (
@@ -192,7 +192,7 @@ class _Serving:
         log.error("thread %s: %s was not begun", session.thread, item.id, exc_info=trouble)
         if self._tries[item.id] < TRIES:
             return
-        receipt = receipt_of(item, Acted(error_text(Failed.BEGIN, trouble, tries=TRIES)))
+        receipt = receipt_of(item, Acted(error_text(Attempted.BEGIN, trouble, tries=TRIES)))
         await ground.tell(receipt.model_copy(update={"notify": True}))
         await ground.store.discard([item.id])
 
@@ -236,10 +236,10 @@ class _Serving:
             raise
         except AgenticError as error:
             log.warning("thread %s: %s was not done: %s", session.thread, item.sort, error)
-            return Acted(error_text(Failed.ACT, error))
+            return Acted(error_text(Attempted.ACT, error))
         except Exception as bug:  # done again and again it would keep all that is said here from beginning
             log.exception("a fault of ours in thread %s: %s was not done", session.thread, item.sort)
-            return Acted(error_text(Failed.ACT, bug))
+            return Acted(error_text(Attempted.ACT, bug))
         finally:
             await give_back(ground.store, lease)
 
@@ -340,7 +340,7 @@ class _Serving:
         if one is not None:
             session.apply(Dropped(one.id) if aside else BrokenOff(one.id))
         key = f"{one.id if one is not None else session.thread}.trouble.{self._ground.clock.now():%Y%m%d%H%M%S%f}"
-        while not await self._told(key, aside or error_text(Failed.RUN, trouble)):
+        while not await self._told(key, aside or error_text(Attempted.RUN, trouble)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TELL_AGAIN_SECONDS):
                     await session.doorbell.wait()

@@ -11,7 +11,7 @@ from agentic.core.events.ids import execution_id
 from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import NOTHING_RUNS
 from bot.history.summaries import is_tour
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.ports.conversation import Activity, Receipt
 from bot.sessions.after_run import Opinions
 from bot.sessions.backlog import FULL, MESSAGES, ROOM
@@ -71,7 +71,7 @@ class Arrivals:
         except StoreError as error:
             if item.sort != "stop" or not session.interrupt():
                 raise
-            return Receipt(False, "busy", error_text(Failed.STOP, error))
+            return Receipt(False, "busy", error_text(Attempted.STOP, error))
         finally:
             session.apply(Stored(item.id))
 

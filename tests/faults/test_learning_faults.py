@@ -12,7 +12,7 @@ import pytest
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.failpoints import POINTS
 from agentic.ports.runtime import Answer
-from bot.after_run.pipeline import Pipeline
+from bot.after_run.pipeline import AfterRunPipeline
 from bot.sessions import after_run
 from bot.sessions.after_run import catch_up
 from reflexion.evaluation.outcome_stream import owes
@@ -65,7 +65,7 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     (tmp_path / "lessons.db").mkdir()
     at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
 
-    pipeline = Pipeline(at.reflexion, at.store, ())
+    pipeline = AfterRunPipeline(at.reflexion, at.store, ())
     await pipeline.after(await at.keep(failed()))
     assert await owes(at.store, "x1", await at.outcome("x1"))
     (tmp_path / "lessons.db").rmdir()
@@ -95,7 +95,7 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
 
     at = house(script)
 
-    pipeline = Pipeline(at.reflexion, at.store, ())
+    pipeline = AfterRunPipeline(at.reflexion, at.store, ())
     await after_run.learn(pipeline, await at.keep(failed()))
     assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
     async with asyncio.timeout(20):

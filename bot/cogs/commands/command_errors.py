@@ -18,7 +18,7 @@ from discord.ext import commands
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import OutOfReach
 from bot.config.preferences import UnknownChoice
-from bot.messages.error_text import Failed, error_text
+from bot.messages.error_text import Attempted, error_text
 from bot.rendering.discord_text import inline
 from reflexion.errors import ReflexionError
 
@@ -101,11 +101,11 @@ def command_error_text(error: Exception, used: Used) -> str:
             return STALE.format(name=used.name)
         case AgenticError() | ReflexionError():
             log.warning("command %s: %s", used.name, error)
-            return error_text(Failed.COMMAND, error)
+            return error_text(Attempted.COMMAND, error)
         case _:
             id = secrets.token_hex(4)
             log.error("fault %s: command %s failed", id, used.name, exc_info=error)
-            return error_text(Failed.COMMAND, error, id=id)
+            return error_text(Attempted.COMMAND, error, id=id)
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

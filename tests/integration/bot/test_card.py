@@ -23,7 +23,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.stores.memory import MemoryStore
 from bot.after_run.announce_lessons import AnnounceLessons
-from bot.after_run.pipeline import Judged
+from bot.after_run.pipeline import JudgedRun
 from bot.local_discord.faults.rules import Refused, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.messages.final_card import DIFF_FILE
@@ -132,7 +132,7 @@ async def not_asked(lesson: Lesson, thread: str, execution: str) -> bool:
     return False
 
 
-async def reflected(store: MemoryStore, lessons: MemoryLessonStore, execution: str) -> Judged:
+async def reflected(store: MemoryStore, lessons: MemoryLessonStore, execution: str) -> JudgedRun:
     """Keep a reflection, and note it in the outcome stream as ``Reflexion`` does."""
     row = await store.execution(execution)
     session = await store.session(row.thread) if row is not None else None
@@ -154,7 +154,7 @@ async def reflected(store: MemoryStore, lessons: MemoryLessonStore, execution: s
     await store.append_outcome(
         execution, [Envelope(execution=execution, seq=1, at=datetime.now(UTC), fence=0, event=event)]
     )
-    return Judged(execution, Evaluated(score=20, parts={}), nothing_more)
+    return JudgedRun(execution, Evaluated(score=20, parts={}), nothing_more)
 
 
 async def nothing_more() -> None:
