@@ -69,9 +69,9 @@ from bot.config.settings import Settings
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.local_discord.redirect import attach_over_http
-from bot.outbound.attachment_urls import Refetching
 from bot.outbound.branch_offer_messages import BranchOfferMessages
 from bot.outbound.compose import FILE_BYTES
+from bot.outbound.discord_api import AttachmentUrls
 from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
@@ -178,7 +178,7 @@ class App:
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
-            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, Refetching(bot.desk), snapshots,
+            sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
             offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
         offers = BranchOfferMessages(store)

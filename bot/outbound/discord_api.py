@@ -15,13 +15,14 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 import aiohttp
 import discord
 from discord.utils import MISSING
 
-from agentic.core.events.execution_events import OutboxItem
+from agentic.core.events.execution_events import FileRef, InboxItem, OutboxItem
 from agentic.core.events.ids import digest
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
@@ -34,6 +35,7 @@ from bot.rendering.discord_text import (
     LIMIT,
     Attached,
     cut,
+    named,
     one_line,
 )
 from bot.rendering.secrets import Discretion
@@ -64,6 +66,8 @@ PLAIN_TITLE = "A task"
 """For a thread whose title Discord did not take (word filters)."""
 LOOK_BACK = 200
 """Messages of a thread that are read back at most for an item whose fate is unknown."""
+READ_SECONDS = 15.0
+"""How long a message whose attachments are needed is waited for."""
 REPEATED_SECONDS = 120.0
 """So long after it was first sent a post may be sent again with its nonce, which Discord remembers for a few minutes."""
 _POSTED = (discord.MessageType.default, discord.MessageType.reply)
@@ -387,3 +391,30 @@ def _buttons(post: Post) -> discord.ui.View | None:
     if post.item is None:
         return None
     return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes)
+
+
+class AttachmentUrls:
+    """The present address of an attachment: Discord's file addresses run out after a day, messages do not."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def __call__(self, item: InboxItem, file: FileRef) -> str:
+        """The address of a file of the message that the item came from, '' where it cannot be read."""
+        message = item.message or item.id
+        if not message.isdecimal():
+            return ""
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                found = await self._desk.look(item.channel or item.thread, partial(_attachments, message=int(message)))
+        except (Held, Gone, Unfit, TimeoutError) as error:
+            log.info("message %s cannot be read again: %s", message, error or "it is gone")
+            return ""
+        alike = [address for name, size, address in found if name == file.name and size == file.size]
+        return next((address for address in alike if address != file.path), alike[0] if alike else "")
+
+
+async def _attachments(channel: discord.abc.Messageable, message: int) -> list[tuple[str, int, str]]:
+    """(name, size, address) of what is attached to a message."""
+    found = await channel.fetch_message(message)
+    return [(named(one.filename, "file"), one.size, one.url) for one in found.attachments]
