@@ -13,7 +13,7 @@ import orjson
 
 from bench.baselines.bare import Baseline
 
-BARE = ("bare-anthropic", "bare-litellm")
+BARE = ("bare-anthropic", "bare-openai", "bare-litellm")
 
 
 async def run(loop: str, url: str, turns: int, stream: bool) -> Baseline:
@@ -22,6 +22,10 @@ async def run(loop: str, url: str, turns: int, stream: bool) -> Baseline:
         from bench.baselines import bare_anthropic
 
         return await bare_anthropic.run(url, turns, stream)
+    if loop == "bare-openai":
+        from bench.baselines import bare_openai
+
+        return await bare_openai.run(url, turns, stream)
     if loop == "bare-litellm":
         from bench.baselines import bare_litellm
 
