@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,10 +17,10 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bench.baselines.bare import Baseline
-from bench.figures import Figure
+from bench.figures import Figure, size
 
-TURNS = int(os.environ.get("BENCH_TURNS", "30"))
-CONVERSATIONS = int(os.environ.get("BENCH_CONVERSATIONS", "100"))
+TURNS = size("TURNS", 30, 2)
+CONVERSATIONS = size("CONVERSATIONS", 100, 2)
 LATENCY = 0.2
 SECONDS = 600.0
 TEXT = "words " * 100
