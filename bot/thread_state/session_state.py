@@ -520,6 +520,8 @@ Output = ReleaseSlot | RetakeSlot | StopExecution
 def advance(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Output, ...]]:
     """The state after an event, and what the worker has to do about it."""
     after, outputs = event.after(state), list[Output]()
+    if after.phase is Phase.IDLE and not after.executions and not after.stopped and not after.left:
+        return IDLE, ()
     for one in after.executions:
         before = state.execution(one.id)
         if before is not None and before.needs_slot != one.needs_slot:
