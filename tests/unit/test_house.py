@@ -115,6 +115,26 @@ def test_private_words_go_through_one_place() -> None:
     assert [line for line in private if not line.startswith("bot/cogs/private_replies.py")] == []
 
 
+MOST_PARAMETERS = 10
+STILL_OVER = {"reflexion/service.py: Reflexion"}
+"""Constructors that are given more, until their parts are given together."""
+
+
+def test_a_constructor_is_given_at_most_ten_things() -> None:
+    over = {
+        f"{place(path)}: {each.name}"
+        for path in sources(*PACKAGES)
+        for each in ast.walk(ast.parse(path.read_text()))
+        if isinstance(each, ast.ClassDef) and _parameters(each) > MOST_PARAMETERS
+    }
+    assert over == STILL_OVER
+
+
+def _parameters(of: ast.ClassDef) -> int:
+    made = [each.args for each in of.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    return max((len([*args.posonlyargs, *args.args[1:], *args.kwonlyargs]) for args in made), default=0)
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_module_says_what_it_is_for(package: str) -> None:
     bare = [
