@@ -54,12 +54,12 @@ async def plain() -> None:
 
 async def ours(home: Path) -> None:
     """The product, with every setting from the environment."""
-    from bot.app.app import App, Place
+    from bot.app.app import App, AppHome
     from bot.config.settings import read_settings
 
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    async with App.open(read_settings(), Place(home)) as app:
+    async with App.open(read_settings(), AppHome(home)) as app:
         app.watchdog.lags, app.watchdog.report_every = [], 0.0
         logging.basicConfig(format="%(message)s")
         logging.getLogger("agentic.runtime.loop_watchdog").setLevel(logging.INFO)  # short stalls too

@@ -23,7 +23,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.state.execution import (
     Call,
     Execution,
-    Judged,
+    SignCounts,
     Turn,
 )
 
@@ -173,7 +173,7 @@ class Seen:
                 number=self.turn, answered=True, ended=False, changed=self.changed, failed_calls=ran - ok,
                 calls=(_OK,) * ok + (_FAILED,) * (ran - ok),
             ),
-            judged=Judged(
+            judged=SignCounts(
                 reported=self.reported, reported_this_turn=self.reported_now,
                 errors_since=tuple(("shell", f"error {kind}", count) for kind, count in enumerate(self.errors)),
                 calls=sum(count for _, count in self.ran), calls_ok=sum(good for good, _ in self.ran),

@@ -42,13 +42,13 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import (
-    Completion,
+    FinishTool,
     Lease,
     Observation,
     Prepared,
     Refused,
 )
-from agentic.prompts import summary
+from agentic.prompts import summary_prompt as summary
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from agentic.tools.toolbox import StandardToolbox
@@ -95,7 +95,7 @@ class Work(InProcess):
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         if tool == "finish":
-            return Observation("ok", "Finished.", completion=Completion("done"))
+            return Observation("ok", "Finished.", completion=FinishTool("done"))
         if tool == "note":
             text = str(prepared.arguments["text"])
             return Observation("ok", "Noted.", events=(Noted(text=text),))

@@ -26,7 +26,7 @@ from agentic.core.state.conversation import ToolSpec
 from agentic.models.scripted.model import ScriptedModel, answer
 from agentic.ports.runtime import (
     Answer,
-    Completion,
+    FinishTool,
     Found,
     Observation,
     Perception,
@@ -73,7 +73,7 @@ class InProcess:
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         if tool == "finish":
-            return Observation("ok", "Finished.", completion=Completion("done"))
+            return Observation("ok", "Finished.", completion=FinishTool("done"))
         output = "".join(self._random.choices(string.ascii_letters + " \n", k=OUTPUT_CHARACTERS))
         return Observation("ok", output, exit_code=0)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentic.core.text.task_classifier import Reading, read
+from agentic.core.text.task_classifier import TaskReading, read
 from bench.figures import Figure
 
 MESSAGES = Path(__file__).with_name("triage_messages.tsv")
@@ -29,7 +29,7 @@ class Labelled:
     files: bool
     roles: tuple[str, ...]
     text: str
-    reading: Reading
+    reading: TaskReading
 
     @property
     def held_out(self) -> bool:

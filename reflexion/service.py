@@ -28,13 +28,13 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, LanguageModel, Store
-from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps, Purse
+from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
 from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError
 from reflexion.evaluation.outcome_stream import OutcomeStream, owes_nothing
 from reflexion.evaluation.score import evaluate
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.in_progress import Underway
-from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.judge.second_reader import SecondReader
 from reflexion.lessons.changes import changed
 from reflexion.lessons.judge_trust import settled
@@ -109,7 +109,7 @@ class Reflexion:
         asks: bool = False,
         caps: DailyCaps = NO_CAPS,
         judge: Judge | None = None,
-        readers: Sequence[Candidate] = (),
+        readers: Sequence[JudgeCandidate] = (),
         embedder: Embedder | None = None,
     ) -> None:
         self._store = store
@@ -121,8 +121,8 @@ class Reflexion:
         self._asks = asks
         """Somebody can be asked what was wrong with a result."""
         self._judge_of_work = judge
-        self._reflector = Reflector(model, Purse(store, caps), clock, model_name)
-        self._second = SecondReader(model, Purse(store, caps), clock, readers)
+        self._reflector = Reflector(model, BudgetLedger(store, caps), clock, model_name)
+        self._second = SecondReader(model, BudgetLedger(store, caps), clock, readers)
         """Reads what a lesson touches after its writer; nobody where there are no ``readers``."""
         self._model_name = model_name
         self._underway = Underway()

@@ -66,7 +66,7 @@ MOST_READ = 250_000
 
 
 @dataclass(slots=True)
-class Reading:
+class Evaluation:
     """What is known of a command and of all that it runs while it is read, and how much may still be read."""
 
     left: int = MOST_READ
@@ -109,7 +109,7 @@ class Simple:
     computed: bool = False
     """Whether the name of the command is what another command prints."""
     prints: str = ""
-    reading: Reading = field(default_factory=Reading)
+    reading: Evaluation = field(default_factory=Evaluation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +172,20 @@ _Run = Generator["Simple", None, _Ended]
 
 
 def commands(
-    script: Script, cwd: str = ".", reading: Reading | None = None, variables: dict[str, str] | None = None
+    script: Script, cwd: str = ".", reading: Evaluation | None = None, variables: dict[str, str] | None = None
 ) -> Iterator[Simple]:
     """Each simple command that would run, in order; those of substitutions come before the command they stand in.
 
     Raises ``TooDeep`` where it is more than anybody writes.
     """
     state = State(cwd, _KNOWN | {"PWD": whole(cwd)} | (variables or {}))
-    return _Walk(reading or Reading()).all(script.body, [state])
+    return _Walk(reading or Evaluation()).all(script.body, [state])
 
 
 class _Walk:
     """Walks a shell's commands in the states in which it may be; a substitution, or a call, has a walk of its own."""
 
-    def __init__(self, reading: Reading, depth: int = 0) -> None:
+    def __init__(self, reading: Evaluation, depth: int = 0) -> None:
         if depth > DEPTH:
             raise TooDeep
         self._reading = reading

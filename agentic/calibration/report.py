@@ -11,7 +11,7 @@ from agentic.ports.stores import LabelRow
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CalibrationGroup:
     """Executions of a role and a model ('' stands for all of them), judged by the end of each; scores 0-1."""
 
     role: str
@@ -34,7 +34,7 @@ class Group:
         return " · ".join(part for part in (self.role, self.model) if part) or "all"
 
 
-def report(rows: Sequence[LabelRow]) -> tuple[Group, ...]:
+def report(rows: Sequence[LabelRow]) -> tuple[CalibrationGroup, ...]:
     """All first, then each role, each model, and each role with each model, by number of labels."""
     known = [row for row in rows if row.known and not row.talk and row.looks]
     if not known:
@@ -47,10 +47,10 @@ def report(rows: Sequence[LabelRow]) -> tuple[Group, ...]:
     return (_group("", "", known), *sorted(made, key=lambda group: (-group.labels, group.name)))
 
 
-def _group(role: str, model: str, rows: Sequence[LabelRow]) -> Group:
+def _group(role: str, model: str, rows: Sequence[LabelRow]) -> CalibrationGroup:
     rate = sum(bool(row.label) for row in rows) / len(rows)
     shown = _seen(rows, [row.looks[-1].shown for row in rows])
-    return Group(
+    return CalibrationGroup(
         role=role,
         model=model,
         labels=len(rows),

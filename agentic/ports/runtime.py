@@ -179,7 +179,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class FinishTool:
     """The ``finish`` tool: the agent says that it is done."""
 
     answer: str
@@ -225,7 +225,7 @@ class Observation:
     place: str = ""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
-    completion: Completion | None = None
+    completion: FinishTool | None = None
     put_back: PutBack | None = None
     """It is as if it had not run, but for ``changes``; a person is asked whether it may."""
 

@@ -73,7 +73,7 @@ class Spender(Protocol):
         ...
 
 
-class Purse:
+class BudgetLedger:
     """Sets aside and settles for the executions of a process; without caps it does nothing.
 
     ``of`` names what a request belongs to: an execution, or its outcome.

@@ -63,7 +63,7 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime import effects
-from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps, Purse
+from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
 from agentic.runtime.event_recorder import Recorder
 from agentic.runtime.inbox_drain import received, taken_from
 from agentic.runtime.request_refs import SegmentKeeper, prompt_for
@@ -146,7 +146,7 @@ class _Running:
         self._looks: set[asyncio.Task[str]] = set()
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
-        self._purse = Purse(loop.store, loop.caps)
+        self._purse = BudgetLedger(loop.store, loop.caps)
         self._meters: dict[str, Meter] = {}
         """Of requests that run."""
 

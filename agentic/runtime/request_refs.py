@@ -1,18 +1,14 @@
-"""A request as it was sent, rebuilt from the log: system text and tools from their blobs, the history by folding.
-
-``Segments.history_sha`` says whether the history comes out the same; where a newer version tells it in other words, it
-does not, and that is said rather than shown as if it had been sent.
-
-A request as references: what was sent, stored once, however often it was sent.
+"""A request as references, and rebuilt from the log.
 
 System prompt and tools are blobs by hash; the history is the span of the log it was rendered from, with a hash chained
-over its messages, so that a later rendering can be held against what was sent.  The cost is linear in the new messages.
+over its messages (``Segments.history_sha``).  Where a newer version renders the history in other words, the hash differs,
+and that is said rather than shown as if it had been sent.  The cost is linear in the new messages.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -23,18 +19,25 @@ from agentic.core.events.execution_events import Envelope, ModelRequested, Purpo
 from agentic.core.fold.fold import evolve
 from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.user_messages import pending_message
-from agentic.core.rules.side_requests import prompt_of
+from agentic.core.rules import compaction, escalation, triage
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
 from agentic.runtime.effects import Blob, blob
 
+BESIDE: Mapping[Purpose, Callable[[Execution, tuple[ToolSpec, ...]], Prompt]] = {
+    "triage": triage.prompt,
+    "advice": escalation.prompt,
+    "summary": compaction.prompt,
+}
+"""Requests beside the turns; each is sent once, and its failure blocks nothing."""
+
 
 def prompt_for(execution: Execution, specs: tuple[ToolSpec, ...], purpose: Purpose = "turn") -> Prompt:
-    """What is sent: a turn, or what is asked beside the turns."""
+    """Build what is sent: a turn, or a request beside the turns."""
     if purpose == "turn":
         return build_prompt(execution, execution.mind.perceived, specs)
-    return prompt_of(execution, purpose, specs)
+    return BESIDE[purpose](execution, specs)
 
 
 class SegmentKeeper:

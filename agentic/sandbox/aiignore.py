@@ -30,8 +30,8 @@ from agentic.sandbox.gitignore import (
     MAX_PATTERN,
     MAX_PATTERNS,
     Ignored,
+    PatternLimit,
     Steps,
-    TooMuch,
 )
 
 NAME = ".aiignore"
@@ -97,7 +97,7 @@ class IgnoreFile:
             steps.take(len(parts) * len(path))
             above = ["/".join(parts[: at + 1]) for at in range(len(parts))]
             named = any(_named(versions, each, True, steps) for each in above) or _named(versions, path, False, steps)
-        except TooMuch:
+        except PatternLimit:
             return UNDECIDED
         return REASON if named else ""
 
@@ -205,7 +205,7 @@ def _read(text: str) -> _Version | None:
     """What a version names; None where it is too long to be read, so that it hides all."""
     try:
         return _Version(text)
-    except TooMuch:
+    except PatternLimit:
         return None
 
 
@@ -238,7 +238,7 @@ def _walk(workspace: Path, versions: Sequence[_Version | None]) -> tuple[list[st
             continue
         try:
             below = _entries(workspace, folder, steps, lambda path, is_folder: _named(versions, path, is_folder, steps))
-        except TooMuch:
+        except PatternLimit:
             if not top:
                 raise PathRefused(".", TOO_MANY) from None
             undecided.add(top)

@@ -34,7 +34,7 @@ _CLASSES: dict[str, Callable[[str], bool]] = {
 }
 
 
-class TooMuch(Exception):
+class PatternLimit(Exception):
     """More than can be decided: patterns too many or too long, or no steps left to match them with."""
 
 
@@ -45,10 +45,10 @@ class Steps:
         self.left = left
 
     def take(self, count: int) -> None:
-        """Use some up.  Raises ``TooMuch`` where none is left."""
+        """Use some up.  Raises ``PatternLimit`` where none is left."""
         self.left -= count
         if self.left < 0:
-            raise TooMuch
+            raise PatternLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class _Pattern:
 
 
 class Ignored:
-    """The patterns of one file, in its order.  Raises ``TooMuch`` where the file, their number or one of them is too long."""
+    """The patterns of one file, in its order.  Raises ``PatternLimit`` where one is too long, or all are."""
 
     def __init__(self, text: str) -> None:
         if len(text.encode("utf-8", "surrogateescape")) > MAX_BYTES:
-            raise TooMuch
+            raise PatternLimit
         lines = text.removeprefix("\ufeff").split("\n")
         self._patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None]
         if len(self._patterns) > MAX_PATTERNS:
-            raise TooMuch
+            raise PatternLimit
         self._plain: dict[tuple[bool, str], list[int]] = {}
         self._wild: list[tuple[int, _Pattern, _Automaton]] = []
         for number, pattern in reversed([*enumerate(self._patterns)]):
@@ -221,7 +221,7 @@ def _pattern(line: str) -> _Pattern | None:
     if not text or line.startswith("#"):
         return None
     if len(text) > MAX_PATTERN:
-        raise TooMuch
+        raise PatternLimit
     negative = text.startswith("!")
     text = text[1:] if negative else text
     folder_only = text.endswith("/")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+IMAGE = "threadwright-sandbox:local"
+
+
 MB = 1024 * 1024
 
 

@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
-from agentic.core.events.upcasting import READING, Reading
+from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.errors import (
     LeaseLost,
     LogInvalid,
@@ -53,7 +53,7 @@ class _Hold:
 class MemoryStore(Store):
     """Keeps all in dictionaries; ``seconds`` is the clock that leases run by."""
 
-    def __init__(self, seconds: Callable[[], float] = time.monotonic, reading: Reading = READING) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic, reading: ReaderVersion = READING) -> None:
         self._seconds = seconds
         self._reading = reading
         self._closed = False

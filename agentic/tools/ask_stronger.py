@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agentic.core.events.execution_events import StrongerWanted
 from agentic.ports.runtime import Observation
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 
 class StrongerArguments(Arguments):
@@ -15,7 +15,7 @@ class StrongerArguments(Arguments):
     reason: str = Field(min_length=10, max_length=1_000, description="The two ways you tried, and why each failed.")
 
 
-async def _run(arguments: StrongerArguments, _: Call) -> Observation:
+async def _run(arguments: StrongerArguments, _: CallContext) -> Observation:
     return Observation("ok", "Asked for; go on as well as you can.", events=(StrongerWanted(reason=arguments.reason),))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from agentic.ports.runtime import Observation, Question, QuestionPart
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 Choice = Annotated[str, Field(min_length=1, max_length=80)]
 INTRODUCTION = "I need to know a few things."
@@ -46,7 +46,7 @@ class AskArguments(Arguments):
         return self
 
 
-async def _run(arguments: AskArguments, _: Call) -> Observation:
+async def _run(arguments: AskArguments, _: CallContext) -> Observation:
     asked = arguments.questions
     if len(asked) == 1:
         text = "\n".join(part for part in (arguments.question.strip(), asked[0].text) if part)

@@ -19,7 +19,7 @@ from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import failed
 from agentic.tools.base.paths import FilePath, FolderPath
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.workspace.git_repository import GitProblem, Offered, Repository
 
 _UNFIT = re.compile(r"[^a-z0-9]+")
@@ -43,7 +43,7 @@ class CommitArguments(Arguments):
     repository: FolderPath = Field(default=".", description="Folder of the repository, if not the workspace itself.")
 
 
-async def _run(arguments: CommitArguments, call: Call) -> Observation:
+async def _run(arguments: CommitArguments, call: CallContext) -> Observation:
     world = await call.world()
     mark = hashlib.sha256(call.id.encode()).hexdigest()[:8]
     repository = Repository(world.real, arguments.repository, by=world.model.agent)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agentic.ports.runtime import Completion, Observation
+from agentic.ports.runtime import FinishTool, Observation
 from agentic.tools.base.observation import failed
 from agentic.tools.base.paths import FilePath, FolderPath
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 
 class ClaimArgument(Arguments):
@@ -36,11 +36,11 @@ class FinishArguments(Arguments):
     success: bool = Field(default=True, description="False where the task could not be done.")
 
 
-async def _run(arguments: FinishArguments, call: Call) -> Observation:
+async def _run(arguments: FinishArguments, call: CallContext) -> Observation:
     missing = await _missing(arguments.files, call)
     if missing:
         return failed(f"Not finished: {', '.join(missing)} cannot be attached. Name files that exist in the workspace.")
-    completion = Completion(
+    completion = FinishTool(
         answer=arguments.answer,
         claims=tuple((claim.text, claim.command, claim.exit_code, claim.file) for claim in arguments.claims),
         files=arguments.files,
@@ -49,7 +49,7 @@ async def _run(arguments: FinishArguments, call: Call) -> Observation:
     return Observation("ok", "Finished.", completion=completion)
 
 
-async def _missing(files: tuple[str, ...], call: Call) -> list[str]:
+async def _missing(files: tuple[str, ...], call: CallContext) -> list[str]:
     """The files that are none; without files no world is opened."""
     if not files:
         return []

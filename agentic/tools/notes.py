@@ -14,7 +14,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
 )
 from agentic.ports.runtime import Observation
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 
 class TodoItem(Arguments):
@@ -44,17 +44,17 @@ class ReportArguments(Arguments):
     note: str = Field(default="", max_length=1_000, description="What is in the way, or what comes next.")
 
 
-async def _todo(arguments: TodoArguments, _: Call) -> Observation:
+async def _todo(arguments: TodoArguments, _: CallContext) -> Observation:
     items = tuple(Todo(text=item.text, state=item.state) for item in arguments.items)
     done = sum(item.state == "done" for item in items)
     return Observation("ok", f"To-do list: {done} of {len(items)} done.", events=(TodoChanged(items=items),))
 
 
-async def _note(arguments: NoteArguments, _: Call) -> Observation:
+async def _note(arguments: NoteArguments, _: CallContext) -> Observation:
     return Observation("ok", "Noted.", events=(Noted(text=arguments.text),))
 
 
-async def _report(arguments: ReportArguments, _: Call) -> Observation:
+async def _report(arguments: ReportArguments, _: CallContext) -> Observation:
     event = Reported(status=arguments.status, confidence=arguments.confidence, note=arguments.note)
     return Observation("ok", "Reported.", events=(event,))
 

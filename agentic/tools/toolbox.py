@@ -49,7 +49,7 @@ from agentic.tools.base.secret_placeholders import (
 )
 from agentic.tools.base.stored_outputs import KeptOutputs
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import AgentWorld, AnyTool, Call
+from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext
 from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
 from agentic.tools.files.glob import GLOB_TOOL
 from agentic.tools.files.grep import GREP_TOOL
@@ -154,7 +154,7 @@ class StandardToolbox(Toolbox):
         approved = bool(intent.approval)
         try:
             real = (await self._open()).real
-            call = Call(_key(intent.call, approved), 0.0, _unheard, self._open)
+            call = CallContext(_key(intent.call, approved), 0.0, _unheard, self._open)
             seen = await known.recall(intent.arguments, call, lambda key: real.remembered(intent.diary, key))
         except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
@@ -182,7 +182,7 @@ class StandardToolbox(Toolbox):
                 await savepoints.hold(call, prepared.created)
             key = _key(call, prepared.approved)
             try:
-                seen = await _observe(known, prepared, Call(key, prepared.timeout, on_output, world))
+                seen = await _observe(known, prepared, CallContext(key, prepared.timeout, on_output, world))
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)
                 if back is None:
@@ -349,7 +349,7 @@ def _specs_of(tools: tuple[AnyTool, ...]) -> tuple[ToolSpec, ...]:
     return tuple(tool.spec for tool in tools)
 
 
-async def _observe(tool: AnyTool, prepared: Prepared, call: Call) -> Observation:
+async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Observation:
     """The tool's observation; what the world refuses is one too."""
     try:
         return await tool.run(prepared, call)

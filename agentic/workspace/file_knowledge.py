@@ -22,7 +22,7 @@ DIFF_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SeenFile:
     """What the agent last saw of a file; ``text`` is '' where it was too large to keep."""
 
     sha: str
@@ -43,13 +43,13 @@ class WorldModel:
         self.agent = agent
         self.cursor = 0
         """The number of the last change this agent was told of; ``RealWorld.changes(cursor)`` goes on from here."""
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, SeenFile] = {}
         self._stale: set[str] = set()
         self._recent: list[SeenChange] = []
 
     def note_read(self, path: str, sha: str, text: str) -> None:
         """The agent has seen this file as it is."""
-        self._known[path] = Known(sha, text if len(text) <= SNAPSHOT_BYTES else "")
+        self._known[path] = SeenFile(sha, text if len(text) <= SNAPSHOT_BYTES else "")
         self._stale.discard(path)
 
     def note_write(self, path: str, sha: str, text: str) -> None:
@@ -61,7 +61,7 @@ class WorldModel:
         self._known.pop(path, None)
         self._stale.discard(path)
 
-    def knows(self, path: str) -> Known | None:
+    def knows(self, path: str) -> SeenFile | None:
         """What the agent last saw of the file."""
         return self._known.get(path)
 

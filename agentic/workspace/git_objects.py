@@ -32,7 +32,7 @@ class GitProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What stands at a path: its mode as git writes it, and its object."""
 
     mode: str
@@ -44,8 +44,8 @@ class Change:
     """A path that differs; ``old`` or ``new`` is None where nothing stands."""
 
     path: str
-    old: Entry | None
-    new: Entry | None
+    old: TreeEntry | None
+    new: TreeEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownChange:
     """A change for people; the counts are 0 where its contents cannot be shown."""
 
     text: str
@@ -98,9 +98,9 @@ class Objects:
             level = deeper
         return sorted(found, key=lambda change: change.path)
 
-    async def standing(self, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
+    async def standing(self, tree: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """What stands in a tree at these paths, without those where nothing does."""
-        found: dict[str, Entry] = {}
+        found: dict[str, TreeEntry] = {}
         folders = {path[:at] for path in paths for at, sign in enumerate(path) if sign == "/"}
         level = {"": tree}
         while level:
@@ -128,7 +128,7 @@ class Objects:
             found.update(got)
         return found
 
-    async def shown(self, changes: Sequence[Change]) -> list[Shown]:
+    async def shown(self, changes: Sequence[Change]) -> list[ShownChange]:
         """Each change for people, in git's form."""
         ids = [side.id for change in changes for side in (change.old, change.new) if side and side.mode != _LINK]
         contents = await self._some(ids, "blob") if len(ids) <= MOST_CHANGED else {}
@@ -179,9 +179,9 @@ def _verified(raw: bytes, ids: Sequence[str], kind: str) -> dict[str, bytes]:
     return found
 
 
-def _entries(raw: bytes, digits: int) -> dict[str, Entry]:
+def _entries(raw: bytes, digits: int) -> dict[str, TreeEntry]:
     """What stands in a tree.  One that git itself would not write could be read in two ways and is refused."""
-    found: dict[str, Entry] = {}
+    found: dict[str, TreeEntry] = {}
     at = 0
     while at < len(raw):
         end = raw.find(b"\0", at)
@@ -194,13 +194,13 @@ def _entries(raw: bytes, digits: int) -> dict[str, Entry]:
             raise GitProblem("A file in the repository has a name that is no UTF-8.") from None
         if not path or path in found or "/" in path or path in (".", "..") or len(id) != digits // 2:
             raise GitProblem("A folder in the repository is damaged.")
-        found[path] = Entry(kind, id.hex())
+        found[path] = TreeEntry(kind, id.hex())
         at = end + 1 + digits // 2
     return found
 
 
 def _compare(
-    path: str, old: Entry | None, new: Entry | None, found: list[Change], deeper: list[tuple[str, str, str]]
+    path: str, old: TreeEntry | None, new: TreeEntry | None, found: list[Change], deeper: list[tuple[str, str, str]]
 ) -> None:
     if old == new:
         return
@@ -215,7 +215,7 @@ def _compare(
 # --- for people -----------------------------------------------------------------------------------------------------
 
 
-def diffstat(changes: Sequence[Change], shown: Sequence[Shown], most: int = 20) -> str:
+def diffstat(changes: Sequence[Change], shown: Sequence[ShownChange], most: int = 20) -> str:
     """A line a file with its counts, and the sum."""
     lines = [
         f" {written(change.path)} | +{one.insertions} -{one.deletions}"
@@ -233,7 +233,7 @@ def written(path: str) -> str:
     return path if path.isprintable() and '"' not in path else json.dumps(path)
 
 
-def _shown(change: Change, contents: Mapping[str, bytes]) -> Shown:
+def _shown(change: Change, contents: Mapping[str, bytes]) -> ShownChange:
     path, old, new = change.path, change.old, change.new
     left, right = written(f"a/{path}"), written(f"b/{path}")
     head = [f"diff --git {left} {right}"]
@@ -246,16 +246,16 @@ def _shown(change: Change, contents: Mapping[str, bytes]) -> Shown:
     sides = [_content(side, contents) for side in (old, new)]
     before, after = sides
     if before is None or after is None:
-        return Shown("\n".join([*head, f"{left} and {right} differ, and are too large to be shown", ""]), 0, 0)
+        return ShownChange("\n".join([*head, f"{left} and {right} differ, and are too large to be shown", ""]), 0, 0)
     if b"\0" in before or b"\0" in after:
-        return Shown("\n".join([*head, f"Binary files {left} and {right} differ", ""]), 0, 0)
+        return ShownChange("\n".join([*head, f"Binary files {left} and {right} differ", ""]), 0, 0)
     names = ("/dev/null" if old is None else left, "/dev/null" if new is None else right)
     body = list(unified_diff(_lines(before), _lines(after), *names, context=3))
     text = "\n".join([*head, *body, ""]).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return Shown(text, sum(line[0] == "+" for line in body[2:]), sum(line[0] == "-" for line in body[2:]))
+    return ShownChange(text, sum(line[0] == "+" for line in body[2:]), sum(line[0] == "-" for line in body[2:]))
 
 
-def _content(side: Entry | None, contents: Mapping[str, bytes]) -> bytes | None:
+def _content(side: TreeEntry | None, contents: Mapping[str, bytes]) -> bytes | None:
     if side is None:
         return b""
     return f"Subproject commit {side.id}\n".encode() if side.mode == _LINK else contents.get(side.id)

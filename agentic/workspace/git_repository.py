@@ -21,9 +21,9 @@ from agentic.sandbox.protocol.results import ExecResult
 from agentic.workspace.git_objects import (
     HASH,
     Change,
-    Entry,
     GitProblem,
     Objects,
+    TreeEntry,
     diffstat,
 )
 from agentic.workspace.workspace import RealWorld
@@ -234,11 +234,11 @@ class Repository:
             if offered is None or not await self._is_merge(stood, stands, offered):
                 raise GitProblem(f"The merge would not come to what was offered (`{path}`), so nothing was changed.")
 
-    async def _standing(self, tree: str, changes: Iterable[Change]) -> dict[str, Entry]:
+    async def _standing(self, tree: str, changes: Iterable[Change]) -> dict[str, TreeEntry]:
         """What stands in a tree at the paths of changes."""
         return await self._objects.standing(tree, [change.path for change in changes])
 
-    async def _is_merge(self, stood: Entry | None, stands: Entry | None, offered: Change) -> bool:
+    async def _is_merge(self, stood: TreeEntry | None, stands: TreeEntry | None, offered: Change) -> bool:
         """Whether ``stands`` is what the offered change makes of ``stood``."""
         if stood == offered.old:
             return stands == offered.new

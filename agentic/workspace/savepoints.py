@@ -19,7 +19,7 @@ from agentic.ports.errors import PathRefused, SandboxError
 from agentic.ports.failpoints import reach
 from agentic.workspace.snapshots.losses import (
     KEPT,
-    Known,
+    GitContents,
     LookedInto,
     Losses,
     Suspects,
@@ -78,7 +78,7 @@ print("LESS" if any(left(name) * 2 < count for name, count in largest if count >
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
+class RestoredFiles:
     """What a call had done, as the end of "It …", and what stands in the workspace besides what was there."""
 
     destroyed: str
@@ -122,7 +122,7 @@ class Savepoints:
 
     async def settle(
         self, call: str, may_go: Callable[[str, bool], bool], created: frozenset[str] = _NOWHERE
-    ) -> PutBack | None:
+    ) -> RestoredFiles | None:
         """Put back what a call that has ended destroyed; None where it did no more than ordinary work does.
 
         ``may_go`` as ``suspects`` has it, ``created`` the files that the execution has made so far.  It does the same again
@@ -153,12 +153,12 @@ class Savepoints:
             done = await self._snapshots.restore(thread, workspace, put_back(held.manifest, now), now)
             now = await self._look(held)
         except (PathRefused, SnapshotLost, OSError) as error:
-            return PutBack(destroyed, f"what could not be put back any more: {error}", ())
+            return RestoredFiles(destroyed, f"what could not be put back any more: {error}", ())
         changes = tuple(
             FileChange(path=path, kind="added", sha_before="", sha_after=now.entries[path].sha)
             for path in additions(held.manifest, now)
         )
-        return PutBack(destroyed, _told(done.left), changes)
+        return RestoredFiles(destroyed, _told(done.left), changes)
 
     def _own(self, before: Manifest, created: frozenset[str]) -> frozenset[str]:
         found = self._found or _NOWHERE
@@ -229,7 +229,7 @@ class Savepoints:
 
     async def _known(
         self, found: Suspects, before: Manifest, now: Manifest, into: LookedInto
-    ) -> tuple[Known, list[str]]:
+    ) -> tuple[GitContents, list[str]]:
         """What git still has of these contents, and the repositories of which commits were lost."""
         reachable, head, history = set[str](), set[str](), list[str]()
         blobs = frozenset((*into.was.values(), *into.now.values()))
@@ -247,7 +247,7 @@ class Savepoints:
             head |= newest if git.rpartition("/")[2] == ".git" else frozenset()
             if await self._lost_history(git, led - there, stashed, before, now):
                 history.append(git)
-        return Known(frozenset(reachable), frozenset(head)), sorted(history)
+        return GitContents(frozenset(reachable), frozenset(head)), sorted(history)
 
     async def _lost_history(
         self, git: str, lost: frozenset[str], stashed: frozenset[str], before: Manifest, now: Manifest

@@ -58,7 +58,7 @@ from bot.history.checkpoint_list import (
 )
 from bot.history.log_positions import Cut
 from bot.history.run_history import past_of
-from bot.ports.actions import NotDone
+from bot.ports.actions import Forked, NotDone
 from bot.rendering.discord_text import inline, one_line, plain
 from bot.sessions.lease import give_back, take, while_held
 from bot.workspace.sandboxes import Workshop
@@ -88,14 +88,6 @@ FORK = " (fork)"
 LEFT_OUT = 5
 ENDING_LOOKS = 40
 """So often it is looked whether the copy of an end is there; where the process ended in that moment it never comes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forked:
-    """A complete fork: the new session, and the receipt's words."""
-
-    row: SessionRow
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

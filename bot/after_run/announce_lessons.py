@@ -15,7 +15,7 @@ from agentic.ports.runtime import Store
 from bot.after_run.pipeline import AfterRunStep, JudgedRun
 from bot.messages.lesson_card_lines import learned_lines, with_lines
 from bot.outbound.discord_api import (
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Unfit,
@@ -54,7 +54,7 @@ class AnnounceLessons(AfterRunStep):
     """
 
     def __init__(
-        self, store: Store, lessons: LessonStore, desk: Desk, ask: Asking, changed: Callable[[], None]
+        self, store: Store, lessons: LessonStore, desk: DiscordApi, ask: Asking, changed: Callable[[], None]
     ) -> None:
         self._store, self._lessons, self._desk, self._ask, self._changed = store, lessons, desk, ask, changed
 

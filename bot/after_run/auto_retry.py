@@ -24,7 +24,7 @@ from agentic.core.events.ids import execution_id, trial_item
 from agentic.core.fold.people import MACHINE
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from bot.actions.rerun import OVERTAKEN
 from bot.after_run.pipeline import AfterRunStep, JudgedRun
 from bot.history.attempts import attempts_at
@@ -37,7 +37,7 @@ from reflexion.ports import LessonStore
 from reflexion.reflection.retry_policy import (
     Again,
     Around,
-    Leave,
+    NoRetry,
     Offer,
     decide_trial,
 )
@@ -45,7 +45,7 @@ from reflexion.reflection.retry_policy import (
 log = logging.getLogger(__name__)
 
 
-class Deliver(Protocol):
+class Delivery(Protocol):
     """``bot.threads.registry.Threads.deliver``."""
 
     def __call__(self, item: InboxItem, *, guild: str) -> Awaitable[Receipt]:
@@ -57,7 +57,14 @@ class AutoRetry(AfterRunStep):
     """Has what failed tried again."""
 
     def __init__(
-        self, store: Store, lessons: LessonStore, clock: Clock, purse: Purse, tell: Tell, deliver: Deliver, build: str
+        self,
+        store: Store,
+        lessons: LessonStore,
+        clock: Clock,
+        purse: BudgetLedger,
+        tell: Tell,
+        deliver: Delivery,
+        build: str,
     ) -> None:
         self._store, self._lessons, self._clock = store, lessons, clock
         self._purse, self._tell, self._deliver, self._build = purse, tell, deliver, build
@@ -137,11 +144,11 @@ class AutoRetry(AfterRunStep):
             await self._tell(notice)
 
 
-def _as_event(decision: Again | Offer | Leave) -> TrialDecided:
+def _as_event(decision: Again | Offer | NoRetry) -> TrialDecided:
     match decision:
         case Again():
             return TrialDecided(way="again", attempt=decision.attempt, why=decision.why)
         case Offer():
             return TrialDecided(way="offer", attempt=decision.attempt, why=decision.why)
-        case Leave():
+        case NoRetry():
             return TrialDecided(way="leave", why=decision.why)

@@ -26,7 +26,7 @@ from agentic.ports.runtime import Clock, Store
 from bot.after_run.pipeline import AfterRunStep, JudgedRun, outcome_of
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import (
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Unfit,
@@ -61,7 +61,7 @@ class _Wait:
 class FeedbackSurvey(AfterRunStep):
     """Asks what was wrong, and has the reflection written when that is known or the time is over."""
 
-    def __init__(self, store: Store, clock: Clock, desk: Desk, tell: Tell, build: str) -> None:
+    def __init__(self, store: Store, clock: Clock, desk: DiscordApi, tell: Tell, build: str) -> None:
         self._store, self._clock, self._desk, self._tell, self._build = store, clock, desk, tell, build
         self._waits: dict[str, _Wait] = {}
 

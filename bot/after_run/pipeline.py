@@ -20,7 +20,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
 from bot.sessions import after_run
 from bot.sessions.after_run import Feedback, Learning, learn, still_owed
-from bot.sessions.start import Lessons
+from bot.sessions.start import LessonSource
 from reflexion.evaluation.outcome_stream import owes
 from reflexion.retrieval.selection import Choice
 
@@ -29,7 +29,7 @@ VoteWay = Literal["up", "down", "none"]
 log = logging.getLogger(__name__)
 
 
-class Learner(Learning, Feedback, Lessons, Protocol):
+class Learner(Learning, Feedback, LessonSource, Protocol):
     """What scores and learns, and what is known of it: ``reflexion``."""
 
 

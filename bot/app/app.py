@@ -29,7 +29,7 @@ from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.runtime import SessionRow, Sink, Store
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.loop_watchdog import Watchdog
@@ -103,7 +103,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AppHome:
     """Where an app keeps its state, and how it stands to people.
 
     ``bound``: the one folder that every thread works in; ``attended``: somebody can answer questions;
@@ -144,7 +144,7 @@ class App:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, place: Place, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = ()
+        cls, settings: Settings, place: AppHome, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = ()
     ) -> AsyncGenerator[Self]:
         """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
         async with AsyncExitStack() as stack:
@@ -158,7 +158,12 @@ class App:
 
     @classmethod
     async def _build(
-        cls, stack: AsyncExitStack, settings: Settings, place: Place, guild: LocalGuild | None, sinks: tuple[Sink, ...]
+        cls,
+        stack: AsyncExitStack,
+        settings: Settings,
+        place: AppHome,
+        guild: LocalGuild | None,
+        sinks: tuple[Sink, ...],
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
@@ -182,7 +187,7 @@ class App:
             offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
         offers = BranchOfferMessages(store)
-        purse = Purse(store, caps_from(settings))
+        purse = BudgetLedger(store, caps_from(settings))
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
 
         async def tell(item: OutboxItem) -> None:
@@ -388,7 +393,7 @@ def _reflexion(
     store: Store,
     lessons: LessonStore,
     router: ModelRouter,
-    purse: Purse,
+    purse: BudgetLedger,
     *,
     lasts: bool,
 ) -> Reflexion:

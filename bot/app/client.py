@@ -29,9 +29,9 @@ from bot.inbound.intake import Intake
 from bot.inbound.parse import Options, Reader
 from bot.lessons.approvals import LessonApprovals
 from bot.outbound.compose import Composer, FetchFile
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from bot.outbound.outbox import Outbox
-from bot.outbound.progress_messages import Board
+from bot.outbound.progress_messages import ProgressMessages
 from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.ports.conversation import Conversation
@@ -39,7 +39,7 @@ from bot.progress.feed import Feed
 from bot.rendering.custom_ids import CONTROLS
 from bot.rendering.secrets import Discretion
 from bot.retention.expiry import Expiry, Retention
-from bot.retention.personal_data import Privacy
+from bot.retention.personal_data import PersonalData
 from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ThreadwrightBot(commands.Bot):
         self.reader = Reader(self, options)
         self.discord_clock = DiscordClock()
         feed.discretion = Discretion(options.secrets)
-        self.desk = Desk(self, self.sender, feed.discretion)
+        self.desk = DiscordApi(self, self.sender, feed.discretion)
         self.approving = LessonApprovals(store, lessons, feed.outbox.set)
         self._continuity = Continuity()
         self._running: list[asyncio.Task[None]] = []
@@ -91,7 +91,7 @@ class ThreadwrightBot(commands.Bot):
         options, store, feed = self.options, self.store, self.feed
         self.conversation = conversation
         self.intake = Intake(conversation, self.desk, store, feed)
-        self.board = Board(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
+        self.board = ProgressMessages(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
         self.outbox = Outbox(
             store,
             self.desk,
@@ -108,7 +108,7 @@ class ThreadwrightBot(commands.Bot):
             store, options.retention_days, workshop.snapshots if workshop else None, backstage.home, self.present
         )
         self.expiry = Expiry(store, options.retention_days)
-        self.privacy = Privacy(store, backstage.lessons, self.retention)
+        self.privacy = PersonalData(store, backstage.lessons, self.retention)
         self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed

@@ -11,7 +11,7 @@ from agentic.core.events.execution_events import Policy
 from bot.messages.file_changes import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:
-    from agentic.runtime.budget_ledger import Purse
+    from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
     from bot.outbound.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
@@ -33,7 +33,7 @@ class Backstage:
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
     studio: Studio | None = None
     """Draws what commands show; without it there are only words."""
-    purse: Purse | None = None
+    purse: BudgetLedger | None = None
     """Knows how far the caps of the day are used up."""
     home: Path | None = None
     """Where state lies; None where nothing is kept on a disk."""

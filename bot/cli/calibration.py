@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from agentic.calibration.fitting import LEAST_LABELS, fitted
 from agentic.calibration.labelling import examples
-from agentic.calibration.report import Group, report
+from agentic.calibration.report import CalibrationGroup, report
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import LabelRow, Store
 from agentic.stores.factory import open_store
@@ -35,7 +35,7 @@ from bot.config.settings import Settings
 COLUMNS = 3
 
 
-def draw(groups: Sequence[Group], table: str, file: Path) -> None:
+def draw(groups: Sequence[CalibrationGroup], table: str, file: Path) -> None:
     """PNG, SVG or PDF by the file's ending, or a page that holds the picture and the table."""
     mpl.rcdefaults()  # it has read settings of the folder we are in, which can make it start programs
     figure = _figure(groups)
@@ -53,7 +53,7 @@ def draw(groups: Sequence[Group], table: str, file: Path) -> None:
     )
 
 
-def _figure(groups: Sequence[Group]) -> Figure:
+def _figure(groups: Sequence[CalibrationGroup]) -> Figure:
     columns = min(COLUMNS, len(groups))
     down = -(-len(groups) // columns)
     figure = Figure(figsize=(4 * columns, 4 * down), layout="constrained")
@@ -126,7 +126,7 @@ def _nothing(rows: Sequence[LabelRow], *, rebuilt: bool) -> str:
     return "There is no label yet. `threadwright calibration --rebuild` derives them from executions that ended."
 
 
-def _table(groups: Sequence[Group]) -> list[str]:
+def _table(groups: Sequence[CalibrationGroup]) -> list[str]:
     lines = [
         f"{'role · model':<40} {'labels':>6} {'right':>6}   Brier score of",
         f"{'':<40} {'':>6} {'':>6} {'shown':>7} {'heuristic':>9} {'self':>6} {'rate':>6} {'ECE':>6}",

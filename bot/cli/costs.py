@@ -31,7 +31,7 @@ from bot.history.cost_summary import (
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CostsArguments:
     """What was asked for."""
 
     days: float | None = None
@@ -47,7 +47,7 @@ class _Found:
     guild: str
 
 
-async def costs(settings: Settings, order: Order) -> int:
+async def costs(settings: Settings, order: CostsArguments) -> int:
     """Print it; 1 where there is nothing to tell."""
     found: list[_Found] = []
     deleted = 0
@@ -77,7 +77,7 @@ def price_by(prices: Prices) -> PriceOf:
     return price
 
 
-async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
+async def _of_store(store: Store, price: PriceOf, order: CostsArguments) -> list[_Found]:
     labels = {row.execution: row.label for row in await store.labels() if row.known}
     guilds = {row.thread: row.guild async for row in store.sessions()}
     since = _since(order)
@@ -99,7 +99,7 @@ async def _of_store(store: Store, price: PriceOf, order: Order) -> list[_Found]:
     return found
 
 
-async def _deleted(store: Store, order: Order) -> int:
+async def _deleted(store: Store, order: CostsArguments) -> int:
     """Tasks that would stand there too, were their logs not deleted; of what role they were is not known any more."""
     since, number = _since(order), 0
     async for row in store.sessions():
@@ -109,7 +109,7 @@ async def _deleted(store: Store, order: Order) -> int:
     return number
 
 
-def _since(order: Order) -> datetime | None:
+def _since(order: CostsArguments) -> datetime | None:
     return datetime.now(UTC) - timedelta(days=order.days) if order.days is not None else None
 
 
@@ -122,7 +122,7 @@ _KEYS: dict[str, Callable[[_Found], str]] = {
 BY = tuple(_KEYS)
 
 
-def _rows(found: list[_Found], order: Order) -> list[Sum]:
+def _rows(found: list[_Found], order: CostsArguments) -> list[Sum]:
     whole = summed("all", (one.task for one in found))
     if not order.by:
         return [whole]

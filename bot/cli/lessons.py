@@ -36,7 +36,7 @@ Act = Literal["report", "list", "export", "import"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class LessonsArguments:
     """What was asked for; ``guild`` '' is all servers, but for an import: there it is lessons for all of them."""
 
     act: Act
@@ -45,7 +45,7 @@ class Order:
     everywhere: bool = False
 
 
-async def lessons(settings: Settings, order: Order) -> int:
+async def lessons(settings: Settings, order: LessonsArguments) -> int:
     """Do it; 1 where it cannot be done or there is nothing to tell."""
     if settings.store != "sqlite":
         return fail(
@@ -67,7 +67,7 @@ async def lessons(settings: Settings, order: Order) -> int:
         )
 
 
-async def _report(store: LessonStore, order: Order) -> int:
+async def _report(store: LessonStore, order: LessonsArguments) -> int:
     from bot.lessons.report.page import GENERATOR, page
     from reflexion.measurement.report import lessons_report
 
@@ -89,7 +89,7 @@ async def _report(store: LessonStore, order: Order) -> int:
     return 0
 
 
-async def _list(store: LessonStore, order: Order) -> int:
+async def _list(store: LessonStore, order: LessonsArguments) -> int:
     from bot.messages.lesson_text import status_word
 
     found = await store.lessons(order.guild or None)
@@ -113,7 +113,7 @@ async def _list(store: LessonStore, order: Order) -> int:
     return 0
 
 
-async def _export(store: LessonStore, order: Order) -> int:
+async def _export(store: LessonStore, order: LessonsArguments) -> int:
     from bot.lessons.export import exported
 
     found = await store.lessons(order.guild or None)
@@ -130,7 +130,7 @@ async def _export(store: LessonStore, order: Order) -> int:
     return 0
 
 
-async def _import(store: LessonStore, order: Order) -> int:
+async def _import(store: LessonStore, order: LessonsArguments) -> int:
     from bot.lessons.import_file import Unreadable, brought, lessons_in
 
     assert order.file is not None

@@ -140,9 +140,9 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return doctor(settings, as_json=wanted.json)
     if wanted.command == "costs":
-        from bot.cli.costs import Order, costs
+        from bot.cli.costs import CostsArguments, costs
 
-        return costs(settings, Order(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
+        return costs(settings, CostsArguments(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
     if wanted.command == "calibration":
         from bot.cli.calibration import calibration
 
@@ -157,11 +157,11 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 
 def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
-    from bot.cli.lessons import Order, lessons
+    from bot.cli.lessons import LessonsArguments, lessons
 
     file: Path | None = wanted.out if wanted.act == "report" else getattr(wanted, "file", None)
     everywhere = wanted.act == "import" and wanted.everywhere
-    return lessons(settings, Order(wanted.act, wanted.guild, file, everywhere=everywhere))
+    return lessons(settings, LessonsArguments(wanted.act, wanted.guild, file, everywhere=everywhere))
 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
@@ -176,7 +176,7 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
         from bot.cli.backup.create import backup
 
         return backup(settings, wanted.place, BUILD)
-    from bot.cli.backup.export_run import Wanted, export
+    from bot.cli.backup.export_run import ExportSelection, export
 
     names: list[str] = list(wanted.names)
     execution = "" if wanted.thread or not names else names.pop(0)
@@ -184,13 +184,13 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
         note("threadwright export: write EXECUTION or --thread ID, and then at most one FILE")
         return MISTAKEN
     file = Path(names[0]) if names else None
-    return export(settings, Wanted(execution, wanted.thread, wanted.files), file, BUILD)
+    return export(settings, ExportSelection(execution, wanted.thread, wanted.files), file, BUILD)
 
 
 def _setup(wanted: argparse.Namespace) -> int:
-    from bot.cli.setup.wizard import Order, setup
+    from bot.cli.setup.wizard import SetupArguments, setup
 
-    order = Order(
+    order = SetupArguments(
         getattr(wanted, "env_file", None), wanted.local,
         wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
         wanted.turns, wanted.minutes, proposals=wanted.yes,

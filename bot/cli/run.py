@@ -46,7 +46,7 @@ async def run(settings: Settings) -> int:
 
 
 async def _run(settings: Settings, lock: TextIO) -> int:
-    from bot.app.app import App, Place
+    from bot.app.app import App, AppHome
     from bot.app.discord_connection import CannotConnect
 
     if settings.sandbox == "host":
@@ -73,7 +73,7 @@ async def _run(settings: Settings, lock: TextIO) -> int:
                 guild = await stack.enter_async_context(opened)
                 lock.write(f"{urlsplit(guild.url).port}\n")  # `threadwright page` reads it
                 lock.flush()
-            app = await stack.enter_async_context(App.open(settings, Place(settings.home), guild=guild))
+            app = await stack.enter_async_context(App.open(settings, AppHome(settings.home), guild=guild))
             unsound: list[str] = []
             try:
                 await app.online()

@@ -136,13 +136,13 @@ async def task(settings: Settings, order: TaskOrder) -> int:
         return UNCONFIGURED
     if settings.sandbox == "host":
         note(NO_WALLS)
-    from bot.app.app import App, Place
+    from bot.app.app import App, AppHome
     from bot.local_discord import LocalGuild
 
     with _pure_standard_output() as out, lent(order.folder):
         async with await LocalGuild.start() as guild:
             home = new_task_folder(settings.home, datetime.now(UTC))
-            place = Place(home, bound=order.folder, attended=sys.stdin.isatty(), recovers=False)
+            place = AppHome(home, bound=order.folder, attended=sys.stdin.isatty(), recovers=False)
             sinks = _sinks(order, out)
             async with App.open(settings, place, guild=guild, sinks=sinks) as app:
                 await app.online()

@@ -13,8 +13,8 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.catch_up.history import stops_in, stops_on
 from bot.inbound.emoji import STOP
-from bot.inbound.events import Reacted
-from bot.inbound.intake import Place
+from bot.inbound.events import ReactionEvent
+from bot.inbound.intake import ReplyPlace
 from bot.inbound.interpret_reaction import translate_reaction
 from bot.inbound.parse import scene_of, when
 from bot.outbound.discord_api import Gone, Held, Unfit
@@ -115,12 +115,12 @@ class Places(commands.Cog):
             if speaker is None:
                 continue
             at = await self.bot.discord_clock.arrival(self.bot.store, row.thread, message)
-            reacted = Reacted(
+            reacted = ReactionEvent(
                 id=f"r{message}.{person}.missed", message=message, thread=row.thread, emoji=STOP, at=at, speaker=speaker,
             )  # fmt: skip
             scene = await scene_of(self.bot.conversation, row.thread)
             outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
-            await self.bot.intake.take(outcome, reacted.id, Place(session.guild, row.thread))
+            await self.bot.intake.take(outcome, reacted.id, ReplyPlace(session.guild, row.thread))
 
     async def _looked(
         self, channel: str, look: Look, urgency: Urgency, gone: tuple[str, str] = ("", "")

@@ -19,8 +19,8 @@ from discord.ext import commands
 from agentic.core.events.execution_events import InboxItem, InputReceived
 from agentic.core.events.ids import execution_id
 from agentic.ports.errors import AgenticError
-from bot.inbound.events import Ignored, Outcome, Said
-from bot.inbound.intake import Place, not_kept
+from bot.inbound.events import Ignore, MessageEvent, Outcome
+from bot.inbound.intake import ReplyPlace, not_kept
 from bot.inbound.interpret_message import translate_afterthought, translate_edit
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Edits(commands.Cog):
         if message.edited_at is None or message.author == self.bot.user:
             return
         id = f"e{message.id}.{int(message.edited_at.timestamp() * 1000)}"
-        place = Place(str(message.guild.id) if message.guild else "", str(message.channel.id), str(message.id))
+        place = ReplyPlace(str(message.guild.id) if message.guild else "", str(message.channel.id), str(message.id))
         await self.bot.coming.through(str(message.channel.id), message.id)
         async with self.bot.lanes.lane(str(message.channel.id)):  # not before what was said there was taken in
             try:
@@ -76,17 +76,17 @@ class Edits(commands.Cog):
         conversation = self.bot.conversation
         thread = said.thread if await conversation.knows(said.thread) else await conversation.thread_of_message(said.id)
         if not thread:
-            return Ignored("an edit outside of tasks")
+            return Ignore("an edit outside of tasks")
         said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         task = await self.bot.store.execution(execution_id(thread, said.id))
         house = self.bot.reader.house(message.guild)
         if task is None:
             return await self._of_waiting(said, id, thread) or await self._of_guidance(said, id, thread)
         if task.finished:
-            return Ignored("an edit of what is no running task")
+            return Ignore("an edit of what is no running task")
         return translate_edit(said, id, task.thread, task.task, house)
 
-    async def _of_waiting(self, said: Said, id: str, thread: str) -> Outcome | None:
+    async def _of_waiting(self, said: MessageEvent, id: str, thread: str) -> Outcome | None:
         """An edit of what still lies in the inbox: guidance is replaced (by who takes it in), a task is told."""
         pending = await self.bot.store.pending(thread)
         waiting = next((item for item in pending if said.id in (item.id, item.message) and item.sort != "edited"), None)
@@ -98,19 +98,19 @@ class Edits(commands.Cog):
             return edited
         return waiting.model_copy(update={"id": id, "text": edited.text, "message": said.id})
 
-    async def _of_guidance(self, said: Said, id: str, thread: str) -> Outcome:
+    async def _of_guidance(self, said: MessageEvent, id: str, thread: str) -> Outcome:
         """An edit of what the running execution has taken in."""
         running = (await self.bot.conversation.standing(thread)).execution
         row = await self.bot.store.execution(running) if running else None
         if row is None or row.finished:
-            return Ignored("an edit of what is no running task")
+            return Ignore("an edit of what is no running task")
         before: str | None = None
         async for envelope in self.bot.store.read(running):
             event = envelope.event
             if isinstance(event, InputReceived) and event.message == said.id and event.sort in ("guidance", "answer"):
                 before = event.text
         if before is None:
-            return Ignored("an edit of what was never taken in")
+            return Ignore("an edit of what was never taken in")
         return translate_afterthought(said, id, thread, before, self.bot.reader.house(None))
 
 

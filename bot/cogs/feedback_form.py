@@ -36,7 +36,7 @@ TAKEN = "Thank you, I take that into what I learn."
 EMPTY = "There was nothing in the form, so nothing was taken in."
 
 
-class Refused(Exception):
+class FeedbackRefused(Exception):
     """It is not taken in; the message says why."""
 
 
@@ -55,8 +55,8 @@ class Regrets(commands.Cog):
             return
         try:
             await self._open(interaction, press.key)
-            await quietly(_shown(interaction, Form(press.key)))
-        except Refused as why:
+            await quietly(_shown(interaction, FeedbackForm(press.key)))
+        except FeedbackRefused as why:
             await tell(interaction, str(why))
         except AgenticError as error:
             await tell(interaction, not_kept(str(interaction.id), error))
@@ -75,28 +75,28 @@ class Regrets(commands.Cog):
         try:
             item, speaker = await self._open(interaction, key)
             words = await self._take(interaction, item, speaker, why) if why else EMPTY
-        except Refused as refused:
+        except FeedbackRefused as refused:
             words = str(refused)
         except AgenticError as error:
             words = not_kept(str(interaction.id), error)
         await tell(interaction, self.bot.desk.discreet_text(words))
 
     async def _open(self, interaction: discord.Interaction, key: str) -> tuple[OutboxItem, Speaker]:
-        """The question, and who answers it.  Raises ``Refused``."""
+        """The question, and who answers it.  Raises ``FeedbackRefused``."""
         row, message, user = await self.bot.store.outbox_row(key), interaction.message, self.bot.user
         own = message is not None and user is not None and message.author.id == user.id
         if row is None:
             about = key.partition(".")[0]
-            raise Refused(await self.bot.expiry.of_execution(about, str(interaction.channel_id)) or NOT_OF_HERE)
+            raise FeedbackRefused(await self.bot.expiry.of_execution(about, str(interaction.channel_id)) or NOT_OF_HERE)
         if not own or (row.item.sort, row.item.thread) != ("regret", str(interaction.channel_id)):
-            raise Refused(NOT_OF_HERE)
+            raise FeedbackRefused(NOT_OF_HERE)
         session = await self.bot.store.session(row.item.thread)
         if session is None or session.guild != str(interaction.guild_id or ""):
-            raise Refused(NOT_OF_HERE)
+            raise FeedbackRefused(NOT_OF_HERE)
         speaker, target = await self.bot.reader.presser(interaction), f"{row.item.execution}/result"
         scene = await scene_about(self.bot.conversation, self.bot.store, row.item.thread, target)
         if why := refusal("correction", scene, speaker):
-            raise Refused(why)
+            raise FeedbackRefused(why)
         return row.item, speaker
 
     async def _take(self, interaction: discord.Interaction, item: OutboxItem, speaker: Speaker, why: str) -> str:
@@ -109,19 +109,19 @@ class Regrets(commands.Cog):
         return receipt.text or TAKEN
 
 
-class Form(ui.Modal):
+class FeedbackForm(ui.Modal):
     """One field; what it is about stands in its id, so it may come back to another process."""
 
     def __init__(self, key: str) -> None:
         super().__init__(title="What was wrong?", custom_id=f"tw:regret:{key}", timeout=None)
-        field: ui.TextInput[Form] = ui.TextInput(
+        field: ui.TextInput[FeedbackForm] = ui.TextInput(
             custom_id="why", style=discord.TextStyle.paragraph, max_length=MOST,
             placeholder="The last day of the month is missing.",
         )  # fmt: skip
         self.add_item(ui.Label(text="In your own words", component=field))
 
 
-async def _shown(interaction: discord.Interaction, form: Form) -> None:
+async def _shown(interaction: discord.Interaction, form: FeedbackForm) -> None:
     await interaction.response.send_modal(form)
     form.stop()
 

@@ -46,7 +46,7 @@ EMPTY = "A lesson says when it holds and what is to be done then; one of the two
 log = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class LessonRefused(Exception):
     """It is not done; the message says why and what to do."""
 
 
@@ -65,10 +65,10 @@ class LessonButtons(commands.Cog):
         try:
             lesson, speaker = await self._open(interaction, press)
             if press.wish == "edit":
-                await quietly(_shown(interaction, Form(lesson, press.key)))
+                await quietly(_shown(interaction, LessonForm(lesson, press.key)))
             else:
                 await self._decide(interaction, press, speaker)
-        except Refused as why:
+        except LessonRefused as why:
             words = str(why)
         except (AgenticError, ReflexionError) as error:
             log.warning("a press on lesson %s: %s", press.lesson, error)
@@ -88,7 +88,7 @@ class LessonButtons(commands.Cog):
             press = Press(filled["key"], lesson=filled["lesson"])
             _, speaker = await self._open(interaction, press, form=True)
             await self._reword(interaction, press, speaker, filled["seen"], _fields(data.get("components")))
-        except Refused as why:
+        except LessonRefused as why:
             words = str(why)
         except (AgenticError, ReflexionError) as error:
             log.warning("a form about lesson %s: %s", filled["lesson"], error)
@@ -98,18 +98,18 @@ class LessonButtons(commands.Cog):
     async def _open(
         self, interaction: discord.Interaction, press: Press, *, form: bool = False
     ) -> tuple[Lesson, Speaker]:
-        """The lesson, and who wants something of it.  Raises ``Refused``; what was decided closes only its buttons."""
+        """The lesson, and who wants something of it.  Raises ``LessonRefused``; what was decided closes only its buttons."""
         row = await self.bot.store.outbox_row(press.key)
         if row is None or not await self._belongs(interaction, press, row.item, row.delivered):
-            raise Refused(NOT_OF_HERE)
+            raise LessonRefused(NOT_OF_HERE)
         speaker = await self.bot.reader.presser(interaction)
         if not may(limited(speaker.level, writes=speaker.writes), "lessons"):
-            raise Refused(refused("lessons", needed("lessons")))
+            raise LessonRefused(refused("lessons", needed("lessons")))
         lessons = self.bot.backstage.lessons
         lesson = await lessons.lesson(_guild(interaction), press.lesson) if lessons is not None else None
         if lesson is None or (lesson.status != "quarantined" and not form):
             self.bot.approving.messages.changed(press.lesson)
-            raise Refused(already(lesson) if lesson is not None else NO_MORE)
+            raise LessonRefused(already(lesson) if lesson is not None else NO_MORE)
         return lesson, speaker
 
     async def _belongs(
@@ -133,23 +133,23 @@ class LessonButtons(commands.Cog):
             return decide(known, by=speaker.name, at=at) if known.status == "quarantined" else known
 
         if await self.bot.approving.change(_guild(interaction), press.lesson, decided) is None:
-            raise Refused(NO_MORE)
+            raise LessonRefused(NO_MORE)
 
     async def _reword(
         self, interaction: discord.Interaction, press: Press, speaker: Speaker, seen: str, said: dict[str, str]
     ) -> None:
         trigger, action = (said.get(name, "").strip() for name in ("trigger", "action"))
         if not trigger or not action:
-            raise Refused(EMPTY)
+            raise LessonRefused(EMPTY)
 
         def better(known: Lesson) -> Lesson:
             if _seen(known) != seen:
                 words = fenced(f"When: {trigger}\nDo: {action}")
-                raise Refused(MEANWHILE.format(id=f"`{known.id}`", words=words))
+                raise LessonRefused(MEANWHILE.format(id=f"`{known.id}`", words=words))
             return said_anew(known, by=speaker.name, at=interaction.created_at, trigger=trigger, action=action)
 
         if await self.bot.approving.change(_guild(interaction), press.lesson, better) is None:
-            raise Refused(NO_MORE)
+            raise LessonRefused(NO_MORE)
 
     async def _tell(self, interaction: discord.Interaction, words: str) -> None:
         if not words:
@@ -158,7 +158,7 @@ class LessonButtons(commands.Cog):
         await tell(interaction, text)
 
 
-class Form(ui.Modal):
+class LessonForm(ui.Modal):
     """What a lesson says, to be said better; nothing of it is held here, so it may come back to another process."""
 
     def __init__(self, lesson: Lesson, key: str) -> None:
@@ -168,13 +168,13 @@ class Form(ui.Modal):
             ("action", "What is to be done then?", lesson.action),
         )
         for name, question, words in fields:
-            field: ui.TextInput[Form] = ui.TextInput(
+            field: ui.TextInput[LessonForm] = ui.TextInput(
                 custom_id=name, style=discord.TextStyle.paragraph, default=words[:MOST], max_length=MOST
             )
             self.add_item(ui.Label(text=question, component=field))
 
 
-async def _shown(interaction: discord.Interaction, form: Form) -> None:
+async def _shown(interaction: discord.Interaction, form: LessonForm) -> None:
     await interaction.response.send_modal(form)
     form.stop()
 

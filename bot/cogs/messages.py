@@ -19,12 +19,12 @@ from agentic.core.events.execution_events import InboxItem
 from agentic.ports.errors import AgenticError
 from bot.inbound.emoji import EYES, command
 from bot.inbound.events import (
+    MessageEvent,
     Outcome,
-    Said,
-    Told,
-    Wanted,
+    Reply,
+    ShowCommand,
 )
-from bot.inbound.intake import Place, not_kept, noted
+from bot.inbound.intake import ReplyPlace, not_kept, noted
 from bot.inbound.interpret_message import title_of, translate_message, without_mentions
 from bot.inbound.parse import scene_of
 from bot.inbound.thread_names import name_once
@@ -131,13 +131,13 @@ class Tasks(commands.Cog):
         if ours or (message.guild is None and not direct):
             return None
         said = self.bot.reader.said(message)
-        place = Place(str(message.guild.id) if message.guild else "", said.channel, said.id)
+        place = ReplyPlace(str(message.guild.id) if message.guild else "", said.channel, said.id)
         try:
             said, outcome = await self._outcome(message, said)
         except AgenticError as error:
             await self.bot.intake.tell(not_kept(said.id, error), said.id, place)
             return None
-        if isinstance(outcome, Wanted):
+        if isinstance(outcome, ShowCommand):
             return self._answer(message, said, outcome)
         receipt = await self.bot.intake.take(outcome, said.id, place)
         if receipt is None or not isinstance(outcome, InboxItem):
@@ -148,7 +148,7 @@ class Tasks(commands.Cog):
             return self._see(outcome, said)
         return self._acknowledge(outcome, said, place)
 
-    async def _outcome(self, message: discord.Message, said: Said) -> tuple[Said, Outcome]:
+    async def _outcome(self, message: discord.Message, said: MessageEvent) -> tuple[MessageEvent, Outcome]:
         if said.addressed or await self.bot.conversation.knows(said.thread):
             said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         house = self.bot.reader.house(message.guild)
@@ -157,9 +157,9 @@ class Tasks(commands.Cog):
         meant = translate_message(said, scene, house)
         outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
         missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
-        return said, Told(missing) if missing else outcome
+        return said, Reply(missing) if missing else outcome
 
-    async def _acknowledge(self, item: InboxItem, said: Said, place: Place) -> None:
+    async def _acknowledge(self, item: InboxItem, said: MessageEvent, place: ReplyPlace) -> None:
         """👀 does not wait for the thread, nor the thread for 👀."""
         acts: list[Acknowledgement] = []
         if item.channel:
@@ -170,18 +170,18 @@ class Tasks(commands.Cog):
         await self._see(item, said)  # in this very step: it is on the wire before what was said has work begin
         await beside
 
-    async def _see(self, item: InboxItem, said: Said) -> None:
+    async def _see(self, item: InboxItem, said: MessageEvent) -> None:
         if item.sort in ("task", "queue", "side"):
             await self.bot.desk.react(said.channel, said.id, EYES)
 
-    async def _open_thread(self, item: InboxItem, place: Place) -> None:
+    async def _open_thread(self, item: InboxItem, place: ReplyPlace) -> None:
         try:
             await self.bot.desk.open_thread(item.channel, item.thread, title_of(self.bot.desk.discreet_text(item.text)))
         except (Held, Unfit) as problem:
             log.warning("no thread for message %s: %s", item.message, problem)
             await self.bot.intake.tell(NO_THREAD.format(reason=problem), item.id, place)
 
-    async def _answer(self, message: discord.Message, said: Said, wanted: Wanted) -> None:
+    async def _answer(self, message: discord.Message, said: MessageEvent, wanted: ShowCommand) -> None:
         if wanted.command == "help":
             embed = help_embed(self.bot.options.prefix)
         else:

@@ -22,7 +22,7 @@ from agentic.ports.runtime import OutboxRow
 from bot.access.denials import ANSWERED, NOT_OF_HERE
 from bot.access.permissions import Speaker
 from bot.cogs.private_replies import quietly, tell
-from bot.inbound.events import Clicked, Outcome, Scene, Told
+from bot.inbound.events import ClickEvent, Outcome, Reply, ThreadView
 from bot.inbound.intake import not_kept, noted
 from bot.inbound.interpret_reaction import translate_click
 from bot.inbound.parse import scene_about, scene_of
@@ -65,7 +65,7 @@ class Recent:
         self._last.pop(where, None)
 
 
-class Questions(commands.Cog):
+class QuestionButtons(commands.Cog):
     """Takes presses in."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
@@ -101,18 +101,18 @@ class Questions(commands.Cog):
             return NOT_OF_HERE, False
         clicked = self._clicked(interaction, press, row.item, await self.bot.reader.presser(interaction))
         outcome = await self._meant(interaction, clicked, row.item)
-        if isinstance(outcome, Told):
+        if isinstance(outcome, Reply):
             return await self._too_late(outcome, row.item), False
         return await self._deliver(interaction, outcome, row.item)
 
-    async def _meant(self, interaction: discord.Interaction, clicked: Clicked, item: OutboxItem) -> Outcome:
+    async def _meant(self, interaction: discord.Interaction, clicked: ClickEvent, item: OutboxItem) -> Outcome:
         """What it asks for; in the moment after a start a thread may not yet know the question that it still asks."""
         for _ in range(LOOKS):
             outcome = translate_click(clicked, await self._scene(interaction, clicked))
-            if outcome != Told(ANSWERED) or not await self._is_open(item):
+            if outcome != Reply(ANSWERED) or not await self._is_open(item):
                 return outcome
             await asyncio.sleep(PAUSE)
-        return Told(ANSWERED)
+        return Reply(ANSWERED)
 
     async def _is_open(self, item: OutboxItem) -> bool:
         return (await standing_of(self.bot.store, item.execution, item.question)).way == "open"
@@ -122,7 +122,7 @@ class Questions(commands.Cog):
             return "", False
         whole = outcome.target if outcome.sort == "answer" and "#" not in outcome.target else ""
         if whole and self._recent.last(whole):
-            return await self._too_late(Told(ANSWERED), item), False
+            return await self._too_late(Reply(ANSWERED), item), False
         if whole:
             self._recent.note(whole, outcome.text)
         receipt = await self.bot.intake.deliver(outcome, str(interaction.guild_id or ""))
@@ -145,7 +145,7 @@ class Questions(commands.Cog):
         session = await self.bot.store.session(item.thread)
         return session is not None and session.guild == str(interaction.guild_id or "") and _offered(press, item)
 
-    async def _scene(self, interaction: discord.Interaction, clicked: Clicked) -> Scene:
+    async def _scene(self, interaction: discord.Interaction, clicked: ClickEvent) -> ThreadView:
         conversation = self.bot.conversation
         if clicked.target:
             scene = await scene_about(conversation, self.bot.store, clicked.thread, clicked.target)
@@ -154,7 +154,7 @@ class Questions(commands.Cog):
         here = interaction.guild_id is None or interaction.app_permissions.send_messages_in_threads
         return replace(scene, bot_writes=here)
 
-    async def _too_late(self, told: Told, item: OutboxItem) -> str:
+    async def _too_late(self, told: Reply, item: OutboxItem) -> str:
         """Why not; of a question that was decided also how."""
         if told.text != ANSWERED or not item.execution:
             return told.text
@@ -165,10 +165,12 @@ class Questions(commands.Cog):
             return told.text
         return told.text if standing.way == "open" else decided_words(item, standing)
 
-    def _clicked(self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker) -> Clicked:
+    def _clicked(
+        self, interaction: discord.Interaction, press: Press, item: OutboxItem, speaker: Speaker
+    ) -> ClickEvent:
         judged = press.vote or press.undo or press.redo or press.again
         about = f"{press.redo or press.again or item.execution}/result" if judged else ""
-        return Clicked(
+        return ClickEvent(
             id=str(interaction.id),
             message=str(interaction.message.id) if interaction.message else "",
             thread=item.thread,
@@ -210,4 +212,4 @@ def _offered(press: Press, item: OutboxItem) -> bool:
 
 async def setup(bot: ThreadwrightBot) -> None:
     """Called by discord.py."""
-    await bot.add_cog(Questions(bot))
+    await bot.add_cog(QuestionButtons(bot))

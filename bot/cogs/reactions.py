@@ -21,10 +21,10 @@ from agentic.core.events.execution_events import InboxItem
 from agentic.ports.errors import AgenticError
 from bot.access.permissions import Speaker, at_least
 from bot.inbound.emoji import Meaning, meaning
-from bot.inbound.events import Outcome, Reacted, Scene
-from bot.inbound.intake import Place, not_kept, noted
+from bot.inbound.events import Outcome, ReactionEvent, ThreadView
+from bot.inbound.intake import ReplyPlace, not_kept, noted
 from bot.inbound.interpret_reaction import JUDGEMENTS, translate_reaction
-from bot.inbound.message_target import Showing, Shown
+from bot.inbound.message_target import MessageTarget, Showing
 from bot.inbound.parse import scene_about, scene_of, when
 from bot.inbound.standing_vote import standing_vote
 
@@ -87,7 +87,7 @@ class Reactions(commands.Cog):
             except AgenticError as error:
                 text = not_kept(f"a reaction on message {payload.message_id}", error)
                 id = f"{payload.message_id}.{payload.user_id}.{payload.emoji}"
-                await self.bot.intake.tell(text, id, Place(str(payload.guild_id or ""), str(payload.channel_id)))
+                await self.bot.intake.tell(text, id, ReplyPlace(str(payload.guild_id or ""), str(payload.channel_id)))
 
     async def _after_what_was_said(self, payload: discord.RawReactionActionEvent) -> None:
         """The message itself is taken in, and for a stop all of its thread: else it would begin after the stop."""
@@ -109,7 +109,7 @@ class Reactions(commands.Cog):
             await self._too_late(shown, speaker, message, added=added)
             return
         mark = f"{'+' if added else '-'}{emoji.id or '.'.join(f'{ord(char):x}' for char in emoji.name)}"
-        reacted = Reacted(
+        reacted = ReactionEvent(
             id=f"r{message}.{speaker.id}.{int(when().timestamp() * 1000)}{mark}", message=message, thread=shown.thread,
             emoji=emoji.name, at=at, speaker=speaker, custom_id=str(emoji.id or ""), target=shown.target, added=added,
             question=shown.question, offer=shown.offer, lesson=shown.lesson,
@@ -125,16 +125,16 @@ class Reactions(commands.Cog):
         if guild is not None:
             scene = replace(scene, bot_writes=await self._may_write(payload.channel_id, guild.me))
         outcome = translate_reaction(reacted, scene, self.bot.reader.house(guild))
-        await self._carry_out(outcome, reacted, Place(str(payload.guild_id or ""), shown.thread))
+        await self._carry_out(outcome, reacted, ReplyPlace(str(payload.guild_id or ""), shown.thread))
 
-    async def _too_late(self, shown: Shown, speaker: Speaker, message: str, *, added: bool) -> None:
+    async def _too_late(self, shown: MessageTarget, speaker: Speaker, message: str, *, added: bool) -> None:
         """A judgement of a task whose log was deleted; who may only look hears nothing, as of any other."""
         words = await self.bot.expiry.of_execution(shown.deleted, shown.thread)
         if added and words and at_least(speaker.level, "executor"):
             reply_to = "" if message == shown.thread else message
-            await self.bot.intake.tell(words, f"deleted.{message}.{speaker.id}", Place("", shown.thread, reply_to))
+            await self.bot.intake.tell(words, f"deleted.{message}.{speaker.id}", ReplyPlace("", shown.thread, reply_to))
 
-    async def _carry_out(self, outcome: Outcome, reacted: Reacted, place: Place) -> None:
+    async def _carry_out(self, outcome: Outcome, reacted: ReactionEvent, place: ReplyPlace) -> None:
         over = isinstance(outcome, InboxItem) and await self._is_over(outcome)
         receipt = await self.bot.intake.take(outcome, reacted.id, place)
         told = receipt is None or bool(receipt.text)
@@ -142,7 +142,7 @@ class Reactions(commands.Cog):
         if words:
             await self.bot.intake.tell(words, f"{reacted.id}.noted", place)
 
-    async def _shown(self, payload: discord.RawReactionActionEvent) -> Shown | None:
+    async def _shown(self, payload: discord.RawReactionActionEvent) -> MessageTarget | None:
         message, channel = str(payload.message_id), str(payload.channel_id)
         own = self.bot.user is not None and payload.message_author_id == self.bot.user.id
         return await self._showing.on(message, channel, own=own)
@@ -150,7 +150,7 @@ class Reactions(commands.Cog):
     def _meaning(self, emoji: discord.PartialEmoji) -> Meaning | None:
         return meaning(emoji.name, str(emoji.id or ""), self.bot.options.custom_emoji)
 
-    async def _scene(self, reacted: Reacted, found: Meaning | None) -> Scene:
+    async def _scene(self, reacted: ReactionEvent, found: Meaning | None) -> ThreadView:
         """Judgements are read by whose execution they are about, other signs by what runs in the thread."""
         conversation = self.bot.conversation
         if found is not None and found[0] in JUDGEMENTS:

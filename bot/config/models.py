@@ -18,7 +18,7 @@ from bot.config.settings import (
     SettingsMistaken,
     variable,
 )
-from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import JudgeCandidate
 
 NO_MODEL = (
     "No model is configured, so I can only give a scripted tour. Set a provider's key, such as ANTHROPIC_API_KEY or "
@@ -45,19 +45,19 @@ def has_model(settings: Settings, env: Mapping[str, str]) -> bool:
     return is_configured(settings.tiers, env)
 
 
-def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[Candidate, ...]:
+def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[JudgeCandidate, ...]:
     """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at.
 
     Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
     """
-    from reflexion.judge.judge import Candidate  # whoever only asks models needs no judge
+    from reflexion.judge.judge import JudgeCandidate  # whoever only asks models needs no judge
 
     if not lasting:
         return ()
     if settings.judge_model:
-        return (Candidate(settings.judge_model, named=True),)
+        return (JudgeCandidate(settings.judge_model, named=True),)
     models = {tier.number: tier.models for tier in tiers}
-    return tuple(Candidate(model, tier) for tier in JUDGING_TIERS for model in models.get(tier, ()))
+    return tuple(JudgeCandidate(model, tier) for tier in JUDGING_TIERS for model in models.get(tier, ()))
 
 
 def prices_from(settings: Settings) -> Prices:

@@ -34,7 +34,7 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PreferenceChoice:
     """One thing that can be set: its values, what they do, and which counts where nobody chose."""
 
     name: str
@@ -43,8 +43,8 @@ class Choice:
     default: str
 
 
-CHOICES: Mapping[str, Choice] = {
-    "verbosity": Choice(
+CHOICES: Mapping[str, PreferenceChoice] = {
+    "verbosity": PreferenceChoice(
         "verbosity",
         "How much the progress message of a task tells",
         {
@@ -54,7 +54,7 @@ CHOICES: Mapping[str, Choice] = {
         },
         "normal",
     ),
-    "role": Choice(
+    "role": PreferenceChoice(
         "role",
         "Whose work the tasks are: what I heed, which tools I have, where I begin",
         {

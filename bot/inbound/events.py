@@ -26,7 +26,7 @@ Kind = Literal["text", "voice", "poll", "forwarded", "sticker", "system"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageEvent:
     """A message; ``thread`` is '' in a plain channel, ``addressed`` says whether it mentions the bot."""
 
     id: str
@@ -43,7 +43,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Reacted:
+class ReactionEvent:
     """A reaction given or taken back on a message that belongs to ``thread``.
 
     ``target`` says what the message shows; ``question`` and ``offer`` are those that it puts, '' where it puts none.
@@ -65,7 +65,7 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Clicked:
+class ClickEvent:
     """A button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``, ``undo``, an offer.
 
     ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` and ``redo`` are executions; ``verdict`` belongs to
@@ -92,7 +92,7 @@ class Clicked:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ThreadView:
     """What the thread is doing, which question is open, and whose execution it is."""
 
     state: ThreadState
@@ -114,7 +114,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class BotIdentity:
     """What was configured: the bot's own ids to strip from mentions, bots that may speak, custom emoji by id."""
 
     mentions: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class House:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reply:
     """Nothing is done, and the person is told why and what to do."""
 
     text: str
@@ -132,26 +132,26 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ShowCommand:
     """A read-only command, written to the bot as a message."""
 
     command: Literal["status", "help"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignore:
     """Nothing is done or said; the reason is for the log."""
 
     reason: str
 
 
-Outcome = InboxItem | Told | Wanted | Ignored
+Outcome = InboxItem | Reply | ShowCommand | Ignore
 
 
-def unheard(speaker: Speaker, house: House) -> Ignored | None:
+def unheard(speaker: Speaker, house: BotIdentity) -> Ignore | None:
     """Why nothing of what they do counts; None where it does."""
     if speaker.itself:
-        return Ignored("its own")
+        return Ignore("its own")
     if speaker.bot and speaker.id not in house.speaking_bots:
-        return Ignored("a bot or webhook")
+        return Ignore("a bot or webhook")
     return None

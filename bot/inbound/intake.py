@@ -14,11 +14,11 @@ from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.core.fold.people import MACHINE
 from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
-from bot.inbound.events import Ignored, Outcome, Told
+from bot.inbound.events import Ignore, Outcome, Reply
 from bot.inbound.interpret_message import title_of
 from bot.messages.error_text import Attempted, error_text
 from bot.outbound.discord_api import (
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Post,
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReplyPlace:
     """Where it was done, and which message an answer replies to ('' for none)."""
 
     guild: str
@@ -44,12 +44,12 @@ class Place:
 class Intake:
     """The way of everything people do into the conversation."""
 
-    def __init__(self, conversation: Conversation, desk: Desk, store: Store, feed: Feed) -> None:
+    def __init__(self, conversation: Conversation, desk: DiscordApi, store: Store, feed: Feed) -> None:
         self._conversation, self._desk, self._store, self._feed = conversation, desk, store, feed
         self.resumed: Callable[[str], Awaitable[None]] | None = None
         """Looks after a thread that a person let go on."""
 
-    async def take(self, outcome: Outcome, id: str, place: Place) -> Receipt | None:
+    async def take(self, outcome: Outcome, id: str, place: ReplyPlace) -> Receipt | None:
         """Deliver an inbox item and return its receipt, also where it was kept before; None where it was not kept."""
         match outcome:
             case InboxItem():
@@ -57,9 +57,9 @@ class Intake:
                 if receipt.text:
                     await self.tell(receipt.text, id, place)
                 return receipt if receipt.accepted or receipt.again else None
-            case Told(text, key):
+            case Reply(text, key):
                 await self.tell(text, key or id, place)
-            case Ignored(reason):
+            case Ignore(reason):
                 log.debug("%s ignored: %s", id, reason)
             case _:
                 log.debug("%s is answered by its cog", id)
@@ -76,7 +76,7 @@ class Intake:
         except AgenticError as error:
             return Receipt(False, "idle", not_kept(item.id, error))
 
-    async def tell(self, text: str, id: str, place: Place) -> None:
+    async def tell(self, text: str, id: str, place: ReplyPlace) -> None:
         """Answer in place, once for each thing a person did, also over a crash; where nothing can be kept, at once."""
         key = f"told.{id}"
         item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)

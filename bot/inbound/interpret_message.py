@@ -15,14 +15,14 @@ from bot.access.denials import VIEWER
 from bot.access.permissions import may_steer
 from bot.inbound.emoji import command
 from bot.inbound.events import (
-    House,
-    Ignored,
+    BotIdentity,
+    Ignore,
     Kind,
+    MessageEvent,
     Outcome,
-    Said,
-    Scene,
-    Told,
-    Wanted,
+    Reply,
+    ShowCommand,
+    ThreadView,
     unheard,
 )
 from bot.inbound.interpret_reaction import commanded, unanswerable
@@ -44,68 +44,68 @@ _QUEUED = re.compile(r"\.\s+(?P<text>.+)", re.DOTALL)
 _WITH_FILES: frozenset[Sort] = frozenset(("task", "queue", "side", "guidance", "answer"))
 
 
-def translate_message(said: Said, scene: Scene, house: House) -> Outcome:
+def translate_message(said: MessageEvent, scene: ThreadView, house: BotIdentity) -> Outcome:
     """What a message asks for."""
     if said.kind == "system":
-        return Ignored("a message of Discord itself")
+        return Ignore("a message of Discord itself")
     if refused := unheard(said.speaker, house):
         return refused
     if not said.addressed and (scene.state == "unknown" or not said.thread):
-        return Ignored("not addressed")
+        return Ignore("not addressed")
     if said.speaker.level == "viewer":
-        return Told(VIEWER) if said.addressed else Ignored("a viewer")
+        return Reply(VIEWER) if said.addressed else Ignore("a viewer")
     if (told := UNREADABLE.get(said.kind)) and not (said.kind == "forwarded" and said.text.strip()):
-        return Told(told)
+        return Reply(told)
     text = without_mentions(said.text, house.mentions)
     if not text:
         return _without_text(said, scene)
     return _by_words(said, scene, text)
 
 
-def translate_edit(said: Said, id: str, thread: str, task: str, house: House) -> Outcome:
+def translate_edit(said: MessageEvent, id: str, thread: str, task: str, house: BotIdentity) -> Outcome:
     """What an edit of a running task's message asks for; ``task`` is how it read when it began."""
     if refused := unheard(said.speaker, house):
         return refused
     text = _unmarked(said, without_mentions(said.text, house.mentions))
     if said.speaker.level == "viewer" or text in ("", task):
-        return Ignored("nothing that concerns the task was changed")
+        return Ignore("nothing that concerns the task was changed")
     return InboxItem(
         id=id, thread=thread, sort="edited", author=said.speaker.person(), at=said.at, text=text, message=said.id
     )
 
 
-def translate_afterthought(said: Said, id: str, thread: str, before: str, house: House) -> Outcome:
+def translate_afterthought(said: MessageEvent, id: str, thread: str, before: str, house: BotIdentity) -> Outcome:
     """What an edit of guidance asks for that the running execution has taken in; ``before`` is how it read."""
     if refused := unheard(said.speaker, house):
         return refused
     text = _unmarked(said, without_mentions(said.text, house.mentions))
     if said.speaker.level == "viewer" or text in ("", before):
-        return Ignored("nothing that concerns the task was changed")
+        return Ignore("nothing that concerns the task was changed")
     return InboxItem(
         id=id, thread=thread, sort="guidance", author=said.speaker.person(), at=said.at, message=said.id,
         text=EDITED.format(text=text),
     )  # fmt: skip
 
 
-def _unmarked(said: Said, text: str) -> str:
+def _unmarked(said: MessageEvent, text: str) -> str:
     """What somebody wrote without the sign that queues it or asks it beside the work."""
     marked = (_SIDE.fullmatch(text) or _QUEUED.fullmatch(text)) if said.thread else None
     return marked["text"].strip() if marked else text
 
 
-def _without_text(said: Said, scene: Scene) -> Outcome:
+def _without_text(said: MessageEvent, scene: ThreadView) -> Outcome:
     """Files alone reach what runs; where nothing does, it is asked what to do with them."""
     if not said.files:
-        return Told(NO_TASK)
+        return Reply(NO_TASK)
     meaning = meaning_of("files", scene.phase) if said.thread else FILES_ONLY
     if isinstance(meaning, Refuse):
-        return Told(meaning.text.format(names=", ".join(inline(file.name) for file in said.files[:3])))
+        return Reply(meaning.text.format(names=", ".join(inline(file.name) for file in said.files[:3])))
     return _plain(said, scene, FILES_ALONE)
 
 
-def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
+def _by_words(said: MessageEvent, scene: ThreadView, text: str) -> Outcome:
     if said.addressed and (word := text.casefold()) in ("status", "help"):
-        return Wanted("status" if word == "status" else "help")
+        return ShowCommand("status" if word == "status" else "help")
     found = command(text)
     if found and (found[0] == "stop" or scene.state != "asking"):
         return commanded(found, scene, said.speaker, _item(said, found[0], text=found[1]))
@@ -116,24 +116,24 @@ def _by_words(said: Said, scene: Scene, text: str) -> Outcome:
     return _plain(said, scene, text)
 
 
-def _plain(said: Said, scene: Scene, text: str) -> Outcome:
+def _plain(said: MessageEvent, scene: ThreadView, text: str) -> Outcome:
     own = may_steer(said.speaker.level, said.speaker.id, scene.requester)
     return _meant("message" if own else "message of another", said, scene, text)
 
 
-def _meant(done: Input, said: Said, scene: Scene, text: str) -> Outcome:
+def _meant(done: Input, said: MessageEvent, scene: ThreadView, text: str) -> Outcome:
     meaning = meaning_of(done, scene.phase)
     if isinstance(meaning, Refuse):
-        return Told(meaning.text, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
+        return Reply(meaning.text, key=f"not-yours.{scene.execution}.{said.speaker.id}" if scene.execution else "")
     if meaning != ANSWER:
         return _item(said, meaning.kind, text=text)
     more = scene.asked is not None and scene.asked.sort == "extension"  # its rules say who may give how much
     if not more and (why := unanswerable(scene, said.speaker.level)):
-        return Told(why)
+        return Reply(why)
     return _item(said, "answer", text=text, target=scene.question)
 
 
-def _item(said: Said, sort: Sort, *, text: str, target: str = "") -> InboxItem:
+def _item(said: MessageEvent, sort: Sort, *, text: str, target: str = "") -> InboxItem:
     return InboxItem(
         id=said.id, thread=said.thread or said.id, sort=sort, author=said.speaker.person(), at=said.at, text=text,
         message=said.id, files=said.files if sort in _WITH_FILES else (), target=target,

@@ -34,7 +34,7 @@ from bot.access.permissions import (
     needed,
 )
 from bot.inbound.emoji import Meaning, meaning
-from bot.inbound.events import Clicked, House, Ignored, Outcome, Reacted, Scene, Told, unheard
+from bot.inbound.events import BotIdentity, ClickEvent, Ignore, Outcome, ReactionEvent, Reply, ThreadView, unheard
 from bot.thread_state.message_meaning import ANSWER, TASK, Refuse, meaning_of
 
 CONTINUE = "Continue where you left off."
@@ -43,58 +43,58 @@ JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "rej
 """Signs that are about what their message shows, not about what runs in the thread."""
 
 
-def translate_reaction(reacted: Reacted, scene: Scene, house: House) -> Outcome:
+def translate_reaction(reacted: ReactionEvent, scene: ThreadView, house: BotIdentity) -> Outcome:
     """What a reaction asks for; taking one back undoes a vote and nothing else."""
     if unwanted := unheard(reacted.speaker, house):
         return unwanted
     found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
     if found is None:
-        return Ignored("a sign without a meaning here")
+        return Ignore("a sign without a meaning here")
     if reacted.lesson and found[0] in JUDGEMENTS:
         return _on_lesson(reacted)
     found = _about(found, reacted)
     if not reacted.added and found[0] != "feedback":
-        return Ignored("taken back, and what it asked for stays")
+        return Ignore("taken back, and what it asked for stays")
     item = InboxItem(
         id=reacted.id, thread=reacted.thread, sort=found[0], author=reacted.speaker.person(), at=reacted.at,
         text=found[1] if reacted.added else "none", message=reacted.message, target=reacted.offer or reacted.target,
     )  # fmt: skip
     outcome = commanded(found, scene, reacted.speaker, item, shown=reacted.question)
     if refusal(found[0], scene, reacted.speaker, shown=reacted.question):
-        return Ignored("somebody who may not")
+        return Ignore("somebody who may not")
     if found[0] == "feedback" and reacted.question and reacted.question == scene.question:
-        return Told(NO_ANSWER) if reacted.added else Ignored("taken back, and it was no vote")
+        return Reply(NO_ANSWER) if reacted.added else Ignore("taken back, and it was no vote")
     return outcome
 
 
-def _on_lesson(reacted: Reacted) -> Outcome:
+def _on_lesson(reacted: ReactionEvent) -> Outcome:
     """A judgement of a message that asks about a lesson is no vote on the task that taught it."""
     level = limited(reacted.speaker.level, writes=reacted.speaker.writes)
     if not reacted.added or not may(level, "lessons"):
-        return Ignored("a judgement of a lesson, which its buttons decide")
-    return Told(BY_BUTTONS, f"lesson {reacted.lesson}")
+        return Ignore("a judgement of a lesson, which its buttons decide")
+    return Reply(BY_BUTTONS, f"lesson {reacted.lesson}")
 
 
-def _about(found: Meaning, reacted: Reacted) -> Meaning:
+def _about(found: Meaning, reacted: ReactionEvent) -> Meaning:
     """A vote on an offered branch merges or deletes it."""
     if found[0] != "feedback" or not reacted.offer:
         return found
     return ("merge" if found[1] == "up" else "reject", "")
 
 
-def translate_click(clicked: Clicked, scene: Scene) -> Outcome:
+def translate_click(clicked: ClickEvent, scene: ThreadView) -> Outcome:
     """What a button asks for."""
     item = _pressed(clicked)
     if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
-        return Told(why)
+        return Reply(why)
     if item.sort in ("stop", "retry"):
         return commanded((item.sort, ""), scene, clicked.speaker, item)
     if item.sort == "answer" and scene.question != clicked.question:
-        return Told(ANSWERED)
+        return Reply(ANSWERED)
     return item
 
 
-def _pressed(clicked: Clicked) -> InboxItem:
+def _pressed(clicked: ClickEvent) -> InboxItem:
     """The inbox item that a button makes; an option is named by its number, whatever its label."""
     sort, text, target = _named(clicked)
     return InboxItem(
@@ -103,7 +103,7 @@ def _pressed(clicked: Clicked) -> InboxItem:
     )  # fmt: skip
 
 
-def _named(clicked: Clicked) -> tuple[Sort, str, str]:
+def _named(clicked: ClickEvent) -> tuple[Sort, str, str]:
     if clicked.halt:
         return "stop", "", ""
     if clicked.undo:
@@ -120,7 +120,7 @@ def _named(clicked: Clicked) -> tuple[Sort, str, str]:
     return "answer", str(clicked.number + 1), clicked.question + part
 
 
-def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "", said: str = "") -> str:
+def refusal(sort: Sort, scene: ThreadView, speaker: Speaker, *, shown: str = "", said: str = "") -> str:
     """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message.
 
     ``said`` is what somebody answers to it.
@@ -137,7 +137,7 @@ def refusal(sort: Sort, scene: Scene, speaker: Speaker, *, shown: str = "", said
     return "" if may(level, act, own=own) else refused(act, needed(act, own=own))
 
 
-def unanswerable(scene: Scene, level: Level, said: str = "") -> str:
+def unanswerable(scene: ThreadView, level: Level, said: str = "") -> str:
     """Why somebody of this level may not decide the open question, '' where they may.
 
     Who may not give more of something may still end it where more is asked for.
@@ -151,16 +151,16 @@ def unanswerable(scene: Scene, level: Level, said: str = "") -> str:
     return "" if at_least(level, least) else refused("approve", least)
 
 
-def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:
+def commanded(found: Meaning, scene: ThreadView, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:
     """What a sign or a word that is the whole message asks for, by whom and when."""
     sort = found[0]
     if scene.state == "unknown":
-        return Told(IN_THE_THREAD)
+        return Reply(IN_THE_THREAD)
     if why := refusal(sort, scene, speaker, shown=shown):
-        return Told(why)
+        return Reply(why)
     meant = meaning_of(sort, scene.phase)
     if isinstance(meant, Refuse):
-        return Told(meant.text)
+        return Reply(meant.text)
     if sort != "continue":
         return item
     if meant == ANSWER:
@@ -168,13 +168,13 @@ def commanded(found: Meaning, scene: Scene, speaker: Speaker, item: InboxItem, *
     return item.model_copy(update={"sort": meant.kind, "text": CONTINUE if meant == TASK else item.text, "target": ""})
 
 
-def _advice(scene: Scene, item: InboxItem, shown: str) -> Outcome:
+def _advice(scene: ThreadView, item: InboxItem, shown: str) -> Outcome:
     """✅ where it asks: the answer that the question recommends."""
     asked = scene.asked
     if asked is None or not (advice := recommended(asked)):
-        return Told(NO_ADVICE)
+        return Reply(NO_ADVICE)
     if asked.sort == "approval" and shown != asked.question:
-        return Told(APPROVE_THERE)
+        return Reply(APPROVE_THERE)
     return item.model_copy(update={"sort": "answer", "text": advice, "target": asked.question})
 
 

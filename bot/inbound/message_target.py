@@ -12,13 +12,13 @@ import discord
 
 from agentic.core.events.ids import execution_id
 from agentic.ports.runtime import ExecutionRow, OutboxRow, Store
-from bot.outbound.progress_messages import Board
+from bot.outbound.progress_messages import ProgressMessages
 from bot.ports.conversation import Conversation
 from bot.progress.feed import folded
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MessageTarget:
     """``target`` is '<execution>/result', '<execution>/turn:3', or '' where no execution is known."""
 
     thread: str
@@ -34,10 +34,10 @@ class Shown:
 class Showing:
     """Looks up what messages show."""
 
-    def __init__(self, store: Store, conversation: Conversation, board: Board) -> None:
+    def __init__(self, store: Store, conversation: Conversation, board: ProgressMessages) -> None:
         self._store, self._conversation, self._board = store, conversation, board
 
-    async def on(self, message: str, channel: str, *, own: bool) -> Shown | None:
+    async def on(self, message: str, channel: str, *, own: bool) -> MessageTarget | None:
         """What a message shows; None where it is nothing of ours.  ``own``: the bot is its author."""
         if await self._is_task(message, channel, message):
             return await self._task(message, message)
@@ -60,24 +60,24 @@ class Showing:
         pending = await self._store.pending(thread)
         return any(item.id == message and item.sort in ("task", "queue") for item in pending)
 
-    async def _task(self, message: str, thread: str) -> Shown:
+    async def _task(self, message: str, thread: str) -> MessageTarget:
         task = execution_id(thread, message)
         if await self._store.execution(task) is not None:
-            return Shown(thread, f"{task}/result")
-        return Shown(thread, deleted=task if await self._store.was_buried(task) is not None else "")
+            return MessageTarget(thread, f"{task}/result")
+        return MessageTarget(thread, deleted=task if await self._store.was_buried(task) is not None else "")
 
-    async def _posted(self, message: str, thread: str) -> Shown | None:
+    async def _posted(self, message: str, thread: str) -> MessageTarget | None:
         """A message that the outbox or the board put there."""
         shown = self._board.shows(message)
         if shown is not None and await self._is_of(shown[0], thread):
-            return Shown(thread, f"{shown[0]}/turn:{shown[1]}")
+            return MessageTarget(thread, f"{shown[0]}/turn:{shown[1]}")
         row = await self._store.by_message(message)
         if row is None or row.item.thread != thread:
             return None
         asks = row.item.question if row.item.sort == "question" else ""
         offers = row.item.question if row.item.sort == "offer" else ""
         lesson = row.item.question if row.item.sort == "lesson" else ""
-        return Shown(thread, await self._target(row), asks, offers, lesson)
+        return MessageTarget(thread, await self._target(row), asks, offers, lesson)
 
     async def _target(self, row: OutboxRow) -> str:
         item = row.item
@@ -88,17 +88,17 @@ class Showing:
             return f"{item.execution}/result"
         return f"{item.execution}/turn:{(await folded(self._store, item.execution)).turn}"
 
-    async def _by_time(self, message: str, thread: str, *, own: bool) -> Shown | None:
+    async def _by_time(self, message: str, thread: str, *, own: bool) -> MessageTarget | None:
         """Another message of the bot there (a continued progress message, a receipt): what ran when it was posted."""
         if not own:
             return None
         for row in reversed(await self._store.executions(thread)):
             if await self._begun_before(row, message):
-                return Shown(thread, f"{row.execution}/result")
+                return MessageTarget(thread, f"{row.execution}/result")
         at = discord.utils.snowflake_time(int(message))
         begun = [(row.started_at, row) for row in await self._store.buried(thread) if row.started_at]
         before = [(started, row.execution) for started, row in begun if started <= at]
-        return Shown(thread, deleted=max(before)[1]) if before else Shown(thread)
+        return MessageTarget(thread, deleted=max(before)[1]) if before else MessageTarget(thread)
 
     async def _begun_before(self, row: ExecutionRow, message: str) -> bool:
         """By the ids of its progress message and of the other one; where it has none, by when its log says it began."""

@@ -18,7 +18,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.runtime import EventLog
 from bot.access.permissions import ORDER, Speaker, level_of, role_marks
-from bot.inbound.events import House, Kind, Said, Scene
+from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.ports.conversation import Conversation
 from bot.rendering.discord_text import cut, named, storable
 
@@ -55,13 +55,13 @@ class Reader:
     def __init__(self, client: discord.Client, options: Options) -> None:
         self._client, self._options = client, options
 
-    def house(self, guild: discord.Guild | None) -> House:
+    def house(self, guild: discord.Guild | None) -> BotIdentity:
         """What was configured, with the ids that name the bot in this guild."""
         role = guild.self_role if guild is not None else None
         ids = [str(self._client.user.id)] if self._client.user else []
         if role is not None:
             ids.append(str(role.id))
-        return House(tuple(ids), self._options.speaking_bots, self._options.custom_emoji)
+        return BotIdentity(tuple(ids), self._options.speaking_bots, self._options.custom_emoji)
 
     def speaker(
         self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False, writes: bool = True
@@ -82,7 +82,7 @@ class Reader:
         administrator = owner or user.guild_permissions.administrator
         return level_of(names, self._options.roles, administrator=administrator, default=self._options.default_level)
 
-    def said(self, message: discord.Message) -> Said:
+    def said(self, message: discord.Message) -> MessageEvent:
         """A message; a channel that is not among the guild's is a thread that was not announced.
 
         The ``path`` of a file is the address it can be fetched from.
@@ -92,7 +92,7 @@ class Reader:
         webhook = message.webhook_id is not None
         direct = isinstance(message.channel, discord.DMChannel)
         addressed = any(f"<@{mark}{own}>" in message.content for own in house.mentions for mark in ("", "!", "&"))
-        return Said(
+        return MessageEvent(
             id=str(message.id),
             channel=str(message.channel.id),
             thread="" if in_channel else str(message.channel.id),
@@ -195,18 +195,18 @@ def _kind(message: discord.Message) -> Kind:
     return "text"
 
 
-async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> Scene:
+async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> ThreadView:
     """What a thread is doing; whose execution it was matters after its end only for opinions (``wholly``)."""
     state = conversation.state(thread) if thread and await conversation.knows(thread) else "unknown"
     if state == "unknown" or (state == "idle" and not wholly):
-        return Scene(state)
+        return ThreadView(state)
     status = await conversation.standing(thread)
-    return Scene(
+    return ThreadView(
         state, status.question, status.requester, status.asked, execution=status.execution, paused=status.paused
     )
 
 
-async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> Scene:
+async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> ThreadView:
     """The same for something that concerns a certain execution, perhaps an earlier one."""
     execution = target.partition("/")[0]
     requester = await _requester(log, execution) if execution else ""

@@ -12,7 +12,7 @@ import discord
 from agentic.core.events.execution_events import QuotedMessage
 from bot.inbound.parse import said_in
 from bot.outbound.discord_api import (
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Unfit,
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 class Quoting:
     """Reads threads through a desk, which exists only once the bot does: ``through`` tells it which."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DiscordApi) -> None:
         self._desk = desk
 
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from agentic.core.events.execution_events import InboxItem
-from bot.inbound.events import Outcome, Told
+from bot.inbound.events import Outcome, Reply
 
 OTHERWISE: Mapping[str, str] = {
     "continue": "That is no command: write `continue` alone, or react with ✅.",
@@ -48,12 +48,12 @@ def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Ou
     if not _COMMAND.fullmatch(name):
         return outcome
     if name in OTHERWISE:
-        return Told(OTHERWISE[name])
+        return Reply(OTHERWISE[name])
     if name in built:
         answers = ANSWER if outcome.sort == "answer" else ""
-        return Told(BY_PREFIX.format(name=name, prefix=prefix) + answers)
+        return Reply(BY_PREFIX.format(name=name, prefix=prefix) + answers)
     if outcome.sort == "answer":
         return outcome  # “/tmp” answers “where?”
     near = difflib.get_close_matches(name, sorted(built), n=1, cutoff=0.5)
     meant = f" Did you mean `{prefix}{near[0]}`?" if near else ""
-    return Told(NO_COMMAND.format(text=text, prefix=prefix) + meant)
+    return Reply(NO_COMMAND.format(text=text, prefix=prefix) + meant)

@@ -16,7 +16,7 @@ from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from bot.lessons.lesson_approval_text import asked
 from bot.lessons.message_sync import LessonMessages, key_of
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from reflexion.errors import LessonOutdated, LessonStoreError
 from reflexion.lessons.lesson import Lesson
 from reflexion.ports import LessonStore
@@ -78,7 +78,7 @@ class LessonApprovals:
                     raise
         return None
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, desk: DiscordApi) -> None:
         """Keep the messages true, until cancelled; first what an earlier process left."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.look(), name="lessons that wait")

@@ -19,7 +19,7 @@ from agentic.ports.errors import StoreError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.lessons.lesson_approval_text import asked
 from bot.messages.question_text import Standing
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live_message import LiveMessages, View
 from bot.rendering.discord_text import Rendered
 from reflexion.errors import LessonStoreError
@@ -69,7 +69,7 @@ class LessonMessages:
         """Lessons may have changed, by a measurement say: compare their messages with them now."""
         self._look_now.set()
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, desk: DiscordApi) -> None:
         """Keep the messages true, until cancelled; first what an earlier process left."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.live.run(desk), name="messages about lessons")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentic.ports.runtime import Store
 from bot.access.thread_access import OutOfReach, Reach, Stand
 from bot.lessons.effect_text import effect
-from bot.messages.lesson_text import Known, Used
+from bot.messages.lesson_text import Known, LessonUse
 from bot.messages.report_text import stamp
 from reflexion.lessons.lesson import Lesson
 from reflexion.lessons.lifecycle import Showing
@@ -19,7 +19,7 @@ async def known_of(store: Store, reach: Reach, lessons: LessonStore, stand: Stan
     """Its effect, and its uses newest first."""
     showings = await lessons.showings(stand.guild_id, lesson.id, thread=stand.alone_in)
     seen: dict[str, bool] = {}
-    uses: list[Used] = []
+    uses: list[LessonUse] = []
     hidden = 0
     for showing in showings[: -LOOKED_AT - 1 : -1]:
         row = await store.execution(showing.execution)
@@ -27,7 +27,7 @@ async def known_of(store: Store, reach: Reach, lessons: LessonStore, stand: Stan
         if thread not in seen:
             seen[thread] = bool(thread) and await _within(reach, stand, thread)
         if seen[thread]:
-            uses.append(Used(thread, _words(showing)))
+            uses.append(LessonUse(thread, _words(showing)))
         else:
             hidden += 1
     return Known(effect(lesson.life, showings), tuple(uses), hidden)

@@ -36,7 +36,7 @@ CHANGES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class LessonUse:
     """One execution that a lesson fitted, as whoever asks may see it: ``words`` say when, and how it went."""
 
     thread: str
@@ -51,7 +51,7 @@ class Known:
     """
 
     effect: str = ""
-    uses: tuple[Used, ...] = ()
+    uses: tuple[LessonUse, ...] = ()
     hidden: int = 0
 
 

@@ -66,7 +66,7 @@ SCORES_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ThreadLine:
     """A thread in a list."""
 
     row: SessionRow
@@ -78,7 +78,7 @@ def title_of_sessions(*, openly: bool) -> str:
     return "Threads of this channel" if openly else "Threads that you can see"
 
 
-def sessions(seen: Sequence[Seen], *, asker: str, page: int = 1, more: int = 0) -> str:
+def sessions(seen: Sequence[ThreadLine], *, asker: str, page: int = 1, more: int = 0) -> str:
     """A thread in two lines, last used first."""
     if not seen:
         return NO_SESSIONS if page == 1 else "There are no more."
@@ -88,7 +88,7 @@ def sessions(seen: Sequence[Seen], *, asker: str, page: int = 1, more: int = 0) 
     return "\n".join(lines)
 
 
-def _session(each: Seen, asker: str) -> list[str]:
+def _session(each: ThreadLine, asker: str) -> list[str]:
     row, status = each.row, each.status
     state = _STATES[status.state]
     if status.state == "asking" and status.requester == asker:

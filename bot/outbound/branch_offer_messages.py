@@ -11,7 +11,7 @@ from agentic.core.events.execution_events import BranchMerged, CommitCreated, Ou
 from agentic.ports.runtime import OutboxRow, Store
 from bot.history.run_history import Verdict, past_of
 from bot.messages.question_text import Standing
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live_message import LiveMessages, View
 from bot.rendering.discord_text import (
     Attached,
@@ -99,7 +99,7 @@ class BranchOfferMessages:
         await self.live.expect(key)
         self.live.changed(key)
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, desk: DiscordApi) -> None:
         """Show what was decided, until cancelled."""
         await self.live.run(desk)
 

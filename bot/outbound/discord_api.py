@@ -136,7 +136,7 @@ class Post:
     """They include 👍 and 👎, where it is an answer."""
 
 
-class Desk:
+class DiscordApi:
     """Acts in Discord through one client and one sender."""
 
     def __init__(self, client: discord.Client, sender: Sender, discretion: Discretion | None = None) -> None:
@@ -396,7 +396,7 @@ def _buttons(post: Post) -> discord.ui.View | None:
 class AttachmentUrls:
     """The present address of an attachment: Discord's file addresses run out after a day, messages do not."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DiscordApi) -> None:
         self._desk = desk
 
     async def __call__(self, item: InboxItem, file: FileRef) -> str:

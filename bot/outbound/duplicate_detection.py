@@ -62,7 +62,7 @@ async def known(store: Store, message: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedPost:
     """What an item becomes: its parts as they are posted, the files with the last of them, what the first replies to."""
 
     item: OutboxItem
@@ -71,7 +71,7 @@ class Wanted:
     reply_to: str = ""
 
 
-async def standing(store: Store, wanted: Wanted, seen: Sequence[SeenMessage]) -> tuple[list[str], int]:
+async def standing(store: Store, wanted: ExpectedPost, seen: Sequence[SeenMessage]) -> tuple[list[str], int]:
     """The messages that it is already, and which part is still to come; ``seen`` are oldest first.
 
     Its key stands under the last part: where that is there all of it was posted, also what somebody has deleted since.

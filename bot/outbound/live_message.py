@@ -54,7 +54,7 @@ class Subject(Protocol):
 
 
 class Editor(Protocol):
-    """Who edits messages: ``bot.outbound.discord_api.Desk``."""
+    """Who edits messages: ``bot.outbound.discord_api.DiscordApi``."""
 
     async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
         """Replace the text and the buttons of an item's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""

@@ -26,7 +26,7 @@ from agentic.ports.runtime import OutboxRow, Store
 from bot.outbound.compose import Composer
 from bot.outbound.discord_api import (
     NO_RIGHT,
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Post,
@@ -35,11 +35,11 @@ from bot.outbound.discord_api import (
 )
 from bot.outbound.duplicate_detection import (
     Doubts,
-    Wanted,
+    ExpectedPost,
     known,
     standing,
 )
-from bot.outbound.progress_messages import Board
+from bot.outbound.progress_messages import ProgressMessages
 from bot.outbound.request_queue import Urgency
 from bot.progress.feed import Feed
 from bot.rendering.discord_text import (
@@ -75,7 +75,7 @@ log = logging.getLogger(__name__)
 class Outbox:
     """Delivers for as long as ``run`` runs; ``poke`` tells it that there is something."""
 
-    def __init__(self, store: Store, desk: Desk, feed: Feed, board: Board, composer: Composer) -> None:
+    def __init__(self, store: Store, desk: DiscordApi, feed: Feed, board: ProgressMessages, composer: Composer) -> None:
         self._store, self._desk, self._feed, self._board, self._composer = store, desk, feed, board, composer
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, float] = {}
@@ -293,7 +293,7 @@ class Outbox:
             return [], 0
         seen = await self._desk.unrecorded(item.thread, partial(known, self._store))
         parts = tuple(self._desk.shown(part) for part in rendered.parts)
-        return await standing(self._store, Wanted(item, parts, len(rendered.files), _answered(item)), seen)
+        return await standing(self._store, ExpectedPost(item, parts, len(rendered.files), _answered(item)), seen)
 
     async def _post(self, item: OutboxItem, index: int, post: Post) -> str:
         """One message; where it was posted before and somebody deleted it, a new one under a nonce of its own."""

@@ -22,7 +22,7 @@ from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from bot.config.preferences import Preferences, Verbosity
 from bot.outbound.discord_api import (
-    Desk,
+    DiscordApi,
     Gone,
     Held,
     Post,
@@ -67,11 +67,11 @@ class ShownProgress:
     verbosity: Verbosity = "normal"
 
 
-class Board:
+class ProgressMessages:
     """Keeps progress messages up to date for as long as ``run`` runs."""
 
     def __init__(
-        self, store: Store, desk: Desk, feed: Feed, preferences: Preferences | None = None,
+        self, store: Store, desk: DiscordApi, feed: Feed, preferences: Preferences | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         discord_now: Callable[[], datetime] | None = None,
     ) -> None:  # fmt: skip

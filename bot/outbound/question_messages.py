@@ -14,9 +14,9 @@ from agentic.core.events.execution_events import Asked, OutboxItem
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_choices import question_of, standing_of
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live_message import LiveMessages, View
-from bot.progress.feed import Change, Feed
+from bot.progress.feed import Feed, QuestionChange
 
 RECALL_SECONDS = 4.0
 """How long the questions of an earlier process wait at most for what was running, which reads the same logs."""
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class QuestionMessages:
     """Keeps the messages of questions true for as long as ``run`` runs."""
 
-    def __init__(self, store: Store, desk: Desk, feed: Feed, settled: Callable[[], Awaitable[object]]) -> None:
+    def __init__(self, store: Store, desk: DiscordApi, feed: Feed, settled: Callable[[], Awaitable[object]]) -> None:
         self._store, self._desk, self._feed, self._resumed = store, desk, feed, settled
         self._open: dict[str, tuple[str, str]] = {}
         """The execution and the question by outbox key."""
@@ -46,7 +46,7 @@ class QuestionMessages:
             while True:
                 await self._take(await self._feed.questions.get())
 
-    async def _take(self, change: Change) -> None:
+    async def _take(self, change: QuestionChange) -> None:
         if change.asked:
             self._open[change.asked] = (change.execution, change.question)
             await self.live.expect(change.asked)

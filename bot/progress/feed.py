@@ -37,7 +37,7 @@ _VISIBLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class QuestionChange:
     """Something happened to a question, '' for whichever is open; ``asked`` is its outbox key where it was put now."""
 
     execution: str
@@ -51,7 +51,7 @@ class Feed:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
         self.outbox = asyncio.Event()
-        self.questions: asyncio.Queue[Change] = asyncio.Queue()
+        self.questions: asyncio.Queue[QuestionChange] = asyncio.Queue()
         """What happened to questions."""
         self.discretion = Discretion()
         """What takes secrets out; the bot knows which there are."""
@@ -66,11 +66,11 @@ class Feed:
         if known is None and isinstance(event, Started):
             known = self._progress[execution] = Progress(execution, self.discretion.text)
         if isinstance(event, Asked):
-            self.questions.put_nowait(Change(execution, event.question, f"{execution}.{envelope.seq}.0"))
+            self.questions.put_nowait(QuestionChange(execution, event.question, f"{execution}.{envelope.seq}.0"))
         elif isinstance(event, Decided):
-            self.questions.put_nowait(Change(execution, event.question))
+            self.questions.put_nowait(QuestionChange(execution, event.question))
         elif isinstance(event, Finished) or (isinstance(event, InputReceived) and event.sort == "answer"):
-            self.questions.put_nowait(Change(execution))
+            self.questions.put_nowait(QuestionChange(execution))
         if known is not None and envelope.seq > known.seq + 1:
             del self._progress[execution]  # something was missed while it was loaded: it is loaded again
         elif known is not None:

@@ -61,7 +61,7 @@ _SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "ques
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressStep:
     """A tool call: what it does, on what, and what came of it ('' while it runs)."""
 
     call: str
@@ -171,7 +171,7 @@ class Progress:
     tier: int = 0
     model: str = ""
     thinking: bool = False
-    account: dict[str, Step | Remark] = field(default_factory=dict[str, "Step | Remark"])
+    account: dict[str, ProgressStep | Remark] = field(default_factory=dict[str, "ProgressStep | Remark"])
     """The latest calls, by id, and what was between them."""
     todo: tuple[Todo, ...] = ()
     said: str = ""
@@ -223,9 +223,9 @@ class Progress:
     finished: Finished | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ProgressStep, ...]:
         """The latest calls."""
-        return tuple(each for each in self.account.values() if isinstance(each, Step))
+        return tuple(each for each in self.account.values() if isinstance(each, ProgressStep))
 
     @property
     def changed(self) -> tuple[Changed, ...]:
@@ -239,7 +239,7 @@ class Progress:
         return done and (self.side or (self.talk and not self.touched and not self.offered))
 
     @property
-    def running(self) -> tuple[Step, ...]:
+    def running(self) -> tuple[ProgressStep, ...]:
         """The calls without a result."""
         return tuple(step for step in self.steps if not step.outcome)
 
@@ -310,7 +310,7 @@ class Progress:
         if isinstance(event, ToolStarted):
             self._enter(
                 event.call,
-                Step(
+                ProgressStep(
                     event.call,
                     event.tool,
                     self.hide(subject(event.arguments))[:300],
@@ -320,7 +320,7 @@ class Progress:
             )
             return
         step = self.account.get(event.call) or self._unbegun(event.call)
-        if isinstance(step, Step):
+        if isinstance(step, ProgressStep):
             self.account[event.call] = replace(
                 step,
                 outcome=event.outcome,
@@ -328,9 +328,9 @@ class Progress:
                 seconds=event.seconds,
                 came=self.hide(last(event.preview))[:200],
             )
-        if event.outcome == "unknown" and isinstance(step, Step):
+        if event.outcome == "unknown" and isinstance(step, ProgressStep):
             self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
-        if isinstance(step, Step):
+        if isinstance(step, ProgressStep):
             self._allow(event, step.subject or step.tool)
         for change in event.changes:
             self._change(change)
@@ -338,7 +338,7 @@ class Progress:
     def _take_back(self, event: Gated) -> None:
         """A call had run, and its files are as they were; whether it may run again is asked next."""
         step = self.account.get(event.call)
-        if isinstance(step, Step):
+        if isinstance(step, ProgressStep):
             self.account[event.call] = replace(step, outcome="put back", came=f"it {self.hide(event.reason)}"[:200])
             self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
         for change in event.changes:
@@ -351,12 +351,12 @@ class Progress:
         elif event.outcome in ("ok", "failed") and what in self.denied:
             self.denied = tuple(one for one in self.denied if one != what)
 
-    def _unbegun(self, call: str) -> Step | None:
+    def _unbegun(self, call: str) -> ProgressStep | None:
         """A call that got its result without having begun: it was denied, refused or cancelled."""
         if call not in self.made:
             return None
         tool, about = self.made[call]
-        step = Step(call, tool, self.hide(about)[:300])
+        step = ProgressStep(call, tool, self.hide(about)[:300])
         self._enter(call, step)
         return step
 
@@ -366,7 +366,7 @@ class Progress:
             was = first.before if first is not None else before(change)
             self.touched[change.path] = Changed(change.path, was, after(change))
 
-    def _enter(self, name: str, what: Step | Remark) -> None:
+    def _enter(self, name: str, what: ProgressStep | Remark) -> None:
         self.account[name] = what
         if len(self.account) > STEPS_KEPT:
             del self.account[next(iter(self.account))]

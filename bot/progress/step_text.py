@@ -6,7 +6,7 @@ import re
 
 from agentic.bash.runners import Kind, kind_of
 from agentic.bash.steps import run_by
-from bot.progress.model import Step
+from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
 
 Verbs = tuple[str, str]
@@ -78,7 +78,7 @@ _BEFORE = re.compile(
 )
 
 
-def phrase(step: Step, *, ended: bool) -> str:
+def phrase(step: ProgressStep, *, ended: bool) -> str:
     """What a step does, or did."""
     tense = 1 if ended else 0
     if step.tool == "shell" and (verbs := _recognised(step.subject)):
@@ -92,13 +92,13 @@ def phrase(step: Step, *, ended: bool) -> str:
     return f"{words} {inline(step.subject, 70)}"
 
 
-def unbegun(step: Step) -> str:
+def unbegun(step: ProgressStep) -> str:
     """What a step was to do that was denied, refused or cancelled before it began."""
     words = phrase(step, ended=False)
     return f"Not done: {words[:1].lower()}{words[1:]}"
 
 
-def headline(step: Step) -> str:
+def headline(step: ProgressStep) -> str:
     """The same for the first line, where only the words are bold."""
     words, _, rest = phrase(step, ended=False).partition(" (`" if _is_recognised(step) else " `")
     if not rest:
@@ -106,7 +106,7 @@ def headline(step: Step) -> str:
     return f"**{words}** (`{rest}" if _is_recognised(step) else f"**{words}** `{rest}"
 
 
-def _is_recognised(step: Step) -> bool:
+def _is_recognised(step: ProgressStep) -> bool:
     return step.tool == "shell" and _recognised(step.subject) is not None
 
 

@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
 )
 from bot.config.preferences import Verbosity
 from bot.progress.cap_usage import Use
-from bot.progress.model import Progress, Remark, Step
+from bot.progress.model import Progress, ProgressStep, Remark
 from bot.progress.step_text import headline, phrase, unbegun
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
@@ -180,7 +180,7 @@ def _now(progress: Progress, now: datetime | None) -> str:
     return "💭 **Thinking**" if progress.thinking or progress.turn else "👀 **Starting**"
 
 
-def _so_far(step: Step, now: datetime | None) -> str:
+def _so_far(step: ProgressStep, now: datetime | None) -> str:
     """How long a step runs; in steps of five seconds, so that time alone is seldom a reason to edit."""
     seconds = (now - step.began).total_seconds() if now is not None and step.began is not None else 0.0
     whole = int(seconds // 5 * 5 if seconds >= 10 else seconds)
@@ -192,7 +192,7 @@ def _steps(progress: Progress) -> list[str]:
     return [_step(step) for step in ended[-STEPS_SHOWN:]]
 
 
-def _step(step: Step) -> str:
+def _step(step: ProgressStep) -> str:
     words = unbegun(step) if step.outcome in _UNBEGUN and step.began is None else phrase(step, ended=True)
     return f"-# {_OUTCOMES.get(step.outcome, '✖')} {words}{_detail(step)}"
 
@@ -209,7 +209,7 @@ def _account(progress: Progress) -> list[str]:
     return lines
 
 
-def _detail(step: Step) -> str:
+def _detail(step: ProgressStep) -> str:
     parts: list[str] = []
     if step.exit_code:
         parts.append(f"exit {step.exit_code}")

@@ -17,11 +17,11 @@ from agentic.core.events.execution_events import Option, OutboxItem, Part
 from agentic.core.rules.questions import STOP
 from bot.rendering.custom_ids import (
     Again,
-    Choice,
     Control,
     Halt,
     Offer,
     OfLesson,
+    OptionChoice,
     Pick,
     Press,
     Redo,
@@ -163,16 +163,16 @@ def _buttons(
     row: int | None = None,
     lead: str = "",
     approval: bool = False,
-) -> tuple[Choice, ...]:
+) -> tuple[OptionChoice, ...]:
     labels = _labels(options, LABEL - len(lead))
-    made: list[Choice] = []
+    made: list[OptionChoice] = []
     for number, (option, label) in enumerate(zip(options, labels, strict=True)):
         style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
         if approval:
             style = ButtonStyle.danger if number == 0 else ButtonStyle.primary
         if chosen:
             style = ButtonStyle.success if option.label == chosen else ButtonStyle.secondary
-        made.append(Choice.make(press.at(number), f"{lead}{label}", style, row))
+        made.append(OptionChoice.make(press.at(number), f"{lead}{label}", style, row))
     return tuple(made)
 
 

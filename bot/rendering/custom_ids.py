@@ -79,7 +79,7 @@ class Control(ui.DynamicItem[Any], template="tw:never"):
         interaction.client.dispatch(self.event, interaction, self.read(self.match, values))
 
 
-class Choice(
+class OptionChoice(
     Control, template=rf"tw:ask:(?P<question>{_NAME}):(?:(?P<part>\d{{1,9}})\.)?(?P<number>\d{{1,9}}):(?P<key>{_NAME})"
 ):
     """One option of a question, counted from 0, or of one of its parts, which are counted from 1."""
@@ -271,5 +271,5 @@ class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
         return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
 
 
-CONTROLS: tuple[type[Control], ...] = (Choice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
+CONTROLS: tuple[type[Control], ...] = (OptionChoice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
 """All of them, for ``add_dynamic_items``."""

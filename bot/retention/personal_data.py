@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredData:
     """What there is of a person."""
 
     tasks: int = 0
@@ -93,23 +93,23 @@ class _Found:
         return frozenset(text for _, share in self.shares.values() for text in share.texts)
 
 
-class Privacy:
+class PersonalData:
     """Reads and erases what is a person's."""
 
     def __init__(self, store: Store, lessons: LessonStore | None, retention: Retention) -> None:
         self._store, self._lessons, self._retention = store, lessons, retention
 
-    async def of(self, person: str, name: str) -> Stored:
+    async def of(self, person: str, name: str) -> StoredData:
         """What is stored of somebody, who goes by this name now.  Raises ``StoreError``."""
         found = await self._find(person, name)
         shares = [share for _, share in found.shares.values()]
         reflections, lessons = await self._learned(found)
-        return Stored(
+        return StoredData(
             len(found.own), found.opened, sum(share.messages for share in shares), sum(share.votes for share in shares),
             min((share.since for share in shares if share.since), default=None), reflections, lessons, found.unread,
         )  # fmt: skip
 
-    async def erase(self, person: str, name: str) -> Stored:
+    async def erase(self, person: str, name: str) -> StoredData:
         """Erase what can be, and return what is left: what is open, and what nobody can read.
 
         Raises ``StoreError`` and ``LessonStoreError``.

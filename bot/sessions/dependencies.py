@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
 from agentic.core.state.execution import Execution
@@ -17,12 +17,10 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime.shutdown import Leaving
+from bot.ports.actions import ForkAction
 from bot.sessions.after_run import Learning
 from bot.sessions.lease import Allow, nothing_to_end
 from bot.sessions.slots import Courtesy, Slots
-
-if TYPE_CHECKING:
-    from bot.actions.fork import Forking
 
 
 class Runner(Protocol):
@@ -35,7 +33,7 @@ class Runner(Protocol):
         ...
 
 
-class Workshop(Protocol):
+class ToolSource(Protocol):
     """What gives a thread its tools."""
 
     def toolbox(self, thread: str) -> Toolbox:
@@ -86,14 +84,14 @@ class Ground:
     store: Store
     clock: Clock
     runner: Runner
-    workshop: Workshop
+    workshop: ToolSource
     learning: Learning
     slots: Slots
     owner: str
     begin: Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
     tell: Callable[[OutboxItem], Awaitable[None]]
     acts: Acts | None = None
-    forking: Forking | None = None
+    forking: ForkAction | None = None
     leaving: Leaving = field(default_factory=Leaving)
     """Shared with the runner."""
     drain_seconds: float = 0.0

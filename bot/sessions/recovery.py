@@ -19,7 +19,7 @@ from agentic.core.events.execution_events import Envelope
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.runtime import Store
-from agentic.runtime.budget_ledger import DailyCaps, Purse
+from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from bot.messages.error_text import Attempted, error_text
 from bot.sessions.session import Session
 from bot.thread_state.session_state import NothingOpen, Recalled
@@ -36,7 +36,7 @@ async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
 
     An open execution's is settled by whoever takes it up.  Raises ``StoreError``.
     """
-    purse = Purse(store, caps)
+    purse = BudgetLedger(store, caps)
     left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
     opened = {row.execution for row in await store.open_executions()}
     for of in sorted(left - opened):

@@ -51,7 +51,7 @@ Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
 """Puts the files that a person sent into the thread's workspace; each that was left out says why."""
 
 
-class Lessons(Protocol):
+class LessonSource(Protocol):
     """What was learned before: ``reflexion.service.Reflexion``."""
 
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
@@ -72,7 +72,7 @@ class Beginning:
     """Builds ``Started``."""
 
     store: Store
-    lessons: Lessons
+    lessons: LessonSource
     policy: Policy
     receive: Receive
     tell: Callable[[OutboxItem], Awaitable[None]]

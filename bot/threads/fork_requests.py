@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import SessionRow
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost
-from bot.ports.actions import NotDone
-
-if TYPE_CHECKING:
-    from bot.actions.fork import Forking
+from bot.ports.actions import ForkAction, NotDone
 
 BROKEN = (
     "The fork could not be completed because of a fault on my side. Nothing here was changed; I take it up again by myself "
@@ -28,7 +24,7 @@ log = logging.getLogger(__name__)
 class Forks:
     """Does forks."""
 
-    def __init__(self, forking: Forking | None, adopt: Callable[[SessionRow], None]) -> None:
+    def __init__(self, forking: ForkAction | None, adopt: Callable[[SessionRow], None]) -> None:
         self._forking, self._adopt = forking, adopt
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -45,7 +41,7 @@ class Forks:
         self._tasks[item.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
 
-    async def _do(self, forking: Forking, item: InboxItem, source: SessionRow) -> None:
+    async def _do(self, forking: ForkAction, item: InboxItem, source: SessionRow) -> None:
         try:
             words, row = await _tried(forking, item, source)
             receipt = OutboxItem(
@@ -63,7 +59,7 @@ class Forks:
             await _told(forking, item)
 
 
-async def _told(forking: Forking, item: InboxItem) -> None:
+async def _told(forking: ForkAction, item: InboxItem) -> None:
     """Who asked is not left waiting for it; where even that cannot be kept, the log says so."""
     notice = OutboxItem(
         key=f"{item.id}.broken", thread=item.thread, execution="", sort="notice", text=BROKEN, target=item.message, notify=True
@@ -74,7 +70,7 @@ async def _told(forking: Forking, item: InboxItem) -> None:
         log.error("and it could not be told in thread %s: %s", item.thread, error)
 
 
-async def _tried(forking: Forking, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
+async def _tried(forking: ForkAction, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
     """What is told, and the new session; what may pass by itself is tried again."""
 
     for pause in (0.5, 3.0, None):

@@ -10,7 +10,7 @@ import shutil
 from datetime import datetime
 from functools import cache
 
-from agentic.sandbox.backends.selection import IMAGE
+from agentic.sandbox.limits import IMAGE
 
 PROGRAMS = (
     "python3", "pip3", "uv", "uvx", "pipx", "node", "npm", "npx", "git", "make", "gcc", "cargo", "go", "java", "ruby",

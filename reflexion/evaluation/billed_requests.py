@@ -28,7 +28,7 @@ from agentic.ports.runtime import (
     LanguageModel,
     Prompt,
 )
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from reflexion.evaluation.outcome_stream import OutcomeStream
 from reflexion.evaluation.trajectory import Trajectory
 
@@ -77,7 +77,7 @@ class Paid:
     """Asks models about one execution; each request and what came of it stands in its outcome stream."""
 
     def __init__(
-        self, model: LanguageModel, purse: Purse, clock: Clock, trajectory: Trajectory, stream: OutcomeStream
+        self, model: LanguageModel, purse: BudgetLedger, clock: Clock, trajectory: Trajectory, stream: OutcomeStream
     ) -> None:
         self._model, self._purse, self._clock = model, purse, clock
         self._trajectory, self._stream = trajectory, stream

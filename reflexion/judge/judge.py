@@ -30,7 +30,7 @@ from agentic.ports.runtime import (
     Message,
     Prompt,
 )
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from reflexion.errors import JudgementUnusable, LessonStoreError
 from reflexion.evaluation.billed_requests import (
     NO_ROOM,
@@ -63,7 +63,7 @@ log = logging.getLogger("threadwright.reflexion")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class JudgeCandidate:
     """A model that may judge; ``named`` in the settings, else one of a tier."""
 
     model: str
@@ -91,10 +91,10 @@ class Judge:
     def __init__(
         self,
         model: LanguageModel,
-        purse: Purse,
+        purse: BudgetLedger,
         clock: Clock,
         lessons: LessonStore,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[JudgeCandidate],
         *,
         mode: Mode = "auto",
         seconds: float = SECONDS,
@@ -140,7 +140,7 @@ class Judge:
             return 0.0
         return (await self._trust(judged.model, execution)).weight
 
-    def _chosen(self, worked: Sequence[str]) -> Candidate | None:
+    def _chosen(self, worked: Sequence[str]) -> JudgeCandidate | None:
         """The first one whose family did none of the work, of all that were asked for a turn, the first as the last.
 
         A tier's model only where its name tells its family and its price is known.
@@ -166,7 +166,7 @@ class Judge:
         return trust_of(readings)
 
     async def _ask(
-        self, chosen: Candidate, record: Record, price: float | None, trajectory: Trajectory, stream: OutcomeStream,
+        self, chosen: JudgeCandidate, record: Record, price: float | None, trajectory: Trajectory, stream: OutcomeStream,
         missing: Sequence[int], reads: Mapping[str, _Read],
     ) -> Judged:  # fmt: skip
         """Have the ``missing`` readings made, beside those that stand there."""

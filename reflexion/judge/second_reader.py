@@ -16,7 +16,7 @@ from agentic.ports.runtime import (
     Message,
     Prompt,
 )
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from reflexion.errors import ReflectionUnusable
 from reflexion.evaluation.billed_requests import (
     NO_ROOM,
@@ -26,7 +26,7 @@ from reflexion.evaluation.billed_requests import (
 )
 from reflexion.evaluation.outcome_stream import OutcomeStream
 from reflexion.evaluation.trajectory import Trajectory
-from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import JudgeCandidate
 from reflexion.judge.model_families import family_of
 from reflexion.lessons.lesson import Lesson, held_for
 from reflexion.reflection.parse import first_object
@@ -49,7 +49,9 @@ def second_instructions() -> str:
 class SecondReader:
     """Reads lessons that nothing else holds back, with a model other than the one that wrote them."""
 
-    def __init__(self, model: LanguageModel, purse: Purse, clock: Clock, candidates: Sequence[Candidate]) -> None:
+    def __init__(
+        self, model: LanguageModel, purse: BudgetLedger, clock: Clock, candidates: Sequence[JudgeCandidate]
+    ) -> None:
         self._model, self._purse, self._clock = model, purse, clock
         self._candidates = tuple(candidates)
         self._system = second_instructions()

@@ -20,7 +20,7 @@ from agentic.ports.runtime import (
     Message,
     Prompt,
 )
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from reflexion.errors import ReflectionUnusable
 from reflexion.evaluation.billed_requests import (
     NO_ROOM,
@@ -65,7 +65,7 @@ def reflection_instructions(*, worked: bool = False) -> str:
 class Reflector:
     """Writes reflections with one model; ``model_name`` '' takes the model the execution itself worked with."""
 
-    def __init__(self, model: LanguageModel, purse: Purse, clock: Clock, model_name: str = "") -> None:
+    def __init__(self, model: LanguageModel, purse: BudgetLedger, clock: Clock, model_name: str = "") -> None:
         self._model, self._purse, self._clock = model, purse, clock
         self._name = model_name
         self._instructions = {worked: reflection_instructions(worked=worked) for worked in (False, True)}

@@ -54,17 +54,19 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class NoRetry:
     """It is not tried again, and why."""
 
     why: str
 
 
-def decide_trial(trajectory: Trajectory, evaluated: Evaluated, policy: Policy, around: Around) -> Again | Offer | Leave:
+def decide_trial(
+    trajectory: Trajectory, evaluated: Evaluated, policy: Policy, around: Around
+) -> Again | Offer | NoRetry:
     """The first rule that answers wins: what is left, then what is only offered."""
     left = next((why for holds, why in _left(trajectory, policy) if holds), "")
     if left:
-        return Leave(left)
+        return NoRetry(left)
     following = trajectory.attempt + 1
     offered = next((why for holds, why in _offered(trajectory, evaluated, policy, around) if holds), "")
     if offered:

@@ -41,7 +41,7 @@ class Reflect:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class NoReflection:
     """No reflection, and why."""
 
     reason: str
@@ -54,7 +54,7 @@ class AskWhy:
 
 def decide_reflection(
     trajectory: Trajectory, outcome: Iterable[Envelope], *, asks: bool = False
-) -> Reflect | AskWhy | Leave:
+) -> Reflect | AskWhy | NoReflection:
     """The first rule that answers wins; ``asks``: somebody can be asked."""
     events = [envelope.event for envelope in outcome]
     requests = [event for event in events if isinstance(event, ModelRequested) and event.purpose == "reflection"]
@@ -76,7 +76,7 @@ def decide_reflection(
         (trajectory.empty, "there is nothing to learn from"),
         (trajectory.usd >= trajectory.usd_max, "the money of this execution is used up"),
     )
-    return next((Leave(reason) for holds, reason in rules if holds), Reflect(cause or OVERCAME, obstacle))
+    return next((NoReflection(reason) for holds, reason in rules if holds), Reflect(cause or OVERCAME, obstacle))
 
 
 def is_voted_down(trajectory: Trajectory) -> bool:

@@ -24,11 +24,11 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.failpoints import VARIABLE
 from agentic.ports.runtime import Answer, SessionRow
-from agentic.runtime.budget_ledger import DailyCaps, Purse
+from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from agentic.runtime.clock import SystemClock
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.after_run import catch_up
-from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.judge.rubric import RUBRIC
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
@@ -91,7 +91,7 @@ async def at_home(folder: Path) -> AsyncGenerator[Home]:
     store, lessons, clock = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db"), SystemClock()
     model = ScriptedModel(replies, prices={"openai/scripted": (1.0, 2.0), JUDGE: (1.0, 2.0)})
     caps = DailyCaps(guild=5.0)
-    judge = Judge(model, Purse(store, caps), clock, lessons, (Candidate(JUDGE, 2),), mode="always")
+    judge = Judge(model, BudgetLedger(store, caps), clock, lessons, (JudgeCandidate(JUDGE, 2),), mode="always")
     yield Home(store, lessons, Reflexion(store, lessons, model, clock, caps=caps, judge=judge))
     await lessons.close()
     await store.close()

@@ -12,7 +12,7 @@ import pytest
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bot.app.app import App, Place
+from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.faults.rules import (
     Delayed,
@@ -168,7 +168,7 @@ async def test_f14_a_deleted_thread_ends_its_execution_and_frees_what_it_held(
         for name, value in endpoint.environment().items():
             monkeypatch.setenv(name, value)
         settings = Settings(home=tmp_path, sandbox="bubblewrap", tier_2=("anthropic/claude-haiku-4-5",))
-        async with App.open(settings, Place(tmp_path), guild=guild) as app:
+        async with App.open(settings, AppHome(tmp_path), guild=guild) as app:
             await app.online()
             thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} grow")).id
             file = tmp_path / "workspaces" / str(thread) / "grows.txt"

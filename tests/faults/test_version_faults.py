@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from agentic.core.events.execution_events import SCHEMA, Event, Noted
-from agentic.core.events.upcasting import READER, UPCASTERS, Reading
+from agentic.core.events.upcasting import READER, UPCASTERS, ReaderVersion
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import StoreTooNew
 from agentic.stores.sqlite.store import SQLiteStore
@@ -89,7 +89,7 @@ async def test_f91_a_process_left_running_over_an_update_takes_nothing_up(tmp_pa
         return isinstance(event, Noted)
 
     path = tmp_path / "threadwright.db"
-    newer = SQLiteStore.open(path, reading=Reading(READER + 1, ((READER + 1, misread),)))
+    newer = SQLiteStore.open(path, reading=ReaderVersion(READER + 1, ((READER + 1, misread),)))
     older = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.integration.stores.reading_process", str(path), cwd=ROOT,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

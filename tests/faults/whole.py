@@ -17,7 +17,7 @@ import pytest
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bot.app.app import App, Place
+from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -129,7 +129,7 @@ async def whole(
             "drain_seconds": 0.1,
             **settings,
         }
-        async with App.open(Settings(home=home, **chosen), Place(home), guild=guild) as app:  # type: ignore[arg-type]
+        async with App.open(Settings(home=home, **chosen), AppHome(home), guild=guild) as app:  # type: ignore[arg-type]
             await app.online()
             yield Whole(app, guild, mind)
             mind.go.set()

@@ -25,7 +25,7 @@ from discord.ext.commands.bot import BotBase
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bot.app.app import App, Place
+from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 
@@ -81,7 +81,7 @@ async def trace_mention() -> MentionPath:
                     "embeddings": "off",
                 }
                 settings = Settings(_env_file=None, **chosen)  # type: ignore[call-arg, arg-type]
-                async with App.open(settings, Place(home), guild=guild) as app, asyncio.timeout(SECONDS):
+                async with App.open(settings, AppHome(home), guild=guild) as app, asyncio.timeout(SECONDS):
                     await app.online()
                     first = await guild.post(guild.channel().id, f"{guild.bot.mention} Write the file a.txt")
                     while not await app.store.executions(str(first.id)):

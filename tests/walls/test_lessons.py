@@ -17,7 +17,7 @@ from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.runtime import Answer
 from agentic.runtime.budget_ledger import NO_CAPS
 from reflexion.evaluation.trajectory import read_trajectory
-from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import JudgeCandidate
 from reflexion.judge.second_reader import SecondReader
 from reflexion.lessons.lesson import Lesson
 from reflexion.reflection.transcript import record_of
@@ -78,10 +78,10 @@ def at_work(script: Script, *, second: bool = False) -> House:
     at.model = type(at.model)(script, prices={"openai/scripted": (1.0, 2.0), SECOND: (1.0, 2.0)})
     at.__post_init__()
     if second:
-        from agentic.runtime.budget_ledger import Purse
+        from agentic.runtime.budget_ledger import BudgetLedger
 
-        readers = (Candidate("openai/scripted", 1), Candidate(SECOND, 2))
-        at.reflexion._second = SecondReader(at.model, Purse(at.store, NO_CAPS), at.clock, readers)
+        readers = (JudgeCandidate("openai/scripted", 1), JudgeCandidate(SECOND, 2))
+        at.reflexion._second = SecondReader(at.model, BudgetLedger(at.store, NO_CAPS), at.clock, readers)
     return at
 
 

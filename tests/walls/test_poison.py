@@ -18,7 +18,7 @@ from bot.local_discord.faults.rules import (
 )
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
-from bot.outbound.discord_api import Desk, Post
+from bot.outbound.discord_api import DiscordApi, Post
 from bot.outbound.outbox import PATIENCE
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.walls.tally import Wall
@@ -153,10 +153,10 @@ async def test_what_was_told_before_a_process_died_is_not_told_again(
     guild: LocalGuild, then: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryStore()
-    create, delivered = Desk._create, store.delivered
+    create, delivered = DiscordApi._create, store.delivered
     whys = iter((ValueError, *([TypeError] * 9)))  # another process may find another reason
 
-    async def fails(desk: Desk, post: Post) -> str:
+    async def fails(desk: DiscordApi, post: Post) -> str:
         if poison and "could not send" not in post.content and "what follows" not in post.content:
             raise next(whys)
         return await create(desk, post)
@@ -165,7 +165,7 @@ async def test_what_was_told_before_a_process_died_is_not_told_again(
         await asyncio.Event().wait()  # the process dies before it is recorded
 
     poison = False
-    monkeypatch.setattr(Desk, "_create", fails)
+    monkeypatch.setattr(DiscordApi, "_create", fails)
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         poison = True

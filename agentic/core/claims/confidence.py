@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
     InputReceived,
     Reported,
 )
-from agentic.core.state.execution import Execution, Judged
+from agentic.core.state.execution import Execution, SignCounts
 
 _STATED = re.compile(r"^[^\S\n]*confidence:\s*(\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
 _BEFORE_ANY_REPORT = 70.0
@@ -187,7 +187,7 @@ def _calibrated(execution: Execution, features: dict[str, float]) -> tuple[int, 
     return None if value is None else (round(100 * value), calibrator.id)
 
 
-def _tests(judged: Judged) -> float:
+def _tests(judged: SignCounts) -> float:
     if judged.tests is None or sum(judged.tests) == 0:
         return 0.5
     passed, failed = judged.tests

@@ -6,7 +6,7 @@ them.  Each is bounded, because what is rare was never seen often enough to be b
 
 from __future__ import annotations
 
-from agentic.core.state.execution import Execution, Judged
+from agentic.core.state.execution import Execution, SignCounts
 
 __all__ = ["FEATURES", "features_of"]
 
@@ -46,7 +46,7 @@ def features_of(execution: Execution, self_report: float, *, proven: bool | None
     }
 
 
-def _tests(judged: Judged) -> float | None:
+def _tests(judged: SignCounts) -> float | None:
     """The share of the last tests that passed, None where none ran."""
     if judged.tests is None or sum(judged.tests) == 0:
         return None

@@ -40,7 +40,7 @@ class ShapeUnknown(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReaderVersion:
     """What a version can read, and which events older ones would misread."""
 
     reader: int = READER
@@ -54,7 +54,7 @@ class Reading:
         return max((reader for event in events for reader, misread in self.since if misread(event)), default=1)
 
 
-READING = Reading()
+READING = ReaderVersion()
 
 
 def read_event(text: str | bytes, version: int = SCHEMA) -> Event:

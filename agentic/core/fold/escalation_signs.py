@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     StrongerWanted,
 )
 from agentic.core.state.counters import Climb, Repeats
-from agentic.core.state.execution import Execution, Judged
+from agentic.core.state.execution import Execution, SignCounts
 from agentic.core.state.replace import changed
 from agentic.core.state.tiers import next_tier
 
@@ -65,7 +65,7 @@ def stronger_wanted(execution: Execution, event: StrongerWanted, envelope: Envel
     return changed(execution, judged=changed(execution.judged, climb=climb))
 
 
-def escalated(execution: Execution, event: Escalated) -> Judged:
+def escalated(execution: Execution, event: Escalated) -> SignCounts:
     """The tier changed, up or down: everything counts anew, and rests."""
     climb = execution.judged.climb
     up = event.to_tier > event.from_tier
@@ -73,13 +73,13 @@ def escalated(execution: Execution, event: Escalated) -> Judged:
     return changed(_anew(execution, lasting), escalated_at_turn=execution.turn.number)
 
 
-def advised(execution: Execution) -> Judged:
+def advised(execution: Execution) -> SignCounts:
     """A stronger model gave advice: the present one gets its time to follow it."""
     climb = execution.judged.climb
     return _anew(execution, _kept(climb, advised=climb.advised + 1))
 
 
-def decided(execution: Execution, question: Asked | None) -> Judged:
+def decided(execution: Execution, question: Asked | None) -> SignCounts:
     """A person decided something; after a hint for being stuck there is time to follow it."""
     kept = _kept(execution.judged.climb)
     if question is not None and question.sort == "question" and not question.call:
@@ -101,7 +101,7 @@ def _kept(climb: Climb, **changes: int) -> Climb:
     return changed(kept, **changes)
 
 
-def _anew(execution: Execution, climb: Climb) -> Judged:
+def _anew(execution: Execution, climb: Climb) -> SignCounts:
     rests = execution.turn.number + execution.policy.escalation_hysteresis
     return changed(
         execution.judged,

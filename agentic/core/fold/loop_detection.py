@@ -88,7 +88,7 @@ PROSE = "said"
 
 
 @dataclass(frozen=True)
-class Step:
+class ComparedCall:
     """A call with its result, as they are compared; ``text`` is '' where silence only says that it worked."""
 
     call: str
@@ -103,23 +103,23 @@ class Step:
     """What it says is a normalised error."""
 
 
-def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> Step:
+def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> ComparedCall:
     """The call and its result, as they are compared."""
     call = _call(tool, arguments)
     if event.outcome in ("cancelled", "unknown") or event.preview.startswith(_NO_SANDBOX):
-        return Step(call, "", broken=True)
+        return ComparedCall(call, "", broken=True)
     command = str(arguments.get("command") or arguments.get("code") or "")
     if event.outcome != "ok":
         return _failed(call, tool, command, event)
     text = clipped(_body(event.preview))
     if _polls(tool, arguments, command, text):
-        return Step(call, "", waits=True)
+        return ComparedCall(call, "", waits=True)
     if _is_silent(text):
         looked = tool not in _ACTING or bool(_SEARCHING.match(command))
         text = NOTHING if looked else ""
     elif _finds(_PROCESSES, _PROCESS_WORDS, command):
         text = _NUMBER.sub("", text)
-    return Step(call, text)
+    return ComparedCall(call, text)
 
 
 def mark(text: str) -> int:
@@ -127,7 +127,7 @@ def mark(text: str) -> int:
     return (text.count("o") << 20) + (text.count("t") << 10) + text.count("r")
 
 
-def says_the_same(step: Step, text: str) -> bool:
+def says_the_same(step: ComparedCall, text: str) -> bool:
     """Whether it came to a result that an earlier one with the same mark came to; errors are normal already."""
     if step.text == text or step.failed:
         return step.text == text
@@ -172,14 +172,14 @@ def _finds(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> bool:
     return False
 
 
-def _failed(call: str, tool: str, command: str, event: ToolFinished) -> Step:
+def _failed(call: str, tool: str, command: str, event: ToolFinished) -> ComparedCall:
     """A failure says its normalised error, and how many tests passed; a search that found nothing says just that."""
     if _is_silent(_body(event.preview)) and _SEARCHING.match(command):
-        return Step(call, NOTHING)
+        return ComparedCall(call, NOTHING)
     said = _NUMBER.sub("", event.error or clipped(event.preview))
     text = f"{tool} {event.outcome} {event.tests_passed} {event.tests_failed} {said}"
     patient = _finds(_WAITING, _WAITING_WORDS, command) or _is_trouble(clipped(event.preview, _READ))
-    return Step(call, text, trouble=patient, failed=True)
+    return ComparedCall(call, text, trouble=patient, failed=True)
 
 
 def _body(preview: str) -> str:
@@ -228,7 +228,7 @@ def with_result(execution: Execution, event: ToolFinished) -> tuple[Errors, Repe
     return errors, repeats if repeats.acted else changed(repeats, acted=True)
 
 
-def _repeats_with(execution: Execution, step: Step, event: ToolFinished, *, moves: bool) -> Repeats:
+def _repeats_with(execution: Execution, step: ComparedCall, event: ToolFinished, *, moves: bool) -> Repeats:
     repeats = _with_tests(_with_files(execution.judged.repeats, event), event)
     if repeats.checks and event.outcome == "ok":
         repeats = changed(repeats, checks=tuple(check for check in repeats.checks if check.call != step.call))
@@ -241,7 +241,7 @@ def _repeats_with(execution: Execution, step: Step, event: ToolFinished, *, move
     return _stepped(repeats, step, event)
 
 
-def _errors_with(execution: Execution, step: Step, event: ToolFinished, tool: str, errors: Errors) -> Errors:
+def _errors_with(execution: Execution, step: ComparedCall, event: ToolFinished, tool: str, errors: Errors) -> Errors:
     """Waiting and broken infrastructure do not count."""
     if event.outcome == "ok":
         return _mended(errors, execution.judged.repeats, step)
@@ -340,12 +340,12 @@ def _call_with(execution: Execution, event: ToolFinished) -> Call | None:
     return call if not [tool for tool in execution.started.tools if tool.cognitive and tool.name == name] else None
 
 
-def _is_patient(execution: Execution, step: Step) -> bool:
+def _is_patient(execution: Execution, step: ComparedCall) -> bool:
     """What takes its time, or has trouble of its own, is waited for; not for ever."""
     return step.trouble and execution.judged.repeats.patience < _PATIENCE * execution.policy.repeats_escalate
 
 
-def _moves_on(repeats: Repeats, step: Step, event: ToolFinished) -> bool:
+def _moves_on(repeats: Repeats, step: ComparedCall, event: ToolFinished) -> bool:
     """Real progress: a test that newly passes, or a file with a content it never had, by a call that did not do so before."""
     if event.tests_passed is not None and repeats.most_passed is not None and event.tests_passed > repeats.most_passed:
         return True
@@ -373,14 +373,14 @@ def _anew(repeats: Repeats) -> Repeats:
     return changed(repeats, steps=(), patience=0, news=True, stale_turns=0, changes=repeats.changes + 1)
 
 
-def _silent(repeats: Repeats, step: Step) -> Repeats:
+def _silent(repeats: Repeats, step: ComparedCall) -> Repeats:
     """Silence is neither news nor the lack of it; the same call again is the same step all the same."""
     if step.broken or step.waits:
         return repeats
     return changed(repeats, steps=(*repeats.steps, (step.call, 0))[-_STEPS:])
 
 
-def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
+def _stepped(repeats: Repeats, step: ComparedCall, event: ToolFinished) -> Repeats:
     results, seen = repeats.results, mark(step.text)
     number = _number(repeats, step, seen)
     news = number > repeats.count
@@ -398,7 +398,7 @@ def _stepped(repeats: Repeats, step: Step, event: ToolFinished) -> Repeats:
     return repeats if event.outcome == "ok" else _with_check(repeats, step, number, event.error)
 
 
-def _number(repeats: Repeats, step: Step, seen: int) -> int:
+def _number(repeats: Repeats, step: ComparedCall, seen: int) -> int:
     """Which result it is: that of an earlier one that is the same, else the next number."""
     for known in repeats.results:
         if known.mark == seen and says_the_same(step, known.text):
@@ -406,7 +406,7 @@ def _number(repeats: Repeats, step: Step, seen: int) -> int:
     return repeats.count + 1
 
 
-def _with_check(repeats: Repeats, step: Step, number: int, error: str) -> Repeats:
+def _with_check(repeats: Repeats, step: ComparedCall, number: int, error: str) -> Repeats:
     """What failed, and through how many changes it has failed alike; whatever else comes of the call ends that."""
     before = next((check for check in repeats.checks if check.call == step.call), None)
     others = tuple(check for check in repeats.checks if check is not before)
@@ -417,7 +417,7 @@ def _with_check(repeats: Repeats, step: Step, number: int, error: str) -> Repeat
     return changed(repeats, checks=(*others, check)[-_CHECKS:])
 
 
-def _mended(errors: Errors, repeats: Repeats, step: Step) -> Errors:
+def _mended(errors: Errors, repeats: Repeats, step: ComparedCall) -> Errors:
     """What failed and now succeeds is no error any more."""
     mended = {check.error for check in repeats.checks if check.call == step.call}
     return tuple(known for known in errors if known[1] not in mended)

@@ -40,7 +40,7 @@ from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of
 from agentic.core.state.work_log import advanced
 from agentic.core.text.foreign_text import mark_of
-from agentic.prompts import summary as asked_for
+from agentic.prompts import summary_prompt as asked_for
 
 Why = Literal["length", "each turn", "window", "overflow"]
 PAYS, HELPS = 0.5, 0.9

@@ -19,8 +19,8 @@ from agentic.core.state.actions import Action, Consult, Record
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.text.foreign_text import fenced, mark_of
-from agentic.core.text.task_classifier import Reading, read
-from agentic.prompts import triage as asking
+from agentic.core.text.task_classifier import TaskReading, read
+from agentic.prompts import triage_prompt as asking
 
 TIER = 1
 SECONDS = 15.0
@@ -126,13 +126,13 @@ def _first_reading(execution: Execution, started: Started) -> Action:
     return Record((in_role(started, said),))
 
 
-def _read(started: Started) -> Reading:
+def _read(started: Started) -> TaskReading:
     changed = any(result.files for result in started.earlier)
     attached = bool(started.files)
     return read(started.task, attached=attached, earlier=bool(started.earlier), changed_before=changed)
 
 
-def _by_rule(started: Started, reading: Reading) -> Triaged:
+def _by_rule(started: Started, reading: TaskReading) -> Triaged:
     if started.side:
         return Triaged(talk=True, role=started.role, complexity="simple", why="a side question")
     complexity = reading.complexity if reading.talk else _given(started, reading.complexity)

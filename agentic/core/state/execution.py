@@ -144,7 +144,7 @@ class Caps:
 
 
 @dataclass(frozen=True)
-class Judged:
+class SignCounts:
     """What the rules and the confidence count.  ``*_since`` count from the last escalation."""
 
     reported: Reported | None = None
@@ -282,7 +282,7 @@ class Execution:
     caps: Caps = Caps()
     refused: BudgetRefused | None = None
     """A request did not fit into a cap that executions share."""
-    judged: Judged = Judged()
+    judged: SignCounts = SignCounts()
     deeds: Deeds = _NO_DEEDS
     mind: Mind = Mind()
     confidence: Confidence | None = None

@@ -25,7 +25,7 @@ _TELLING = ("command", "path", "pattern", "code", "url", "query", "name")
 
 
 @dataclass(frozen=True)
-class Line:
+class WorkLogLine:
     """One turn: its words, and each call with whether it succeeded."""
 
     text: str
@@ -40,14 +40,14 @@ class Chronicle:
     """How many turns are only counted."""
     counts: tuple[tuple[str, int, int], ...] = ()
     """(tool, calls, those that failed) of these."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[WorkLogLine, ...] = ()
     answers: tuple[str, ...] = ()
     """What people answered to the agent's questions, with the questions."""
 
 
 def advanced(chronicle: Chronicle, dropped: Sequence[Message], asking: Collection[str] = ()) -> Chronicle:
     """With the turns of these messages; ``asking`` are the tools that put a question to a person."""
-    lines: list[Line] = []
+    lines: list[WorkLogLine] = []
     answers: list[str] = []
     for place, message in enumerate(dropped):
         if message.role != "assistant":
@@ -66,10 +66,10 @@ def advanced(chronicle: Chronicle, dropped: Sequence[Message], asking: Collectio
 
 def bounded(chronicle: Chronicle, room: int) -> Chronicle:
     """Within ``room`` characters: older turns shorter, the oldest only counted."""
-    used, kept = min(COUNTED, room // 4), list[Line]()
+    used, kept = min(COUNTED, room // 4), list[WorkLogLine]()
     for line in reversed(chronicle.lines):
         if used + len(line.text) > IN_FULL * room:
-            line = Line(clipped(line.text, SHORT), line.calls)
+            line = WorkLogLine(clipped(line.text, SHORT), line.calls)
         if used + len(line.text) > room:
             break
         used += len(line.text) + 3
@@ -113,12 +113,12 @@ def newest(texts: Sequence[str], room: int, longest: int) -> tuple[str, ...]:
     return tuple(reversed(kept))
 
 
-def _line(message: Message, results: dict[str, ToolAnswer]) -> Line:
+def _line(message: Message, results: dict[str, ToolAnswer]) -> WorkLogLine:
     calls = [(call, results.get(call.provider_id)) for call in message.calls]
     parts = [clipped(message.text, THOUGHT)] if message.text.strip() else []
     parts += [_call(call, result) for call, result in calls]
     done = tuple((call.tool, result is not None and not result.failed) for call, result in calls)
-    return Line(clipped(" | ".join(parts), LINE), done)
+    return WorkLogLine(clipped(" | ".join(parts), LINE), done)
 
 
 def _call(call: ToolCall, result: ToolAnswer | None) -> str:
@@ -137,7 +137,9 @@ def _answered(call: ToolCall, results: dict[str, ToolAnswer]) -> str:
     return f"{asked} -> {answer.text if answer is not None else 'no answer'}"
 
 
-def _counted(counts: tuple[tuple[str, int, int], ...], merged: Sequence[Line]) -> tuple[tuple[str, int, int], ...]:
+def _counted(
+    counts: tuple[tuple[str, int, int], ...], merged: Sequence[WorkLogLine]
+) -> tuple[tuple[str, int, int], ...]:
     known = {tool: (calls, failed) for tool, calls, failed in counts}
     for line in merged:
         for tool, ok in line.calls:

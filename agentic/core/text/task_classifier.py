@@ -41,7 +41,7 @@ LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TaskReading:
     """What a task is, as far as its words tell; ``sure`` that it is talk, or is not."""
 
     talk: bool
@@ -54,20 +54,24 @@ class Reading:
     """It plainly asks that something is changed."""
 
 
-def read(text: str, *, attached: bool = False, earlier: bool = False, changed_before: bool = False) -> Reading:
+def read(text: str, *, attached: bool = False, earlier: bool = False, changed_before: bool = False) -> TaskReading:
     """Read a task; ``earlier``: the thread had executions before, ``changed_before``: that changed files."""
     plain = _FENCE.sub(" ", text).replace("’", "'").lower().strip().lstrip("¿¡")
     code, named = "```" in text, _named(plain)
     if not (attached or code or named):
         if _is_talk(plain) and not (earlier and _assents(plain)):
-            return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="small talk")
+            return TaskReading(
+                talk=True, sure=True, complexity="simple", changes_files=False, role="", why="small talk"
+            )
         if len(plain) < SHORT and words.SUM.match(plain):
-            return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="a sum")
+            return TaskReading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="a sum")
         if not _acts(plain) and len(plain) < SHORT and words.ABOUT_YOU.search(plain):
-            return Reading(talk=True, sure=True, complexity="simple", changes_files=False, role="", why="about the bot")
+            return TaskReading(
+                talk=True, sure=True, complexity="simple", changes_files=False, role="", why="about the bot"
+            )
     changes = _changes(plain, changed_before=changed_before)
     clue = "files come with it" if attached else "it shows code" if code else named or _clue(plain, changes=changes)
-    return Reading(
+    return TaskReading(
         talk=False,
         sure=bool(clue),
         complexity=_complexity(plain, changes=changes) if clue or changes else _of_a_guess(plain),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
-from agentic.sandbox.backends.cgroups import ControlGroups, Group
+from agentic.sandbox.backends.cgroups import ControlGroup, ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover, made
 from agentic.sandbox.backends.process_transport import ProcessTransport
 from agentic.sandbox.limits import Limits, Place
@@ -130,7 +130,7 @@ class Bubblewrap:
         """Nothing is held."""
 
     def _arguments(
-        self, sources: _Sources, limits: Limits, covered: Sequence[Cover], group: Group | None
+        self, sources: _Sources, limits: Limits, covered: Sequence[Cover], group: ControlGroup | None
     ) -> Iterable[str]:
         uid, gid = self.owner
         yield from ("--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid))

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ControlGroup:
     """A sandbox's control group: one folder in version 2, one a controller in version 1."""
 
     folders: tuple[Path, ...]
@@ -99,12 +99,12 @@ class ControlGroups:
         self.memory = COUNTED
         """How the memory of the newest sandbox is held, in words."""
 
-    def make(self, limits: Limits) -> Group | None:
+    def make(self, limits: Limits) -> ControlGroup | None:
         """A group with these limits, None where none can be made."""
         self.memory = COUNTED
         owner = process_mark(os.getpid()).replace(":", ".")
         name = f"{self._prefix}{owner}-{secrets.token_hex(4)}"
-        group = Group(tuple(folder / name for folder in _parents()))
+        group = ControlGroup(tuple(folder / name for folder in _parents()))
         with contextlib.suppress(OSError):
             for folder in group.folders:
                 folder.mkdir()
@@ -114,13 +114,17 @@ class ControlGroups:
         group.remove()
         return None
 
-    def note(self, group: Group | None) -> None:
+    def note(self, group: ControlGroup | None) -> None:
         """A sandbox that was started with this group answers: it is in there, or could not enter it."""
         self.memory = HELD if group is not None and group.holds() else COUNTED
 
     async def reap(self) -> tuple[str, ...]:
         """End the groups whose owner is dead; returns those that could not be."""
-        dead = [Group((folder,)) for folder in await asyncio.to_thread(list, self._found()) if not self._lives(folder)]
+        dead = [
+            ControlGroup((folder,))
+            for folder in await asyncio.to_thread(list, self._found())
+            if not self._lives(folder)
+        ]
         for group in dead:
             await group.end()
         return tuple(str(group.folders[0]) for group in dead if group.folders[0].exists())

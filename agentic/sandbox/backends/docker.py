@@ -30,8 +30,7 @@ from agentic.sandbox.backends.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.sandbox.backends.cgroups import HELD, SHARES
 from agentic.sandbox.backends.docker_attach import AttachTransport
 from agentic.sandbox.backends.hidden_mounts import Cover, made
-from agentic.sandbox.backends.selection import IMAGE
-from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.limits import IMAGE, Limits, Place
 from agentic.sandbox.ownership_marks import home_mark, lives, process_mark
 from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.protocol.heartbeat import Heartbeat

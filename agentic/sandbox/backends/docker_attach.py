@@ -13,7 +13,7 @@ import struct
 from collections.abc import Awaitable, Callable
 
 from agentic.ports.errors import SandboxUnavailable
-from agentic.sandbox.protocol.frame_writer import Outlet
+from agentic.sandbox.protocol.frame_writer import FrameOutput
 
 PIECE = struct.Struct("!BxxxI")
 STDOUT = 1
@@ -30,7 +30,7 @@ class AttachTransport:
         self._reader = reader
         self._writer = writer
         self._remove = remove
-        self.outlet = Outlet(os.dup(writer.get_extra_info("socket").fileno()))
+        self.outlet = FrameOutput(os.dup(writer.get_extra_info("socket").fileno()))
         self._words = bytearray()
 
     @classmethod

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentic.ports.errors import SandboxUnavailable
-from agentic.sandbox.backends.cgroups import Group
-from agentic.sandbox.protocol.frame_writer import Outlet
+from agentic.sandbox.backends.cgroups import ControlGroup
+from agentic.sandbox.protocol.frame_writer import FrameOutput
 
 LAST_WORDS = 4096
 END_SECONDS = 1.0
@@ -20,7 +20,7 @@ END_SECONDS = 1.0
 class ProcessTransport:
     """The pipes of a child process."""
 
-    def __init__(self, process: Process, outlet: Outlet, group: Group | None = None) -> None:
+    def __init__(self, process: Process, outlet: FrameOutput, group: ControlGroup | None = None) -> None:
         self._process = process
         self._group = group
         self.outlet = outlet
@@ -34,7 +34,7 @@ class ProcessTransport:
         *,
         descriptors: Sequence[int] = (),
         folder: Path | None = None,
-        group: Group | None = None,
+        group: ControlGroup | None = None,
     ) -> ProcessTransport:
         """Start ``argv`` with an empty environment, in ``group``, which ends with it."""
         ours, theirs = socket.socketpair()
@@ -59,7 +59,7 @@ class ProcessTransport:
             raise
         finally:
             theirs.close()
-        return cls(process, Outlet(ours.detach()), group)
+        return cls(process, FrameOutput(ours.detach()), group)
 
     async def read(self, size: int) -> bytes:
         """Bytes of the supervisor's stdout."""

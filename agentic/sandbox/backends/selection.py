@@ -13,12 +13,11 @@ from agentic.ports.errors import SandboxError
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.hidden_files import adopt
-from agentic.sandbox.limits import Limits
+from agentic.sandbox.limits import IMAGE, Limits
 from agentic.sandbox.pool import Choice, Rung, reaped
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 
 Setting = Literal["auto", "docker", "bubblewrap", "host"]
-IMAGE = "threadwright-sandbox:local"
 HOST_WARNING = (
     "commands run on this machine without any walls, because THREADWRIGHT_SANDBOX=host says so; what .aiignore hides can be "
     "opened and removed by one that sets out to"

@@ -23,7 +23,7 @@ from agentic.ports.errors import (
     SandboxError,
     SandboxLost,
 )
-from agentic.sandbox.protocol.frame_writer import Outlet
+from agentic.sandbox.protocol.frame_writer import FrameOutput
 
 LENGTHS = struct.Struct("!II")
 MAX_FRAME = 128 * 1024 * 1024
@@ -41,7 +41,7 @@ class Transport(Protocol):
         ...
 
     @property
-    def outlet(self) -> Outlet:
+    def outlet(self) -> FrameOutput:
         """The way to the supervisor's stdin."""
         ...
 

@@ -17,7 +17,7 @@ LONG = 64 * 1024
 """Bytes in the queue above which ``drain`` waits."""
 
 
-class Outlet:
+class FrameOutput:
     """Owns a descriptor; made and closed in the event loop."""
 
     def __init__(self, descriptor: int) -> None:

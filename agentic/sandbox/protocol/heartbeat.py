@@ -26,7 +26,7 @@ SHARE = 6
 """So many beats in the time after which a sandbox misses them."""
 
 
-class Outlet(Protocol):
+class BeatTarget(Protocol):
     """The way to one sandbox."""
 
     def beat(self, frame: bytes) -> None:
@@ -45,14 +45,14 @@ class Heartbeat:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._outlets: dict[Outlet, tuple[str, float]] = {}
+        self._outlets: dict[BeatTarget, tuple[str, float]] = {}
         self._until: dict[str, float] = {}
         self._changed = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._heard = 0.0
 
-    def add(self, thread: str, outlet: Outlet, seconds: float) -> None:
+    def add(self, thread: str, outlet: BeatTarget, seconds: float) -> None:
         """Beat for a sandbox of this thread, which gives its owner up after so many seconds without."""
         with self._lock:
             self._outlets[outlet] = (thread, seconds)
@@ -62,7 +62,7 @@ class Heartbeat:
                 self._thread.start()
         self._changed.set()
 
-    def remove(self, outlet: Outlet) -> None:
+    def remove(self, outlet: BeatTarget) -> None:
         """Beat for it no longer."""
         with self._lock:
             self._outlets.pop(outlet, None)
@@ -93,7 +93,7 @@ class Heartbeat:
                     loop.call_soon_threadsafe(self._hear)
             self._changed.wait(pause)
 
-    def _due(self) -> list[Outlet]:
+    def _due(self) -> list[BeatTarget]:
         now, stands = self._monotonic(), self._heard + STANDS_SECONDS
         return [outlet for outlet, (thread, _) in self._outlets.items() if now < self._until.get(thread, stands)]
 

@@ -37,7 +37,7 @@ class Counters:
     checkpoints: int = 0
 
 
-class Group:
+class GroupCommit:
     """Commits groups over one connection, which nobody else writes to meanwhile."""
 
     def __init__(self, connection: Connection) -> None:

@@ -18,7 +18,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
-from agentic.core.events.upcasting import READING, Reading
+from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.errors import LogInvalid, StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
@@ -68,7 +68,12 @@ class SQLiteStore(Store):
     """Keeps all in one file; several processes may open it, and each thread still has one owner."""
 
     def __init__(
-        self, writer: Writer, reader: Connection, path: Path, seconds: Callable[[], float], reading: Reading = READING
+        self,
+        writer: Writer,
+        reader: Connection,
+        path: Path,
+        seconds: Callable[[], float],
+        reading: ReaderVersion = READING,
     ) -> None:
         self._writer = writer
         self._reader = reader
@@ -85,7 +90,7 @@ class SQLiteStore(Store):
         path: Path | str,
         seconds: Callable[[], float] = seconds_since_boot,
         busy_milliseconds: int = BUSY_MILLISECONDS,
-        reading: Reading = READING,
+        reading: ReaderVersion = READING,
     ) -> SQLiteStore:
         """Open or create the file.
 

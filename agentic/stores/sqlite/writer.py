@@ -23,7 +23,7 @@ from agentic.ports.errors import StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.open import lay_out_wal
-from agentic.stores.sqlite.group_commit import Counters, Group
+from agentic.stores.sqlite.group_commit import Counters, GroupCommit
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Writer:
     def __init__(self, connection: Connection, copied: Callable[[], None]) -> None:
         self._connection = connection
         self._copied = copied
-        self._group = Group(connection)
+        self._group = GroupCommit(connection)
         self._asked: list[_Asked[object]] = []
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._closed = False

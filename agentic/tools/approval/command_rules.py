@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.evaluation import SCRATCHES as _SCRATCH
-from agentic.bash.evaluation import Reading, Simple, commands, inside
+from agentic.bash.evaluation import Evaluation, Simple, commands, inside
 from agentic.bash.parser import LONGEST as LONGEST_COMMAND
 from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.tools.approval.git_rules import (
@@ -129,7 +129,7 @@ def gate(
     created: frozenset[str] = frozenset(),
     cwd: str = ".",
     depth: int = 0,
-    reading: Reading | None = None,
+    reading: Evaluation | None = None,
     variables: dict[str, str] | None = None,
 ) -> str:
     """Why a person must approve the command, as the end of "It …"; '' where it may run."""
@@ -137,7 +137,7 @@ def gate(
         return DEEP
     try:
         script = parse(command)
-        for simple in commands(script, cwd, reading or Reading(text=command), variables):
+        for simple in commands(script, cwd, reading or Evaluation(text=command), variables):
             why = _gate_simple(simple, created, depth)
             if why:
                 return bounded(why)

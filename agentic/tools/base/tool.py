@@ -78,7 +78,7 @@ class AgentWorld:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallContext:
     """One call in progress.  ``world`` opens the world when it is first asked for."""
 
     id: str
@@ -119,11 +119,11 @@ class AnyTool(Protocol):
         """A command that lists what a gated call would touch; '' where there is nothing to look at."""
         ...
 
-    async def run(self, prepared: Prepared, call: Call) -> Observation:
+    async def run(self, prepared: Prepared, call: CallContext) -> Observation:
         """Act."""
         ...
 
-    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+    async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """What became of a call whose owner died."""
         ...
 
@@ -136,7 +136,7 @@ def _never_gated(_: Arguments, __: frozenset[str]) -> str:
     return ""
 
 
-async def _forgotten(_: Arguments, __: Call, ___: Recall) -> Recalled:
+async def _forgotten(_: Arguments, __: CallContext, ___: Recall) -> Recalled:
     return None
 
 
@@ -151,7 +151,7 @@ class Tool(Generic[A]):
     name: str
     description: str
     example: A
-    act: Callable[[A, Call], Awaitable[Observation]]
+    act: Callable[[A, CallContext], Awaitable[Observation]]
     effect: Effect
     permission: Permission
     cognitive: bool = False
@@ -165,7 +165,7 @@ class Tool(Generic[A]):
     looks: Callable[[A], str] = _nothing_expected
     """A command that lists what a gated call would touch; '' where there is nothing to look at."""
 
-    recalls: Callable[[A, Call, Recall], Awaitable[Recalled]] = _forgotten
+    recalls: Callable[[A, CallContext, Recall], Awaitable[Recalled]] = _forgotten
     """What became of an unkeyed call whose owner died; all that it does to the world it must do under the call's key."""
 
     @property
@@ -206,11 +206,11 @@ class Tool(Generic[A]):
         """A command that lists what a gated call would touch, for arguments that ``prepare`` has let through."""
         return self.looks(type(self.example).model_validate(arguments))
 
-    async def run(self, prepared: Prepared, call: Call) -> Observation:
+    async def run(self, prepared: Prepared, call: CallContext) -> Observation:
         """Act on arguments that ``prepare`` has let through."""
         return await self.act(type(self.example).model_validate(prepared.arguments), call)
 
-    async def recall(self, arguments: Mapping[str, JsonValue], call: Call, recall: Recall) -> Recalled:
+    async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """What became of a call that ``prepare`` had let through."""
         return await self.recalls(type(self.example).model_validate(dict(arguments)), call, recall)
 

@@ -22,14 +22,14 @@ _LINE_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Excerpt:
     """What is shown of a text; ``cut`` says that something was left out."""
 
     text: str
     cut: bool
 
 
-def show(text: str, limit: Limit = DEFAULT, *, how: str = "", missing: int = 0) -> Shown:
+def show(text: str, limit: Limit = DEFAULT, *, how: str = "", missing: int = 0) -> Excerpt:
     """``text`` whole if it fits, else its first and its last part with a line about what was left out.
 
     ``how`` tells how to see the rest.  ``missing`` is what a cut nearer to the source has left out already, in characters,
@@ -37,7 +37,7 @@ def show(text: str, limit: Limit = DEFAULT, *, how: str = "", missing: int = 0) 
     """
     lines = text.split("\n")
     if not missing and len(text) <= limit.characters and len(lines) <= limit.lines:
-        return Shown(text, cut=False)
+        return Excerpt(text, cut=False)
     room = max(0, limit.characters - _ROOM_FOR_MARK - _LINE_ENDS) // 2
     count = max(0, limit.lines - 1) // 2
     half = len(text) // 2
@@ -46,7 +46,7 @@ def show(text: str, limit: Limit = DEFAULT, *, how: str = "", missing: int = 0) 
     left_out = len(text) - len(head) - len(tail) + missing
     mark = _mark(left_out, _lines_between(text, head, tail), how)
     before = "" if not head or head.endswith("\n") else "\n"
-    return Shown(f"{head}{before}{mark}\n{tail}", cut=True)
+    return Excerpt(f"{head}{before}{mark}\n{tail}", cut=True)
 
 
 def _head(text: str, room: int, count: int) -> str:

@@ -28,7 +28,7 @@ from agentic.tools.base.secret_placeholders import (
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Recall,
     Recalled,
     Tool,
@@ -168,17 +168,17 @@ class MultiEditArguments(Arguments):
     )
 
 
-async def _run_one(arguments: EditArguments, call: Call) -> Observation:
+async def _run_one(arguments: EditArguments, call: CallContext) -> Observation:
     replacement = Replacement(arguments.old, arguments.new, arguments.replace_all)
     return await _edit(arguments.path, (replacement,), await call.world(), call.id)
 
 
-async def _run_many(arguments: MultiEditArguments, call: Call) -> Observation:
+async def _run_many(arguments: MultiEditArguments, call: CallContext) -> Observation:
     replacements = tuple(Replacement(edit.old, edit.new, edit.replace_all) for edit in arguments.edits)
     return await _edit(arguments.path, replacements, await call.world(), call.id)
 
 
-async def _recall(_: Arguments, call: Call, recall: Recall) -> Recalled:
+async def _recall(_: Arguments, call: CallContext, recall: Recall) -> Recalled:
     """Nothing but the writing at its end has an effect; what was not read again since cannot be shown."""
     remembered = await recall(call.id)
     if remembered.never_began:

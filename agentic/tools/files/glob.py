@@ -7,7 +7,7 @@ from pydantic import Field
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed
 from agentic.tools.base.paths import FolderPath
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.files.list import tell_entry
 
 
@@ -19,7 +19,7 @@ class GlobArguments(Arguments):
     limit: int = Field(default=500, ge=1, le=2_000, description="Most paths, default 500.")
 
 
-async def _run(arguments: GlobArguments, call: Call) -> Observation:
+async def _run(arguments: GlobArguments, call: CallContext) -> Observation:
     world = await call.world()
     found = await world.real.glob(arguments.pattern, arguments.path or ".", arguments.limit)
     if not found.entries:

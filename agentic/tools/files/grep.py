@@ -11,7 +11,7 @@ from agentic.sandbox.protocol.results import GrepHit
 from agentic.tools.base.observation import listed
 from agentic.tools.base.paths import FolderPath
 from agentic.tools.base.terminal_text import one_line
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 LINE_CHARACTERS = 400
 
@@ -27,7 +27,7 @@ class GrepArguments(Arguments):
     limit: int = Field(default=200, ge=1, le=2_000, description="Most matches, default 200.")
 
 
-async def _run(arguments: GrepArguments, call: Call) -> Observation:
+async def _run(arguments: GrepArguments, call: CallContext) -> Observation:
     world = await call.world()
     found = await world.real.grep(
         arguments.pattern,

@@ -9,7 +9,7 @@ from agentic.sandbox.protocol.results import DirEntry
 from agentic.tools.base.observation import failed, listed
 from agentic.tools.base.paths import FolderPath
 from agentic.tools.base.terminal_text import one_line
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.files.file_access import tell_missing
 
 
@@ -19,7 +19,7 @@ class ListArguments(Arguments):
     path: FolderPath = Field(default=".", description="Folder in the workspace, default its root.")
 
 
-async def _run(arguments: ListArguments, call: Call) -> Observation:
+async def _run(arguments: ListArguments, call: CallContext) -> Observation:
     world = await call.world()
     path = arguments.path or "."
     stat = await world.real.stat(path)

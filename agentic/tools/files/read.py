@@ -7,7 +7,7 @@ from pydantic import Field
 from agentic.ports.runtime import Observation
 from agentic.sandbox.protocol.results import FileText
 from agentic.tools.base.paths import FilePath
-from agentic.tools.base.tool import Arguments, Call, Tool
+from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.base.truncation import FILES
 from agentic.tools.files.file_access import Missing, open_text, tell_missing
 
@@ -22,7 +22,7 @@ class ReadArguments(Arguments):
     limit: int = Field(default=FILES.lines, ge=1, le=FILES.lines, description="Most lines, default and at most 1000.")
 
 
-async def _run(arguments: ReadArguments, call: Call) -> Observation:
+async def _run(arguments: ReadArguments, call: CallContext) -> Observation:
     world = await call.world()
     file = await open_text(arguments.path, world)
     if isinstance(file, Observation):

@@ -12,7 +12,7 @@ from agentic.tools.base.terminal_text import clean, clean_bytes
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Tool,
 )
 from agentic.tools.base.truncation import DEFAULT, show
@@ -37,7 +37,7 @@ class ReadOutputArguments(Arguments):
     )
 
 
-async def _run(arguments: ReadOutputArguments, call: Call) -> Observation:
+async def _run(arguments: ReadOutputArguments, call: CallContext) -> Observation:
     world = await call.world()
     ref, offset, limit, pattern = arguments.ref, arguments.offset, arguments.limit, arguments.pattern
     if ref.startswith(PREFIX):

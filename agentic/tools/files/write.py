@@ -18,7 +18,7 @@ from agentic.tools.base.secret_placeholders import (
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Tool,
 )
 from agentic.tools.files.file_access import (
@@ -36,7 +36,7 @@ class WriteArguments(Arguments):
     content: str = Field(max_length=2_000_000, description="The whole text of the file.")
 
 
-async def _run(arguments: WriteArguments, call: Call) -> Observation:
+async def _run(arguments: WriteArguments, call: CallContext) -> Observation:
     world = await call.world()
     file = await open_text(arguments.path, world)
     if isinstance(file, Observation):

@@ -16,7 +16,7 @@ from agentic.tools.base.terminal_text import clean_bytes
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Tool,
 )
 from agentic.tools.base.truncation import SHELL
@@ -34,7 +34,7 @@ class JobArguments(Arguments):
     wait: int = Field(default=0, ge=0, le=300, description="With look: wait up to so many seconds for its end.")
 
 
-async def _run(arguments: JobArguments, call: Call) -> Observation:
+async def _run(arguments: JobArguments, call: CallContext) -> Observation:
     world = await call.world()
     if arguments.action == "stop":
         ended = await world.real.stop(arguments.job)

@@ -14,7 +14,7 @@ from agentic.tools.base.terminal_text import StreamCleaner, clean, clean_bytes
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Recall,
     Recalled,
     Tool,
@@ -36,7 +36,7 @@ class PythonArguments(Arguments):
     restart: bool = Field(default=False, description="Forget all variables first.")
 
 
-async def _run(arguments: PythonArguments, call: Call) -> Observation:
+async def _run(arguments: PythonArguments, call: CallContext) -> Observation:
     world = await call.world()
     if arguments.restart:
         await world.real.reset_python()
@@ -54,7 +54,7 @@ async def _run(arguments: PythonArguments, call: Call) -> Observation:
     return _observe(result, world)
 
 
-async def _recall(arguments: PythonArguments, call: Call, recall: Recall) -> Recalled:
+async def _recall(arguments: PythonArguments, call: CallContext, recall: Recall) -> Recalled:
     remembered = await recall(call.id)
     if remembered.never_began:
         return NotBegun()

@@ -20,7 +20,7 @@ from agentic.tools.base.terminal_text import StreamCleaner, clean_bytes
 from agentic.tools.base.tool import (
     AgentWorld,
     Arguments,
-    Call,
+    CallContext,
     Recall,
     Recalled,
     Tool,
@@ -98,7 +98,7 @@ class _Ran:
         return f"{ended} after {result.duration:.1f} s"
 
 
-async def _run(arguments: ShellArguments, call: Call) -> Observation:
+async def _run(arguments: ShellArguments, call: CallContext) -> Observation:
     world = await call.world()
     if arguments.background:
         return await _start(arguments, world, call.id)
@@ -109,7 +109,7 @@ async def _run(arguments: ShellArguments, call: Call) -> Observation:
     return _observe((first, second), arguments, world)
 
 
-async def _recall(arguments: ShellArguments, call: Call, recall: Recall) -> Recalled:
+async def _recall(arguments: ShellArguments, call: CallContext, recall: Recall) -> Recalled:
     """What ended has its result; a fallback that did not end leaves the whole unknown."""
     first = await recall(call.id)
     if first.never_began:
@@ -128,7 +128,7 @@ async def _recall(arguments: ShellArguments, call: Call, recall: Recall) -> Reca
     return _observe((ran, _ran(arguments.fallback, exec_result(second.reply, call.id), world)), arguments, world)
 
 
-async def _execute(command: str, arguments: ShellArguments, call: Call, world: AgentWorld, key: str) -> _Ran:
+async def _execute(command: str, arguments: ShellArguments, call: CallContext, world: AgentWorld, key: str) -> _Ran:
     stream = StreamCleaner()
     result = await world.real.exec(
         in_bash(command),

@@ -66,7 +66,7 @@ class LookedInto:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class GitContents:
     """What git has now: of contents by their blob's id, of commits by theirs."""
 
     reachable: frozenset[str] = frozenset()
@@ -148,7 +148,7 @@ def suspects(before: Manifest, now: Manifest, may_go: Callable[[str, bool], bool
     return Suspects(tuple(gone), tuple(changed), tuple(locked), tuple(sorted(leads)))
 
 
-def judged(found: Suspects, before: Manifest, into: LookedInto, known: Known, history: Sequence[str]) -> Losses:
+def judged(found: Suspects, before: Manifest, into: LookedInto, known: GitContents, history: Sequence[str]) -> Losses:
     """What is lost: of what is not left, and of uncommitted work, all that git does not have; and of repositories."""
     undone = (path for path, blob in into.now.items() if blob in known.head)
     lost = tuple(path for path in (*into.lost, *undone) if into.was.get(path) not in known.reachable)

@@ -31,7 +31,7 @@ MAX_DEPTH = 64
 GRAIN_NS = 20_000_000
 
 
-class TooMuch(Exception):
+class SnapshotTooLarge(Exception):
     """The workspace is larger than a snapshot may be; the text says by which measure."""
 
 
@@ -100,7 +100,7 @@ class Walk:
     _owner: int | None = None
 
     def run(self, workspace: str) -> Manifest:
-        """The manifest.  Raises ``TooMuch``, ``CalledOff`` and ``OSError``."""
+        """The manifest.  Raises ``SnapshotTooLarge``, ``CalledOff`` and ``OSError``."""
         self._by_sha = {entry.sha: entry for entry in self.known.values() if entry.kind == "file"}
         root = os.open(workspace, FOLDER)
         try:
@@ -198,18 +198,20 @@ class Walk:
         """Content of a file that begins at ``offset``."""
         self._room(self.pack.begin() - offset + len(block))
         if self.pack.begin() + len(block) > self.room:
-            raise TooMuch("the disk has too little room left, so no copy was kept")
+            raise SnapshotTooLarge("the disk has too little room left, so no copy was kept")
         self.pack.add(block)
 
     def _room(self, size: int) -> None:
         if self._bytes + size > self.max_bytes:
-            raise TooMuch(f"the files have more than {self.max_bytes >> 20:,} MB together, too many to keep a copy")
+            raise SnapshotTooLarge(
+                f"the files have more than {self.max_bytes >> 20:,} MB together, too many to keep a copy"
+            )
 
     def _keep(self, path: str, entry: Entry) -> None:
         self._bytes += entry.kept
         self._room(0)
         if len(self._entries) >= self.max_files:
-            raise TooMuch(f"there are more than {self.max_files:,} files and folders, too many to keep a copy")
+            raise SnapshotTooLarge(f"there are more than {self.max_files:,} files and folders, too many to keep a copy")
         self._entries[path] = entry
 
 

@@ -45,7 +45,7 @@ from agentic.workspace.snapshots.restore import Restored, Wanted, restore
 from agentic.workspace.snapshots.scan import (
     CalledOff,
     Pack,
-    TooMuch,
+    SnapshotTooLarge,
     Unkept,
     Walk,
 )
@@ -113,7 +113,7 @@ class Snapshots:
                 needed = frozenset(await self._needed(thread)) if self._needed is not None else frozenset[str]()
                 await asyncio.to_thread(self._thin_out, thread, needed)
             return Saved(name)
-        except TooMuch as much:
+        except SnapshotTooLarge as much:
             return Saved(problem=str(much))
         except (OSError, Damaged) as error:
             reason = error.strerror if isinstance(error, OSError) else None
@@ -147,7 +147,7 @@ class Snapshots:
             return await self._in_thread(
                 lambda: self._hold(thread, workspace, call, hidden, last, called_off), called_off
             )
-        except (TooMuch, OSError, Damaged):
+        except (SnapshotTooLarge, OSError, Damaged):
             await asyncio.to_thread(self._release, thread)
             return None
 
@@ -166,7 +166,7 @@ class Snapshots:
             return await self._in_thread(
                 lambda: self._walk(Unkept(), before.entries, hidden, called_off).run(str(workspace)), called_off
             )
-        except (TooMuch, OSError) as error:
+        except (SnapshotTooLarge, OSError) as error:
             raise SnapshotLost(f"The workspace cannot be looked at: {error}") from error
 
     async def contents(
@@ -235,7 +235,9 @@ class Snapshots:
             self._clean(thread, manifests)
             room = shutil.disk_usage(self._root).free - self._limits.free
             if room < 0:
-                raise TooMuch(f"less than {self._limits.free >> 20} MB are free on the disk, so no copy was kept")
+                raise SnapshotTooLarge(
+                    f"less than {self._limits.free >> 20} MB are free on the disk, so no copy was kept"
+                )
             pack = OpenPack(self._packs(thread) / f"{number:06}.pack")
             try:
                 manifest = self._walk(pack, known, hidden, called_off, room).run(str(workspace))

@@ -231,7 +231,7 @@ SHOWN = 10
 
 
 @dataclass(slots=True)
-class Progress:
+class BackupProgress:
     """Says now and then how far something long is."""
 
     what: str
@@ -261,7 +261,7 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
     try:
         with _hidden(target.absolute().parent) as staging:
             gathered = _write(settings, staging, build, now)
-            contents = read(staging / "archive", None, Progress("Checking", size_of(settings.home)))
+            contents = read(staging / "archive", None, BackupProgress("Checking", size_of(settings.home)))
             _publish(staging / "archive", target)
     except FileExistsError:
         return fail(f"{target} is there already, and nothing is overwritten. Name another file, or a folder.")
@@ -279,7 +279,7 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
 def _write(settings: Settings, staging: Path, build: str, now: datetime) -> Gathering:
     with (staging / "archive").open("wb") as out:
         archive = Writing(out, {"build": build, "at": now.isoformat(timespec="seconds")})
-        gathering = Gathering(archive, staging, Progress("Copying", size_of(settings.home)))
+        gathering = Gathering(archive, staging, BackupProgress("Copying", size_of(settings.home)))
         _add_settings(archive, settings, staging)
         gathering.gather(settings.home)
         archive.close(damaged=gathering.damaged, left_out=gathering.left_out)

@@ -40,7 +40,7 @@ PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportSelection:
     """What to export: one execution, or all of a thread."""
 
     execution: str = ""
@@ -70,7 +70,7 @@ class Lines:
         self.out.flush()
 
 
-def export(settings: Settings, wanted: Wanted, file: Path | None, build: str) -> int:
+def export(settings: Settings, wanted: ExportSelection, file: Path | None, build: str) -> int:
     """Write them to the file or to standard output; 1 where there is none, or something of it is damaged."""
     if file is not None and file.exists():
         return fail(f"{file} is there already, and nothing is overwritten. Name another file.")

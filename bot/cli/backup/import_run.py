@@ -30,7 +30,7 @@ from agentic.ports.maintenance import (
 )
 from agentic.stores.factory import store_maintenance
 from bot.cli.backup.archive import ArchiveRefused
-from bot.cli.backup.create import Progress
+from bot.cli.backup.create import BackupProgress
 from bot.cli.backup.export_run import FORMAT
 from bot.cli.backup.restore import RESTORED, NotEmpty, restore
 from bot.cli.console import fail, note, say
@@ -231,7 +231,7 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
 
 
 def _backup(file: Path, home: Path) -> int:
-    contents = restore(file, home, Progress("Unpacking", file.stat().st_size))
+    contents = restore(file, home, BackupProgress("Unpacking", file.stat().st_size))
     about = contents.about
     say(
         f"{home} is as it was at {about.get('at')}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, all checked."

@@ -20,7 +20,7 @@ class Unusable(Exception):
     """An answer that cannot be used; the message says what may be written."""
 
 
-class Questions:
+class SetupPrompts:
     """Puts questions on standard error, so that standard output can be kept; ``proposals``: take what is proposed."""
 
     def __init__(self, *, proposals: bool = False) -> None:

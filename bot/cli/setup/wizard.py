@@ -17,7 +17,7 @@ from bot.cli.arguments import SANDBOXES
 from bot.cli.checks import discord_token, provider_key
 from bot.cli.console import note, say
 from bot.cli.setup import env_file
-from bot.cli.setup.prompts import NoAnswer, Questions, Unusable
+from bot.cli.setup.prompts import NoAnswer, SetupPrompts, Unusable
 from bot.config.home import HomeUnusable, own
 from bot.config.settings import (
     PREFIX,
@@ -40,7 +40,7 @@ _MARKS: Mapping[str, str] = {"ok": "✔", "warning": "!", "wrong": "✘", "unkno
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SetupArguments:
     """What the command line gave; None where it must be asked."""
 
     file: Path | None = None
@@ -56,11 +56,11 @@ class Order:
     proposals: bool = False
 
 
-class Failed(Exception):
+class SetupFailed(Exception):
     """Something that was given is wrong; the message says what."""
 
 
-def setup(order: Order) -> int:
+def setup(order: SetupArguments) -> int:
     """Ask, check, write; the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have told its children to ignore Ctrl-C
     try:
@@ -68,7 +68,7 @@ def setup(order: Order) -> int:
     except NoAnswer as why:
         note(str(why))
         return MISTAKEN
-    except (Failed, Unusable) as why:
+    except (SetupFailed, Unusable) as why:
         note(f"{why} Nothing was written.")
         return FAILED
     except (SettingsMistaken, HomeUnusable) as mistaken:
@@ -83,9 +83,9 @@ def setup(order: Order) -> int:
 
 
 class _Setup:
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: SetupArguments) -> None:
         self.order = order
-        self.questions = Questions(proposals=order.proposals)
+        self.questions = SetupPrompts(proposals=order.proposals)
         self.ask = self.questions.ask
         self.home = None if order.file else home_of(os.environ.get(HOME, ""))
         self.file = order.file or home_of(os.environ.get(HOME, "")) / ENV_FILE
@@ -141,14 +141,14 @@ class _Setup:
                 return checked
 
     def _checked(self, token: str, *, again: bool) -> discord_token.Checked | None:
-        """What Discord says of a token, told; raises ``Failed`` where it is none, unless it can be asked ``again``."""
+        """What Discord says of a token, told; raises ``SetupFailed`` where it is none, unless it can be asked ``again``."""
         api = os.environ.get(API) or self.there.get(API) or discord_token.API
         checked = asyncio.run(discord_token.check(_token(token), api))
         for finding in checked.findings:
             say(f"  {_MARKS[finding.verdict]} {finding.said}" + (f": {finding.todo}" if finding.todo else ""))
         refused = any(finding.name == "token" and finding.verdict == "wrong" for finding in checked.findings)
         if refused and not again:
-            raise Failed("Discord refuses the token.")
+            raise SetupFailed("Discord refuses the token.")
         if refused:
             return None
         if checked.invite:
@@ -203,7 +203,7 @@ class _Setup:
         verdict, said = asyncio.run(provider_key.check(provider, _key(key), {**self.there, **os.environ}))
         say(f"  {_MARKS[verdict]} {said}")
         if verdict == "wrong" and not again:
-            raise Failed(f"{provider.title} refuses the key.")
+            raise SetupFailed(f"{provider.title} refuses the key.")
         if verdict == "wrong":
             return False
         self._set(provider.variable, _key(key))
@@ -334,7 +334,7 @@ def _numbers(said: str, count: int, kind: type[float] | type[int]) -> str:
 def _content(file: Path) -> str:
     text = file.read_text(encoding="utf-8", errors="replace").strip()
     if not text:
-        raise Failed(f"{file} is empty.")
+        raise SetupFailed(f"{file} is empty.")
     return text
 
 

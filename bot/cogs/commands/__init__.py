@@ -21,27 +21,36 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot.cogs.commands.checkpoints import Returning
+from bot.cogs.commands.checkpoints import CheckpointCommands
 from bot.cogs.commands.command_errors import (
-    Used,
+    UsedCommand,
     command_error_text,
     example_of,
 )
-from bot.cogs.commands.control import Running
-from bot.cogs.commands.help import Guiding
-from bot.cogs.commands.lesson_commands import Lessons
-from bot.cogs.commands.privacy import Privacy
+from bot.cogs.commands.control import ControlCommands
+from bot.cogs.commands.help import HelpCommands
+from bot.cogs.commands.lesson_commands import LessonCommands
+from bot.cogs.commands.privacy import PrivacyCommands
 from bot.cogs.commands.replies import answer
-from bot.cogs.commands.reports import Looking
-from bot.cogs.commands.settings_commands import Settings
-from bot.cogs.commands.workspace import Workspace
+from bot.cogs.commands.reports import ReportCommands
+from bot.cogs.commands.settings_commands import SettingsCommands
+from bot.cogs.commands.workspace import WorkspaceCommands
 from bot.cogs.private_replies import Unsaid, tell
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context
 
-COGS = (Running, Returning, Looking, Workspace, Lessons, Settings, Privacy, Guiding)
+COGS = (
+    ControlCommands,
+    CheckpointCommands,
+    ReportCommands,
+    WorkspaceCommands,
+    LessonCommands,
+    SettingsCommands,
+    PrivacyCommands,
+    HelpCommands,
+)
 
 
 class Failures(commands.Cog):
@@ -62,13 +71,13 @@ class Failures(commands.Cog):
         prefix = "/" if ctx.interaction is not None else self.bot.options.prefix
         argument = ctx.current_parameter.name if ctx.current_parameter is not None else ""
         with suppress(Unsaid):
-            await answer(ctx, command_error_text(error, Used(name, example_of(name, prefix), argument)))
+            await answer(ctx, command_error_text(error, UsedCommand(name, example_of(name, prefix), argument)))
 
     async def _slash_failed(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
         """What goes wrong before a command is begun, such as one that Discord still shows and that is gone."""
         data = interaction.data or {}
         name = interaction.command.qualified_name if interaction.command else str(data.get("name", "command"))
-        text = self.bot.desk.discreet_text(command_error_text(error, Used(name, example_of(name, "/"))))
+        text = self.bot.desk.discreet_text(command_error_text(error, UsedCommand(name, example_of(name, "/"))))
         await tell(interaction, text)
 
 

@@ -36,7 +36,7 @@ _NAME = re.compile(r"`?(?:[0-9a-f]{6}|\d{6,}-[0-9a-f]{12})`?", re.IGNORECASE)
 Turn = commands.Range[int, 0, 10_000]
 
 
-class Returning(commands.Cog):
+class CheckpointCommands(commands.Cog):
     """What was kept of a thread, and how to go on from it."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:

@@ -40,7 +40,7 @@ class UnknownSubcommand(commands.UserInputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsedCommand:
     """How a command was used: its whole name, a line that shows how it is used right, the argument that was read last."""
 
     name: str
@@ -77,7 +77,7 @@ def example_of(name: str, prefix: str) -> str:
     return " ".join([f"{prefix}{name}", *words])
 
 
-def command_error_text(error: Exception, used: Used) -> str:
+def command_error_text(error: Exception, used: UsedCommand) -> str:
     """What a person can do about a failed command; what is our fault goes to the log, under an id."""
     error = _cause(error)
     match error:
@@ -125,7 +125,7 @@ def _cause(error: Exception) -> Exception:
     return error
 
 
-def _wrong(error: Exception, used: Used) -> str:
+def _wrong(error: Exception, used: UsedCommand) -> str:
     """Which argument it was, and what may stand there."""
     match error:
         case commands.MissingRequiredArgument():

@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import InboxItem, Sort
 from bot.access.thread_access import OutOfReach, require
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.replies import answer, begin, proposed
-from bot.inbound.events import Told
+from bot.inbound.events import Reply
 from bot.inbound.interpret_reaction import commanded
 from bot.inbound.parse import scene_of
 from bot.messages.embeds import status_embed
@@ -63,7 +63,7 @@ async def steer(ctx: Context, sort: Sort, named: str, complete: Complete | None 
             outcome = await complete(outcome, row)
         receipt = await bot.intake.deliver(outcome, stand.guild_id)
         await answer(ctx, receipt.text or RECEIPTS.get(sort, NOTED))
-    elif isinstance(outcome, Told):
+    elif isinstance(outcome, Reply):
         await answer(ctx, outcome.text)
     else:
         raise OutOfReach("That cannot be done here.")
@@ -79,7 +79,7 @@ LEFT = (
 )
 
 
-class Running(commands.Cog):
+class ControlCommands(commands.Cog):
     """What a thread is doing, and how to hold or end it."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:

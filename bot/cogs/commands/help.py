@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     AnyCommand = commands.Command[Any, ..., Any]
 
 
-class Guiding(commands.Cog):
+class HelpCommands(commands.Cog):
     """How to work with it."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:

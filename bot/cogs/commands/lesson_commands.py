@@ -57,7 +57,7 @@ STATUSES: dict[Wanted, LessonStatus | None] = {
 Page = commands.Range[int, 1, 1_000]
 
 
-class Change(Protocol):
+class LessonChange(Protocol):
     """What a person does to a lesson."""
 
     def __call__(self, lesson: Lesson, /, *, by: str, at: datetime) -> Lesson:
@@ -65,7 +65,7 @@ class Change(Protocol):
         ...
 
 
-class Lessons(commands.Cog):
+class LessonCommands(commands.Cog):
     """Lists, shows, approves, amends, retires and exports lessons of the guild."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
@@ -153,7 +153,7 @@ class Lessons(commands.Cog):
         title = "Lessons of this server" if stand.guild_id else "Lessons of this conversation"
         await answer_at_length(ctx, title, text, "lessons.md")
 
-    async def _changed(self, ctx: Context, id: str, change: Change) -> Lesson:
+    async def _changed(self, ctx: Context, id: str, change: LessonChange) -> Lesson:
         """Change a lesson in the name of whoever asks, who has to be an owner now."""
         stand, _ = await self._store(ctx)
         require(stand, "lessons")

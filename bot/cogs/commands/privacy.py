@@ -10,7 +10,7 @@ from discord.ext import commands
 
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import ELSEWHERE, OutOfReach
-from bot.cogs.commands.command_errors import Used, command_error_text
+from bot.cogs.commands.command_errors import UsedCommand, command_error_text
 from bot.cogs.commands.replies import answer, begin, reads_much
 from bot.cogs.private_replies import tell
 from reflexion.errors import ReflexionError
@@ -18,7 +18,7 @@ from reflexion.errors import ReflexionError
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
-    from bot.retention.personal_data import Stored
+    from bot.retention.personal_data import StoredData
 
 NOTHING = "I store nothing of you: no task, no message, no vote."
 WHERE = (
@@ -46,7 +46,7 @@ CONFIRM_SECONDS = 300.0
 SHOWN = 5
 
 
-def told(stored: Stored, models: tuple[str, ...], days: int) -> str:
+def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
     """What there is of a person, in plain words."""
     counted = (
         (
@@ -73,14 +73,14 @@ def told(stored: Stored, models: tuple[str, ...], days: int) -> str:
     return "\n".join([*(lines or [NOTHING]), where, HOW_LONG[bool(days)].format(days=days)])
 
 
-def result(left: Stored) -> str:
+def result(left: StoredData) -> str:
     """What became of erasing."""
     threads = ", ".join(f"<#{thread}>" for thread in left.opened[:SHOWN]) + (" …" if len(left.opened) > SHOWN else "")
     said = LEFT.format(threads=threads) if left.opened else ERASED_ALL
     return f"{said}\n{UNREAD.format(number=left.unread)}" if left.unread else said
 
 
-class Privacy(commands.Cog):
+class PrivacyCommands(commands.Cog):
     """For everybody, of themselves."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
@@ -110,13 +110,13 @@ class Privacy(commands.Cog):
             async with self._erasing:
                 return result(await self.bot.privacy.erase(str(interaction.user.id), interaction.user.display_name))
         except (AgenticError, ReflexionError, OSError) as error:
-            return command_error_text(error, Used("privacy", "/privacy"))
+            return command_error_text(error, UsedCommand("privacy", "/privacy"))
 
 
 class Erasing(discord.ui.View):
     """A button for the one who asked, then two to confirm it."""
 
-    def __init__(self, cog: Privacy, person: str) -> None:
+    def __init__(self, cog: PrivacyCommands, person: str) -> None:
         super().__init__(timeout=CONFIRM_SECONDS)
         self.message: discord.Message | None = None
         self._cog, self._person = cog, person

@@ -44,7 +44,7 @@ Lines = commands.Range[int, 1, 2_000]
 Page = commands.Range[int, 1, 1_000]
 
 
-class Looking(commands.Cog):
+class ReportCommands(commands.Cog):
     """What happened in a thread, from its logs."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
@@ -58,7 +58,7 @@ class Looking(commands.Cog):
         stand = await self._stand(ctx)
         rows = await self.bot.reach.threads(stand, page * SESSIONS + 1)
         shown = rows[(page - 1) * SESSIONS : page * SESSIONS]
-        told = [report_text.Seen(row, await self.bot.conversation.status(row.thread)) for row in shown]
+        told = [report_text.ThreadLine(row, await self.bot.conversation.status(row.thread)) for row in shown]
         more = page + 1 if len(rows) > page * SESSIONS else 0
         text = report_text.sessions(told, asker=stand.speaker.id, page=page, more=more)
         await answer_at_length(ctx, report_text.title_of_sessions(openly=stand.openly), text, "threads.md")

@@ -31,7 +31,7 @@ _PLACES = {
 DESCRIPTION = "What applies here, and where that was chosen"
 
 
-class Settings(commands.Cog):
+class SettingsCommands(commands.Cog):
     """What people may choose; each choice counts for the nearest place it was made for."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:

@@ -15,7 +15,7 @@ from agentic.ports.errors import AgenticError
 from agentic.workspace.file_names import safe_name
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.actions.clean import WITHOUT_COPY
-from bot.cogs.commands.command_errors import UnknownSubcommand, Used, command_error_text
+from bot.cogs.commands.command_errors import UnknownSubcommand, UsedCommand, command_error_text
 from bot.cogs.commands.replies import (
     answer,
     answer_at_length,
@@ -53,7 +53,7 @@ SHORT = 100
 DESCRIPTION = "The files of this thread's workspace"
 
 
-class Workspace(commands.Cog):
+class WorkspaceCommands(commands.Cog):
     """The files of the thread it is used in."""
 
     def __init__(self, bot: ThreadwrightBot) -> None:
@@ -124,7 +124,7 @@ class Workspace(commands.Cog):
         stand, row = await self._row(ctx)
         require(stand, "see")
         found = await browse.look(self._world(row), path)
-        title = "Workspace" if path == "." else f"Workspace, {inline(path, SHORT)}"
+        title = "WorkspaceCommands" if path == "." else f"Workspace, {inline(path, SHORT)}"
         if found.files:
             title += f": {browse.summed(found.files)}"
         text = fenced(browse.told(found)) if found.files else browse.told(found)
@@ -175,7 +175,7 @@ def shelf_cap() -> int:
 class Confirmation(discord.ui.View):
     """Two buttons for the one who asked; what they do is checked again when it is done."""
 
-    def __init__(self, cog: Workspace, stand: Stand, row: SessionRow, *, copy: bool) -> None:
+    def __init__(self, cog: WorkspaceCommands, stand: Stand, row: SessionRow, *, copy: bool) -> None:
         super().__init__(timeout=CONFIRM_SECONDS)
         self.message: discord.Message | None = None
         self._cog, self._stand, self._row, self._copy = cog, stand, row, copy
@@ -195,7 +195,7 @@ class Confirmation(discord.ui.View):
         try:
             said = await self._cog.perform(interaction, self._row, copy=self._copy)
         except (OutOfReach, AgenticError) as refused:
-            said = command_error_text(refused, Used("workspace clean", "/workspace clean"))
+            said = command_error_text(refused, UsedCommand("workspace clean", "/workspace clean"))
         said = interaction.client.desk.discreet_text(said)
         await interaction.edit_original_response(content=said, view=None)
 

@@ -19,10 +19,10 @@ from agentic.ports.runtime import (
 )
 from agentic.ports.stores import Leases
 from agentic.runtime import effects, loop
-from agentic.runtime.budget_ledger import Purse
+from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.sandbox import Sandbox
-from agentic.tools.base.tool import Call
+from agentic.tools.base.tool import CallContext
 from agentic.tools.toolbox import StandardToolbox
 from bot.actions import fork
 from bot.sessions import lease as lease_module
@@ -68,7 +68,7 @@ def _request_taken_for_a_call() -> contextlib.AbstractContextManager[object]:
 def _owed_no_more() -> contextlib.AbstractContextManager[object]:
     """What is being settled is owed no longer, also where that is cancelled."""
 
-    async def careless(self: Purse) -> None:
+    async def careless(self: BudgetLedger) -> None:
         owed, self._owed = self._owed, []
         for one in owed:
             try:
@@ -76,7 +76,7 @@ def _owed_no_more() -> contextlib.AbstractContextManager[object]:
             except StoreError:
                 self._owed.append(one)
 
-    return patch.object(Purse, "settle", careless)
+    return patch.object(BudgetLedger, "settle", careless)
 
 
 def _closing_raises() -> contextlib.AbstractContextManager[object]:
@@ -91,7 +91,7 @@ def _closing_raises() -> contextlib.AbstractContextManager[object]:
     async def run(
         self: StandardToolbox, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]
     ) -> Observation:
-        return await self._tools[tool].run(prepared, Call(call, prepared.timeout, on_output, self._open))
+        return await self._tools[tool].run(prepared, CallContext(call, prepared.timeout, on_output, self._open))
 
     stack = contextlib.ExitStack()
     stack.enter_context(patch.object(Sandbox, "_close", careless))

@@ -30,7 +30,7 @@ from agentic.ports.runtime import (
     ToolSpec,
 )
 from agentic.tools.ask_user import ASK_TOOL
-from agentic.tools.base.tool import Call
+from agentic.tools.base.tool import CallContext
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.notes import REPORT_TOOL
 from tests.chaos.simulated.town import Town
@@ -205,7 +205,7 @@ class Tools(Toolbox):
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a call in the thread's sandbox; it is killed, acknowledged, when this is cancelled."""
         if tool in REAL:
-            return await REAL[tool].run(prepared, Call(call, prepared.timeout, on_output, self._no_world))
+            return await REAL[tool].run(prepared, CallContext(call, prepared.timeout, on_output, self._no_world))
         bench = await self._open()
         token = str(prepared.arguments.get("command", prepared.arguments.get("path", "")))
         seconds = float(str(prepared.arguments.get("seconds", 0.02)))

@@ -18,8 +18,8 @@ from agentic.ports.errors import AgenticError
 from bot.access.permissions import Speaker
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.inbound.emoji import STOP, command
-from bot.inbound.events import Clicked, House, Ignored, Reacted, Said
-from bot.inbound.intake import Place, noted
+from bot.inbound.events import BotIdentity, ClickEvent, Ignore, MessageEvent, ReactionEvent
+from bot.inbound.intake import ReplyPlace, noted
 from bot.inbound.interpret_message import title_of, translate_message
 from bot.inbound.interpret_reaction import translate_click, translate_reaction
 from bot.inbound.parse import scene_of
@@ -29,7 +29,7 @@ from tests.chaos.simulated.place import GUILD, PARENT, Heard
 if TYPE_CHECKING:
     from tests.chaos.simulated.processes import Process
 
-HOUSE = House()
+HOUSE = BotIdentity()
 
 
 class Hearing:
@@ -100,7 +100,7 @@ class Hearing:
         for message in self._guild.of_bot(thread):
             for person in message.reactions.get(STOP, []):
                 if began and message.id >= discord.utils.time_snowflake(min(began)):
-                    reacted = Reacted(
+                    reacted = ReactionEvent(
                         f"stop{message.id}",
                         str(message.id),
                         thread,
@@ -118,12 +118,12 @@ class Hearing:
     async def _handle(self, heard: Heard) -> None:
         if self._process.name not in self._guild.ears:
             return
-        if isinstance(heard, Said):
+        if isinstance(heard, MessageEvent):
             await self._message(heard)
         else:
             await self._sign(heard)
 
-    async def _message(self, said: Said) -> None:
+    async def _message(self, said: MessageEvent) -> None:
         channel, id = said.thread or said.channel, int(said.id)
         found = command(said.text)
         if found is not None and found[0] == "stop" and await self._process.threads.knows(said.thread):
@@ -140,8 +140,8 @@ class Hearing:
                     await self._take(said)
                     self.marks.taken_care_of(channel, id)
 
-    async def _take(self, said: Said) -> None:
-        place = Place(GUILD, said.channel if not said.thread else said.thread, said.id)
+    async def _take(self, said: MessageEvent) -> None:
+        place = ReplyPlace(GUILD, said.channel if not said.thread else said.thread, said.id)
         try:
             opinion = command(said.text) is not None
             scene = await scene_of(self._process.threads, said.thread, wholly=opinion)
@@ -159,7 +159,7 @@ class Hearing:
         elif outcome.channel:
             self._process.begin(self._open_thread(outcome, place), "thread")
 
-    async def _open_thread(self, item: InboxItem, place: Place) -> None:
+    async def _open_thread(self, item: InboxItem, place: ReplyPlace) -> None:
         try:
             await self._process.desk.open_thread(
                 item.channel, item.thread, title_of(self._process.desk.discreet_text(item.text))
@@ -167,16 +167,16 @@ class Hearing:
         except (Held, Unfit) as problem:
             await self._process.intake.tell(f"I could not open a thread for it: {problem}", item.id, place)
 
-    async def _sign(self, heard: Reacted | Clicked) -> None:
+    async def _sign(self, heard: ReactionEvent | ClickEvent) -> None:
         try:
             thread = await self._process.threads.thread_of_message(heard.message) or heard.thread
             scene = await scene_of(self._process.threads, thread, wholly=True)
         except AgenticError:
             return
-        place = Place(GUILD, thread, heard.message)
-        if isinstance(heard, Clicked):
+        place = ReplyPlace(GUILD, thread, heard.message)
+        if isinstance(heard, ClickEvent):
             outcome = translate_click(heard, scene)
         else:
             outcome = translate_reaction(replace(heard, thread=thread), scene, HOUSE)
-        if not isinstance(outcome, Ignored):
+        if not isinstance(outcome, Ignore):
             await self._process.intake.take(outcome, heard.id, place)

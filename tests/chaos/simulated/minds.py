@@ -34,7 +34,7 @@ from agentic.ports.errors import (
     ModelUnavailable,
 )
 from agentic.ports.runtime import Answer, Meter, Prompt
-from agentic.prompts import summary
+from agentic.prompts import summary_prompt as summary
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now
 

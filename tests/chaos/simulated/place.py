@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import discord
 
 from bot.access.permissions import Speaker
-from bot.inbound.events import Clicked, Reacted, Said
+from bot.inbound.events import ClickEvent, MessageEvent, ReactionEvent
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import now
 
@@ -43,7 +43,7 @@ class Refusal(Exception):
         self.status, self.code, self.text = status, code, text
 
 
-Heard = Said | Reacted | Clicked
+Heard = MessageEvent | ReactionEvent | ClickEvent
 Ear = Callable[[Heard], None]
 
 
@@ -55,7 +55,7 @@ class Guild:
         self.messages: dict[int, Message] = {}
         self.shown: list[str] = []
         """Every text that ever stood there, edits and files too."""
-        self.said: list[Said] = []
+        self.said: list[MessageEvent] = []
         """What people said, in order."""
         self.threads: set[str] = set()
         self.archived: set[str] = set()
@@ -129,13 +129,13 @@ class Guild:
 
     # --- what people do -----------------------------------------------------------------------------------------
 
-    def say(self, speaker: Speaker, text: str, thread: str = "") -> Said:
+    def say(self, speaker: Speaker, text: str, thread: str = "") -> MessageEvent:
         """Somebody writes, in the channel (to the bot) or in a thread."""
         channel = thread or PARENT
         id = self.snowflake()
         self.messages[id] = Message(id, channel, int(speaker.id), text, now())
         self.archived.discard(channel)
-        said = Said(str(id), channel, thread, text, self.town.machine.true(), speaker, addressed=not thread)
+        said = MessageEvent(str(id), channel, thread, text, self.town.machine.true(), speaker, addressed=not thread)
         self.said.append(said)
         self.town.tell(f"{speaker.name} writes {id} in {channel}: {text!r}")
         self._emit(said)
@@ -146,13 +146,13 @@ class Guild:
         self.messages[message].reactions.setdefault(sign, []).append(int(speaker.id))
         self.town.tell(f"{speaker.name} sets {sign} on {message} in {thread}")
         id = str(self.snowflake())
-        self._emit(Reacted(id, str(message), thread, sign, self.town.machine.true(), speaker))
+        self._emit(ReactionEvent(id, str(message), thread, sign, self.town.machine.true(), speaker))
 
     def click(self, speaker: Speaker, message: int, thread: str, question: str, number: int) -> None:
         """Somebody presses the button of an option."""
         id = str(self.snowflake())
         self.town.tell(f"{speaker.name} presses option {number + 1} of {question} in {thread}")
-        self._emit(Clicked(id, str(message), thread, self.town.machine.true(), speaker, question, number))
+        self._emit(ClickEvent(id, str(message), thread, self.town.machine.true(), speaker, question, number))
 
     def delete(self, id: int) -> None:
         """Somebody deletes a message."""

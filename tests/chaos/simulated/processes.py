@@ -33,9 +33,9 @@ from agentic.runtime.loop import Loop
 from agentic.runtime.shutdown import Leaving
 from bot.inbound.intake import Intake
 from bot.outbound.compose import Composer
-from bot.outbound.discord_api import Desk
+from bot.outbound.discord_api import DiscordApi
 from bot.outbound.outbox import Outbox
-from bot.outbound.progress_messages import Board
+from bot.outbound.progress_messages import ProgressMessages
 from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed
@@ -163,9 +163,9 @@ class Process:
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
         self.sender = Sender()
-        self.desk = Desk(self.way_to_discord(), self.sender, self.feed.discretion)
+        self.desk = DiscordApi(self.way_to_discord(), self.sender, self.feed.discretion)
         self.intake = Intake(self.threads, self.desk, store, self.feed)
-        self.board = Board(store, self.desk, self.feed, now=clock.now)
+        self.board = ProgressMessages(store, self.desk, self.feed, now=clock.now)
         self.outbox = Outbox(store, self.desk, self.feed, self.board, Composer(store, self.feed, _no_file))
         self.hearing = Hearing(self)
 

@@ -41,9 +41,9 @@ async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_on
         first = versions(guild)
     async with registered(guild, store):
         assert versions(guild) == first
-    from bot.cogs.commands.control import Running
+    from bot.cogs.commands.control import ControlCommands
 
-    monkeypatch.setattr(Running.status.app_command, "description", "Something else")
+    monkeypatch.setattr(ControlCommands.status.app_command, "description", "Something else")
     async with registered(guild, store):
         assert versions(guild).isdisjoint(first)
 

@@ -19,7 +19,7 @@ from agentic.ports.runtime import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.after_run.calibration_labels import label
-from bot.cli.backup.export_run import Wanted, export
+from bot.cli.backup.export_run import ExportSelection, export
 from bot.cli.backup.import_run import bring_back
 from bot.cli.replay.replay import replay
 from bot.config.settings import Settings
@@ -57,17 +57,17 @@ async def fill(home: Path) -> None:
 async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home, there, file = tmp_path / "home", tmp_path / "there", tmp_path / "thread.jsonl"
     await fill(home)
-    assert export(settings(home), Wanted("x1"), None, BUILD) == 0
+    assert export(settings(home), ExportSelection("x1"), None, BUILD) == 0
     lines = capsys.readouterr().out.splitlines()
     connection = apsw.Connection(str(home / "threadwright.sqlite"))
     rows = connection.execute("SELECT seq, checksum, event FROM events WHERE execution = 1 ORDER BY seq").fetchall()
     connection.close()
     told = [json.loads(line) for line in lines]
     assert [(e["seq"], e["checksum"], e["event"]) for e in told if e["line"] == "event"] == rows, "verbatim"
-    assert export(settings(home), Wanted(thread="thread", files=True), file, BUILD) == 0
-    assert export(settings(home), Wanted("x1"), file, BUILD) == 1
+    assert export(settings(home), ExportSelection(thread="thread", files=True), file, BUILD) == 0
+    assert export(settings(home), ExportSelection("x1"), file, BUILD) == 1
     assert "nothing is overwritten" in capsys.readouterr().err
-    assert export(settings(home), Wanted("x1"), tmp_path / "no" / "x.jsonl", BUILD) == 1
+    assert export(settings(home), ExportSelection("x1"), tmp_path / "no" / "x.jsonl", BUILD) == 1
     assert capsys.readouterr().err == f"There is no folder {tmp_path / 'no'}. Make it first, or name another one.\n"
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(file.read_bytes()[:-50])
@@ -123,7 +123,7 @@ async def test_how_it_came_out_is_known_where_it_was_imported_and_follows_what_p
         assert kept is not None
         assert (kept.label, kept.source, kept.guild) == (right, "person", "g")
         await store.close()
-        assert export(settings(home), Wanted(thread="thread"), file, BUILD) == 0
+        assert export(settings(home), ExportSelection(thread="thread"), file, BUILD) == 0
         assert bring_back(settings(there), file, None) == 0
         store = SQLiteStore.open(there / "threadwright.sqlite")
         assert await store.labels() == [kept], "of x2, which was open, nobody can know it"
@@ -140,7 +140,7 @@ async def test_what_is_another_execution_of_the_same_name_is_refused(
 ) -> None:
     home, there, file = tmp_path / "home", tmp_path / "there", tmp_path / "x.jsonl"
     await fill(home)
-    assert export(settings(home), Wanted("x1"), file, BUILD) == 0
+    assert export(settings(home), ExportSelection("x1"), file, BUILD) == 0
     store = SQLiteStore.open(there / "threadwright.sqlite")
     lease = await begin(store)
     await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(2)))
@@ -151,7 +151,7 @@ async def test_what_is_another_execution_of_the_same_name_is_refused(
     store = SQLiteStore.open(there / "threadwright.sqlite")
     assert await log_of(store, "x1") == before
     await store.close()
-    assert export(settings(home), Wanted("nothing"), None, BUILD) == 1
+    assert export(settings(home), ExportSelection("nothing"), None, BUILD) == 1
     assert "There is no execution 'nothing'" in capsys.readouterr().err
 
 
@@ -160,7 +160,7 @@ async def test_f83_a_damaged_export_is_refused_and_a_damaged_log_is_said(
 ) -> None:
     home, there, file = tmp_path / "home", tmp_path / "there", tmp_path / "x.jsonl"
     await fill(home)
-    assert export(settings(home), Wanted("x1", files=True), file, BUILD) == 0
+    assert export(settings(home), ExportSelection("x1", files=True), file, BUILD) == 0
     good = file.read_text()
     lines = good.splitlines(keepends=True)
     for damaged in (
@@ -180,7 +180,7 @@ async def test_f83_a_damaged_export_is_refused_and_a_damaged_log_is_said(
     connection = apsw.Connection(str(home / "threadwright.sqlite"))
     connection.execute("UPDATE events SET event = replace(event, '1:', '2:') WHERE execution = 2 AND seq = 3")
     connection.close()
-    assert export(settings(home), Wanted("x2"), tmp_path / "x2.jsonl", BUILD) == 1
+    assert export(settings(home), ExportSelection("x2"), tmp_path / "x2.jsonl", BUILD) == 1
     assert "event x2/3 does not match its checksum" in capsys.readouterr().err
     assert bring_back(settings(there), tmp_path / "x2.jsonl", None) == 1
     assert "x2/3" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from agentic.stores.sqlite.file.connection import connect
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.cli import doctor
-from bot.cli.backup.export_run import Wanted, export
+from bot.cli.backup.export_run import ExportSelection, export
 from bot.cli.replay.replay import replay
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
@@ -112,7 +112,7 @@ async def test_the_command_line_says_that_a_log_was_deleted_and_how_much_is_kept
             await running.task("say two")
         settings = Settings(_env_file=None, home=tmp_path)  # type: ignore[call-arg]
         assert await replay(settings, execution) == 1
-        assert export(settings, Wanted(execution=execution), None, "") == 1
+        assert export(settings, ExportSelection(execution=execution), None, "") == 1
         said = capsys.readouterr().err
         assert said.count(f"The log of {execution} was deleted") == 2
         kept = doctor.kept(settings)

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentic.core.events.execution_events import Finished
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.workspace.snapshots.snapshot_store import Snapshots
-from bot.app.app import App, Place
+from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
@@ -21,7 +21,7 @@ from tests.integration.bot.whole import Whole, finishes, whole
 async def unconfigured(home: Path, guild: LocalGuild, **settings: object) -> AsyncGenerator[Whole]:
     """The whole product, for which nobody has configured a model."""
     values = {"home": home, "drain_seconds": 0.1, "sandbox": "bubblewrap", "embeddings": "off", **settings}
-    async with App.open(Settings(_env_file=None, **values), Place(home), guild=guild) as app:  # type: ignore[call-arg, arg-type]
+    async with App.open(Settings(_env_file=None, **values), AppHome(home), guild=guild) as app:  # type: ignore[call-arg, arg-type]
         await app.online()
         yield Whole(app, guild, home)
     guild.restore()

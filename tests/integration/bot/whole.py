@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from agentic.core.events.execution_events import Event
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from bot.app.app import App, Place
+from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -93,7 +93,7 @@ async def whole(
     }  # fmt: skip
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
     with mock.patch.dict(os.environ, variables):
-        place = Place(home, bound=bound)
+        place = AppHome(home, bound=bound)
         async with App.open(Settings(_env_file=None, **values), place, guild=guild) as app:  # type: ignore[call-arg, arg-type]
             await app.online()
             yield Whole(app, guild, home)

@@ -27,7 +27,7 @@ from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import (
-    Completion,
+    FinishTool,
     Found,
     Lease,
     Observation,
@@ -95,7 +95,7 @@ class Bench:
         if tool == "ask_user":
             return Observation("ok", "", question=Question("Which one?", ("A", "B")))
         if tool == "finish":
-            return Observation("ok", "Finished.", completion=Completion("done"))
+            return Observation("ok", "Finished.", completion=FinishTool("done"))
         self.running += 1
         self.begun.set()
         self.most_at_once = max(self.most_at_once, self.running)

@@ -28,7 +28,7 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Lease
-from agentic.prompts import summary
+from agentic.prompts import summary_prompt as summary
 from agentic.runtime.loop import Loop
 from agentic.runtime.request_refs import as_sent
 from agentic.stores.sqlite.store import SQLiteStore

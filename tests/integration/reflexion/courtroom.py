@@ -23,9 +23,9 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import SessionRow
-from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps, Purse
+from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
 from agentic.stores.sqlite.store import SQLiteStore
-from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.judge.rubric import RUBRIC
 from reflexion.lessons.judge_trust import Mode
 from reflexion.lessons.lesson import Verdict
@@ -121,7 +121,7 @@ async def court(
     script: Script,
     *,
     mode: Mode = "always",
-    judges: tuple[Candidate, ...] = (Candidate(JUDGE, 2),),
+    judges: tuple[JudgeCandidate, ...] = (JudgeCandidate(JUDGE, 2),),
     caps: DailyCaps = NO_CAPS,
     seconds: float = 20.0,
 ) -> AsyncGenerator[Court]:
@@ -134,7 +134,7 @@ async def court(
     async with ScriptedEndpoint.start(replies) as endpoint:
         store, lessons, clock = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db"), Ticking()
         model = AnthropicDirect(endpoint.environment(), Prices())
-        judge = Judge(model, Purse(store, caps), clock, lessons, judges, mode=mode, seconds=seconds)
+        judge = Judge(model, BudgetLedger(store, caps), clock, lessons, judges, mode=mode, seconds=seconds)
         reflexion = Reflexion(store, lessons, model, clock, model_name=JUDGE, caps=caps, judge=judge)
         yield Court(store, lessons, reflexion, endpoint)
         await model.close()

@@ -11,7 +11,7 @@ from agentic.core.events.execution_events import Evaluated, ModelAnswered, Model
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.replies import Reply
 from agentic.runtime.budget_ledger import DailyCaps
-from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import JudgeCandidate
 from reflexion.lessons.judge_trust import LABELLED
 from tests.integration.reflexion.courtroom import JUDGE, calls_in, court, judging, reading
 from tests.unit.reflexion.logs import ANN, BEN, MODEL, Did, Log, edit
@@ -97,22 +97,24 @@ async def test_a_reading_outlives_the_process_and_is_not_asked_for_again(tmp_pat
     "judges",
     [
         (),
-        (Candidate("openai/gpt-5.4-mini", 2),),  # of the executor's own family
-        (Candidate("anthropic/house-model", 2),),  # whose name does not tell its family, and has no price
+        (JudgeCandidate("openai/gpt-5.4-mini", 2),),  # of the executor's own family
+        (JudgeCandidate("anthropic/house-model", 2),),  # whose name does not tell its family, and has no price
     ],
 )
-async def test_without_a_model_of_another_family_nobody_is_asked(tmp_path: Path, judges: tuple[Candidate, ...]) -> None:
+async def test_without_a_model_of_another_family_nobody_is_asked(
+    tmp_path: Path, judges: tuple[JudgeCandidate, ...]
+) -> None:
     async with asyncio.timeout(60), court(tmp_path, reading, judges=judges) as at:
         evaluated = await at.hears(works())
         assert (evaluated.flags, at.endpoint.requests, await at.judged()) == ((), [], [])
 
 
 async def test_the_first_of_another_family_is_asked_and_one_that_is_named_only_about_others(tmp_path: Path) -> None:
-    several = (Candidate("openai/gpt-5.4-mini", 2), Candidate(MODEL, 3), Candidate(JUDGE, 3))
+    several = (JudgeCandidate("openai/gpt-5.4-mini", 2), JudgeCandidate(MODEL, 3), JudgeCandidate(JUDGE, 3))
     async with asyncio.timeout(60), court(tmp_path, reading, judges=several) as at:
         await at.hears(works())
         assert {request.model for request in at.readings} == {JUDGE}
-    async with asyncio.timeout(60), court(tmp_path / "own", reading, judges=(Candidate(MODEL, named=True),)) as at:
+    async with asyncio.timeout(60), court(tmp_path / "own", reading, judges=(JudgeCandidate(MODEL, named=True),)) as at:
         assert (await at.hears(works())).flags == ()
         assert at.endpoint.requests == []
 

@@ -20,14 +20,14 @@ from agentic.core.events.execution_events import (
 )
 from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.runtime import Answer
-from agentic.runtime.budget_ledger import NO_CAPS, Purse
+from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
 from bot.history.attempts import attempts_at
 from reflexion import in_progress
 from reflexion.evaluation.billed_requests import read_again, standing
 from reflexion.evaluation.outcome_stream import OutcomeStream, owes
-from reflexion.judge.judge import Candidate, Judge
+from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.service import Reflexion
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, House, house
@@ -46,7 +46,9 @@ async def test_the_next_attempt_waits_for_the_reflection_and_not_for_the_judge_w
 
     model = ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0), JUDGE: (1.0, 2.0)})
     at = House(MemoryLessonStore(), model)
-    judge = Judge(model, Purse(at.store, NO_CAPS), at.clock, at.lessons, (Candidate(JUDGE, 2),), mode="always")
+    judge = Judge(
+        model, BudgetLedger(at.store, NO_CAPS), at.clock, at.lessons, (JudgeCandidate(JUDGE, 2),), mode="always"
+    )
     at.reflexion = Reflexion(at.store, at.lessons, model, at.clock, judge=judge)
     execution = await at.keep(failed())
     learns = asyncio.create_task(at.reflexion.after(execution))

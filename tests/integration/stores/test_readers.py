@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from agentic.core.events.execution_events import Event, Noted
-from agentic.core.events.upcasting import READER, Reading
+from agentic.core.events.upcasting import READER, ReaderVersion
 from agentic.ports.errors import SequenceConflict, StoreTooNew
 from agentic.ports.runtime import Store
 from agentic.stores.checks import MIN_READER
@@ -23,7 +23,7 @@ def misread(event: Event) -> bool:
     return isinstance(event, Noted) and event.text == "in the way of the next version"
 
 
-NEXT = Reading(READER + 1, ((READER + 1, misread),))
+NEXT = ReaderVersion(READER + 1, ((READER + 1, misread),))
 NEW: list[Event] = [Noted(text="in the way of the next version")]
 
 

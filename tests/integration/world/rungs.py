@@ -20,9 +20,8 @@ import pytest
 
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.backends.docker import Docker
-from agentic.sandbox.backends.selection import IMAGE
 from agentic.sandbox.hidden_files import adopt
-from agentic.sandbox.limits import Limits
+from agentic.sandbox.limits import IMAGE, Limits
 from agentic.sandbox.pool import Rung
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.sandbox import Sandbox

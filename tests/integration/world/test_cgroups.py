@@ -18,8 +18,8 @@ from agentic.sandbox.backends.bubblewrap import STAGE
 from agentic.sandbox.backends.cgroups import (
     COUNTED,
     HELD,
+    ControlGroup,
     ControlGroups,
-    Group,
 )
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.limits import Limits
@@ -47,7 +47,7 @@ def groups(tmp_path: Path) -> ControlGroups:
 
 
 @pytest.fixture
-def unified() -> Iterator[Group]:
+def unified() -> Iterator[ControlGroup]:
     """An empty group of version 2 without controllers, which is there on most machines that count in version 1 too."""
     for top in (cgroups.ROOT, cgroups.ROOT / "unified"):
         folder = top / f"threadwright-test-{os.getpid()}"
@@ -55,7 +55,7 @@ def unified() -> Iterator[Group]:
             folder.mkdir()
         except OSError:
             continue
-        group = Group((folder,))
+        group = ControlGroup((folder,))
         if (folder / "cgroup.kill").exists():
             yield group
             group.kill()
@@ -66,7 +66,7 @@ def unified() -> Iterator[Group]:
 
 
 @asynccontextmanager
-async def inside(group: Group) -> AsyncIterator[None]:
+async def inside(group: ControlGroup) -> AsyncIterator[None]:
     """Many that are born again and again; whoever takes this ends them, and no signal but the last does."""
     process = subprocess.Popen(group.joined_by(["/bin/sh", "-c", UNSTOPPABLE]), start_new_session=True)
     try:
@@ -83,7 +83,7 @@ async def inside(group: Group) -> AsyncIterator[None]:
 
 async def test_a_sandbox_lives_and_ends_in_its_group(groups: ControlGroups, ground: Ground) -> None:
     async with ground.open() as sandbox:
-        (mine,) = [Group((folder,)) for folder in ControlGroups(ground.state)._found() if _is_memorys(folder)]
+        (mine,) = [ControlGroup((folder,)) for folder in ControlGroups(ground.state)._found() if _is_memorys(folder)]
         assert ground.rung.memory == HELD
         assert mine.holds()
         own, inside = mine.deaths()
@@ -104,7 +104,7 @@ async def test_whatever_is_in_a_group_ends_with_it(groups: ControlGroups) -> Non
     assert group.remove()
 
 
-async def test_a_group_of_version_2_is_ended_by_one_write(unified: Group) -> None:
+async def test_a_group_of_version_2_is_ended_by_one_write(unified: ControlGroup) -> None:
     async with inside(unified):
         await unified.end()
     assert not unified.folders[0].exists()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentic.sandbox.protocol.frame_writer import Outlet
+from agentic.sandbox.protocol.frame_writer import FrameOutput
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.supervisor.frames import FrameReader
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
@@ -49,13 +49,13 @@ async def test_a_sandbox_ends_when_the_lease_lapses_while_the_loop_stands(ground
 
 
 @contextlib.contextmanager
-def lines(count: int) -> Iterator[list[tuple[Outlet, socket.socket]]]:
+def lines(count: int) -> Iterator[list[tuple[FrameOutput, socket.socket]]]:
     """Outlets, each with the other end."""
-    made: list[tuple[Outlet, socket.socket]] = []
+    made: list[tuple[FrameOutput, socket.socket]] = []
     for _ in range(count):
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
-        made.append((Outlet(ours.detach()), theirs))
+        made.append((FrameOutput(ours.detach()), theirs))
     try:
         yield made
     finally:

@@ -15,7 +15,7 @@ import pytest
 from agentic.ports.failpoints import VARIABLE
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
-from agentic.workspace.savepoints import PutBack, Savepoints
+from agentic.workspace.savepoints import RestoredFiles, Savepoints
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
@@ -61,7 +61,7 @@ async def test_what_a_command_destroyed_in_a_sandbox_is_put_back_and_can_be_used
         await savepoints.hold(command)
         await world.exec(command, timeout=20)
         back = await savepoints.settle(command, nothing)
-        assert isinstance(back, PutBack), command
+        assert isinstance(back, RestoredFiles), command
         assert back.left == "", command
         seen = await world.exec("cat src/deep/* && echo more >> src/deep/m0 && touch src/new && rm src/new", timeout=20)
         assert seen.exit_code == 0, seen.output
@@ -73,7 +73,7 @@ def files(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-async def settled(home: Path) -> PutBack | None:
+async def settled(home: Path) -> RestoredFiles | None:
     """What a process that finds the call over does."""
     return await Savepoints(Snapshots(home / "kept"), _world(home)).settle("c1", nothing)
 

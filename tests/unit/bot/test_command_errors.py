@@ -6,7 +6,7 @@ import pytest
 from discord import app_commands
 from discord.ext import commands
 
-from bot.cogs.commands.command_errors import Used, command_error_text
+from bot.cogs.commands.command_errors import UsedCommand, command_error_text
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ from bot.cogs.commands.command_errors import Used, command_error_text
     ],
 )
 def test_a_failed_command_says_what_to_do_and_nothing_of_our_insides(error: Exception, words: str) -> None:
-    told = command_error_text(error, Used("stop", "/stop"))
+    told = command_error_text(error, UsedCommand("stop", "/stop"))
     assert words in told
     assert "secret path" not in told

@@ -27,7 +27,7 @@ from bot.access.permissions import (
     needed,
 )
 from bot.inbound.emoji import SIGNS, WORDS, command
-from bot.inbound.events import Clicked, House, Ignored, Outcome, Reacted, Scene, Told
+from bot.inbound.events import BotIdentity, ClickEvent, Ignore, Outcome, ReactionEvent, Reply, ThreadView
 from bot.inbound.interpret_reaction import CONTINUE, translate_click, translate_reaction
 from bot.ports.conversation import ThreadState
 from bot.progress.model import MACHINE
@@ -37,23 +37,23 @@ ANN = Speaker("7", "Ann")
 YES, NO = Option(id="a", label="Yes"), Option(id="b", label="No")
 ASKED = Asked(question="q1", text="Really?", options=(YES, NO))
 APPROVAL = ASKED.model_copy(update={"sort": "approval", "who_may": "operator"})
-SCENES: dict[ThreadState, Scene] = {
-    "idle": Scene("idle", requester="7"),
-    "busy": Scene("busy", requester="7"),
-    "asking": Scene("asking", "q1", "7", ASKED),
-    "paused": Scene("paused", requester="7"),
+SCENES: dict[ThreadState, ThreadView] = {
+    "idle": ThreadView("idle", requester="7"),
+    "busy": ThreadView("busy", requester="7"),
+    "asking": ThreadView("asking", "q1", "7", ASKED),
+    "paused": ThreadView("paused", requester="7"),
 }
 
 
 def give(
-    sign: str, state: ThreadState = "busy", *, speaker: Speaker = ANN, scene: Scene | None = None, **more: object
+    sign: str, state: ThreadState = "busy", *, speaker: Speaker = ANN, scene: ThreadView | None = None, **more: object
 ) -> Outcome:
-    reacted = Reacted("r1", "61", "50", sign, AT, speaker, target="x1/result")
-    return translate_reaction(replace(reacted, **more), scene or SCENES[state], House())  # type: ignore[arg-type]
+    reacted = ReactionEvent("r1", "61", "50", sign, AT, speaker, target="x1/result")
+    return translate_reaction(replace(reacted, **more), scene or SCENES[state], BotIdentity())  # type: ignore[arg-type]
 
 
 def sort_of(outcome: Outcome) -> str:
-    return outcome.sort if isinstance(outcome, InboxItem) else "told" if isinstance(outcome, Told) else "ignored"
+    return outcome.sort if isinstance(outcome, InboxItem) else "told" if isinstance(outcome, Reply) else "ignored"
 
 
 # --- every sign in every state ------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_continue_approves_only_at_the_approval_itself_and_only_by_who_may() -> 
 
 def test_a_thumb_on_an_open_question_is_neither_its_answer_nor_a_vote_and_says_so() -> None:
     for sign in ("👍", "👎"):
-        assert give(sign, "asking", question="q1") == Told(NO_ANSWER)
+        assert give(sign, "asking", question="q1") == Reply(NO_ANSWER)
         assert sort_of(give(sign, "asking", question="q1", added=False)) == "ignored"
         assert sort_of(give(sign, "asking", question="an older one")) == "feedback"
         assert sort_of(give(sign, "asking", question="q1", speaker=replace(ANN, level="viewer"))) == "ignored"
@@ -184,11 +184,11 @@ def test_f40_each_level_may_what_the_table_says_and_only_where_both_may_write(
     assert may(limited(level, writes=False), act, own=own) is (act == "see")
 
 
-SIGN_OF: dict[Act, tuple[str, Scene, str]] = {
+SIGN_OF: dict[Act, tuple[str, ThreadView, str]] = {
     "stop": ("🛑", SCENES["busy"], ""), "steer": ("⏸", SCENES["busy"], ""), "rate": ("👎", SCENES["idle"], ""),
     "merge": ("👍", SCENES["idle"], "o1"),
 }  # fmt: skip
-PRESS_OF: dict[Act, tuple[dict[str, object], Scene]] = {
+PRESS_OF: dict[Act, tuple[dict[str, object], ThreadView]] = {
     "stop": ({"halt": True}, SCENES["asking"]), "steer": ({"question": "q1"}, SCENES["asking"]),
     "rate": ({"vote": "up", "target": "x1/result"}, SCENES["idle"]), "undo": ({"undo": "x1"}, SCENES["idle"]),
     "approve": ({"question": "q1"}, replace(SCENES["asking"], asked=APPROVAL)),
@@ -217,24 +217,24 @@ def test_f40_a_press_counts_for_whom_the_table_allows_it_and_others_are_told_why
 ) -> None:
     fields, scene = PRESS_OF[act]
     speaker = Speaker("7" if own else "8", "Somebody", level)
-    clicked = replace(Clicked("c1", "61", "50", AT, speaker), **fields)  # type: ignore[arg-type]
-    assert isinstance(translate_click(clicked, scene), InboxItem if may(level, act, own=own) else Told)
-    assert isinstance(translate_click(replace(clicked, speaker=replace(speaker, writes=False)), scene), Told)
+    clicked = replace(ClickEvent("c1", "61", "50", AT, speaker), **fields)  # type: ignore[arg-type]
+    assert isinstance(translate_click(clicked, scene), InboxItem if may(level, act, own=own) else Reply)
+    assert isinstance(translate_click(replace(clicked, speaker=replace(speaker, writes=False)), scene), Reply)
 
 
 def test_an_approval_is_never_less_than_an_operators_whatever_the_question_says() -> None:
     scene = replace(SCENES["asking"], asked=APPROVAL.model_copy(update={"who_may": "executor"}))
-    told = translate_click(Clicked("c1", "61", "50", AT, ANN, "q1"), scene)
-    assert isinstance(told, Told)
+    told = translate_click(ClickEvent("c1", "61", "50", AT, ANN, "q1"), scene)
+    assert isinstance(told, Reply)
     assert "Only an operator" in told.text
     owners = replace(SCENES["asking"], asked=APPROVAL.model_copy(update={"who_may": "owner"}))
-    told = translate_click(Clicked("c1", "61", "50", AT, replace(ANN, level="operator"), "q1"), owners)
-    assert isinstance(told, Told)
+    told = translate_click(ClickEvent("c1", "61", "50", AT, replace(ANN, level="operator"), "q1"), owners)
+    assert isinstance(told, Reply)
     assert "Only an owner" in told.text
 
 
 def test_a_press_names_the_option_by_number_and_the_part_by_id() -> None:
-    item = translate_click(Clicked("c1", "61", "50", AT, ANN, "q1", 2, part="db"), SCENES["asking"])
+    item = translate_click(ClickEvent("c1", "61", "50", AT, ANN, "q1", 2, part="db"), SCENES["asking"])
     assert isinstance(item, InboxItem)
     assert (item.sort, item.text, item.target) == ("answer", "3", "q1#db")
 
@@ -246,5 +246,5 @@ def test_every_sort_of_item_has_an_act() -> None:
 
 
 def test_bots_are_ignored_and_unknown_signs_too() -> None:
-    assert isinstance(give("🛑", speaker=replace(ANN, bot=True)), Ignored)
-    assert isinstance(give("🎉"), Ignored)
+    assert isinstance(give("🛑", speaker=replace(ANN, bot=True)), Ignore)
+    assert isinstance(give("🎉"), Ignore)

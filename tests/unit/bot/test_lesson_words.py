@@ -16,7 +16,7 @@ from bot.messages.lesson_card_lines import learned_lines, used_lines, with_lines
 from bot.messages.lesson_text import (
     NONE,
     Known,
-    Used,
+    LessonUse,
     listed,
     safe,
     said,
@@ -219,7 +219,7 @@ def test_a_list_has_what_waits_first_counts_filters_and_pages() -> None:
 def test_one_lesson_tells_its_history_its_uses_and_its_evidence_to_those_who_may() -> None:
     told = retired(approved(WAITING, by="Ann", at=AT), by="Bob", at=AT)
     told = told.model_copy(update={"evidence": (f"key {SECRET}",), "error_signature": "E1"})
-    known = Known("effects", tuple(Used("50", f"use {n}") for n in range(10)), hidden=1)
+    known = Known("effects", tuple(LessonUse("50", f"use {n}") for n in range(10)), hidden=1)
     text = shown(told, known, whole=True)
     assert text.index("Retired by Bob") < text.index("Approved by Ann")
     for words in ("effects", "<#50> use 0", "… and 2 earlier tasks", "1 task in threads that you cannot see", "E1",

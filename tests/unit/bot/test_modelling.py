@@ -10,7 +10,7 @@ from agentic.core.events.execution_events import Tier
 from agentic.models.providers.prices import Prices
 from bot.config.models import judges_from, models_from
 from bot.config.settings import Settings, SettingsMistaken, read_settings
-from reflexion.judge.judge import Candidate
+from reflexion.judge.judge import JudgeCandidate
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 TIERS = tuple(Tier(number=number, models=(f"m{number}", f"n{number}")) for number in (1, 2, 3, 4))
@@ -23,7 +23,7 @@ def settings(**values: str | tuple[str, ...]) -> Settings:
 def test_judges_are_looked_for_where_most_turns_are_and_the_dearest_tier_comes_last() -> None:
     names = [candidate.model for candidate in judges_from(settings(), TIERS)]
     assert names == ["m2", "n2", "m3", "n3", "m1", "n1", "m4", "n4"]
-    assert judges_from(settings(judge_model="own/judge"), TIERS) == (Candidate("own/judge", named=True),)
+    assert judges_from(settings(judge_model="own/judge"), TIERS) == (JudgeCandidate("own/judge", named=True),)
     assert judges_from(settings(), ()) == ()
     assert judges_from(settings(judge_model="own/judge"), TIERS, lasting=False) == ()
 

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from agentic.core.events.execution_events import FileRef, InboxItem
 from bot.access.permissions import Speaker
 from bot.inbound.emoji import STOP
-from bot.inbound.events import Clicked, House, Ignored, Reacted, Said, Scene, Told, Wanted
+from bot.inbound.events import (
+    BotIdentity,
+    ClickEvent,
+    Ignore,
+    MessageEvent,
+    ReactionEvent,
+    Reply,
+    ShowCommand,
+    ThreadView,
+)
 from bot.inbound.interpret_message import (
     title_of,
     translate_edit,
@@ -24,27 +33,27 @@ from bot.ports.conversation import ThreadState
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 ANN = Speaker("7", "Ann")
-HOUSE = House(mentions=("99",), custom_emoji={"555": STOP})
-BUSY, IDLE, ASKING = Scene("busy", requester="7"), Scene("idle"), Scene("asking", "q1", "7")
+HOUSE = BotIdentity(mentions=("99",), custom_emoji={"555": STOP})
+BUSY, IDLE, ASKING = ThreadView("busy", requester="7"), ThreadView("idle"), ThreadView("asking", "q1", "7")
 
 
-def said(text: str, *, thread: str = "50", speaker: Speaker = ANN, **more: object) -> Said:
-    base = Said(id="60", channel="40", thread=thread, text=text, at=AT, speaker=speaker)
+def said(text: str, *, thread: str = "50", speaker: Speaker = ANN, **more: object) -> MessageEvent:
+    base = MessageEvent(id="60", channel="40", thread=thread, text=text, at=AT, speaker=speaker)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
-def reacted(emoji: str, *, speaker: Speaker = ANN, custom_id: str = "", added: bool = True) -> Reacted:
-    return Reacted("r1", "61", "50", emoji, AT, speaker, custom_id, "x1/turn:3", added)
+def reacted(emoji: str, *, speaker: Speaker = ANN, custom_id: str = "", added: bool = True) -> ReactionEvent:
+    return ReactionEvent("r1", "61", "50", emoji, AT, speaker, custom_id, "x1/turn:3", added)
 
 
 def test_a_mention_in_a_channel_is_a_task_whose_thread_has_the_messages_id() -> None:
-    item = translate_message(said("<@99> fix it", thread="", addressed=True), Scene("unknown"), HOUSE)
+    item = translate_message(said("<@99> fix it", thread="", addressed=True), ThreadView("unknown"), HOUSE)
     assert isinstance(item, InboxItem)
     assert (item.sort, item.text, item.thread, item.channel, item.id) == ("task", "fix it", "60", "40", "60")
 
 
 def test_a_mention_in_a_thread_people_made_makes_that_thread_a_session() -> None:
-    item = translate_message(said("hey <@!99> fix it", addressed=True), Scene("unknown"), HOUSE)
+    item = translate_message(said("hey <@!99> fix it", addressed=True), ThreadView("unknown"), HOUSE)
     assert isinstance(item, InboxItem)
     assert (item.sort, item.thread, item.channel, item.text) == ("task", "50", "", "hey fix it")
 
@@ -52,7 +61,7 @@ def test_a_mention_in_a_thread_people_made_makes_that_thread_a_session() -> None
 @pytest.mark.parametrize(
     ("scene", "sort", "target"), [(IDLE, "task", ""), (BUSY, "guidance", ""), (ASKING, "answer", "q1")]
 )
-def test_a_plain_message_means_what_the_state_says(scene: Scene, sort: str, target: str) -> None:
+def test_a_plain_message_means_what_the_state_says(scene: ThreadView, sort: str, target: str) -> None:
     item = translate_message(said("use tabs"), scene, HOUSE)
     assert isinstance(item, InboxItem)
     assert (item.sort, item.target, item.text) == (sort, target, "use tabs")
@@ -63,12 +72,12 @@ def test_an_edit_is_read_without_the_mark_of_the_queue(mark: str) -> None:
     item = translate_edit(said(f"{mark}use spaces"), "e1", "50", "use tabs", HOUSE)
     assert isinstance(item, InboxItem)
     assert item.text == "use spaces"
-    assert isinstance(translate_edit(said(f"{mark}use tabs"), "e1", "50", "use tabs", HOUSE), Ignored)
+    assert isinstance(translate_edit(said(f"{mark}use tabs"), "e1", "50", "use tabs", HOUSE), Ignore)
 
 
 def test_what_is_not_addressed_is_ignored_outside_of_sessions() -> None:
-    assert isinstance(translate_message(said("hello"), Scene("unknown"), HOUSE), Ignored)
-    assert isinstance(translate_message(said("hello", thread=""), Scene("unknown"), HOUSE), Ignored)
+    assert isinstance(translate_message(said("hello"), ThreadView("unknown"), HOUSE), Ignore)
+    assert isinstance(translate_message(said("hello", thread=""), ThreadView("unknown"), HOUSE), Ignore)
 
 
 @pytest.mark.parametrize("words", ["stop", "Stop!", " STOP. ", "abort", "🛑", "🛑\ufe0f"])
@@ -88,8 +97,10 @@ def test_a_stop_inside_other_words_is_guidance(words: str) -> None:
 
 
 def test_a_stop_where_nothing_runs_is_told() -> None:
-    assert isinstance(translate_message(said("stop"), IDLE, HOUSE), Told)
-    assert isinstance(translate_message(said("<@99> stop", thread="", addressed=True), Scene("unknown"), HOUSE), Told)
+    assert isinstance(translate_message(said("stop"), IDLE, HOUSE), Reply)
+    assert isinstance(
+        translate_message(said("<@99> stop", thread="", addressed=True), ThreadView("unknown"), HOUSE), Reply
+    )
 
 
 @pytest.mark.parametrize("words", ["escalate", "🚀"])
@@ -98,7 +109,7 @@ def test_a_stronger_model_is_asked_for_where_something_runs(words: str) -> None:
     assert isinstance(item, InboxItem)
     assert item.sort == "escalate"
     told = translate_message(said(words), IDLE, HOUSE)
-    assert isinstance(told, Told)
+    assert isinstance(told, Reply)
     assert "nothing to hand over" in told.text
 
 
@@ -108,7 +119,7 @@ def test_a_task_is_run_again_only_where_nothing_runs(words: str) -> None:
     assert isinstance(item, InboxItem)
     assert (item.sort, item.text, item.target) == ("retry", "", "")
     told = translate_message(said(words), BUSY, HOUSE)
-    assert isinstance(told, Told)
+    assert isinstance(told, Reply)
     assert "🛑 stops it" in told.text
 
 
@@ -141,8 +152,8 @@ def test_a_dot_queues_a_task_while_another_runs() -> None:
 
 @pytest.mark.parametrize("speaker", [Speaker("99", "me", itself=True), Speaker("8", "other", bot=True)])
 def test_bots_webhooks_and_itself_are_ignored(speaker: Speaker) -> None:
-    assert isinstance(translate_message(said("<@99> hi", addressed=True, speaker=speaker), BUSY, HOUSE), Ignored)
-    assert isinstance(translate_reaction(reacted(STOP, speaker=speaker), BUSY, HOUSE), Ignored)
+    assert isinstance(translate_message(said("<@99> hi", addressed=True, speaker=speaker), BUSY, HOUSE), Ignore)
+    assert isinstance(translate_reaction(reacted(STOP, speaker=speaker), BUSY, HOUSE), Ignore)
 
 
 def test_a_configured_bot_may_speak() -> None:
@@ -153,16 +164,16 @@ def test_a_configured_bot_may_speak() -> None:
 
 def test_a_viewer_is_told_when_addressing_the_bot_and_ignored_otherwise() -> None:
     viewer = Speaker("9", "Vic", level="viewer")
-    assert isinstance(translate_message(said("<@99> go", addressed=True, speaker=viewer), IDLE, HOUSE), Told)
-    assert isinstance(translate_message(said("go", speaker=viewer), IDLE, HOUSE), Ignored)
-    assert isinstance(translate_reaction(reacted(STOP, speaker=viewer), BUSY, HOUSE), Ignored)
-    assert isinstance(translate_click(Clicked("c", "61", "50", AT, viewer, "q1"), ASKING), Told)
+    assert isinstance(translate_message(said("<@99> go", addressed=True, speaker=viewer), IDLE, HOUSE), Reply)
+    assert isinstance(translate_message(said("go", speaker=viewer), IDLE, HOUSE), Ignore)
+    assert isinstance(translate_reaction(reacted(STOP, speaker=viewer), BUSY, HOUSE), Ignore)
+    assert isinstance(translate_click(ClickEvent("c", "61", "50", AT, viewer, "q1"), ASKING), Reply)
 
 
 def test_an_executor_steers_only_their_own_but_may_stop_anything() -> None:
     bob = Speaker("8", "Bob")
-    assert isinstance(translate_message(said("use tabs", speaker=bob), BUSY, HOUSE), Told)
-    assert isinstance(translate_message(said("yes", speaker=bob), ASKING, HOUSE), Told)
+    assert isinstance(translate_message(said("use tabs", speaker=bob), BUSY, HOUSE), Reply)
+    assert isinstance(translate_message(said("yes", speaker=bob), ASKING, HOUSE), Reply)
     stop = translate_reaction(reacted(STOP, speaker=bob), BUSY, HOUSE)
     assert isinstance(stop, InboxItem)
     operator = translate_message(said("use tabs", speaker=replace(bob, level="operator")), BUSY, HOUSE)
@@ -171,14 +182,14 @@ def test_an_executor_steers_only_their_own_but_may_stop_anything() -> None:
 
 @pytest.mark.parametrize("kind", ["voice", "poll", "forwarded", "sticker"])
 def test_what_cannot_be_read_is_told(kind: str) -> None:
-    assert isinstance(translate_message(said("", kind=kind), IDLE, HOUSE), Told)
-    assert isinstance(translate_message(said("", kind=kind), Scene("unknown"), HOUSE), Ignored)
+    assert isinstance(translate_message(said("", kind=kind), IDLE, HOUSE), Reply)
+    assert isinstance(translate_message(said("", kind=kind), ThreadView("unknown"), HOUSE), Ignore)
 
 
 def test_empty_and_file_only_messages_are_told() -> None:
-    assert isinstance(translate_message(said("<@99>", addressed=True), IDLE, HOUSE), Told)
+    assert isinstance(translate_message(said("<@99>", addressed=True), IDLE, HOUSE), Reply)
     told = translate_message(said("", files=(FileRef(name="a.csv"),)), IDLE, HOUSE)
-    assert isinstance(told, Told)
+    assert isinstance(told, Reply)
     assert "a.csv" in told.text
 
 
@@ -191,7 +202,7 @@ def test_a_long_message_is_kept_whole() -> None:
 
 @pytest.mark.parametrize("words", ["status", "help", "Status"])
 def test_status_and_help_can_be_asked_by_mention(words: str) -> None:
-    assert isinstance(translate_message(said(f"<@99> {words}", addressed=True), BUSY, HOUSE), Wanted)
+    assert isinstance(translate_message(said(f"<@99> {words}", addressed=True), BUSY, HOUSE), ShowCommand)
     assert isinstance(translate_message(said(words), BUSY, HOUSE), InboxItem)
 
 
@@ -207,7 +218,7 @@ def test_signs_are_one_whatever_their_variant(emoji: str, sort: str, vote: str) 
 
 
 def test_a_custom_emoji_counts_by_its_configured_id_and_never_by_its_name() -> None:
-    assert isinstance(translate_reaction(reacted("stop", custom_id="444"), BUSY, HOUSE), Ignored)
+    assert isinstance(translate_reaction(reacted("stop", custom_id="444"), BUSY, HOUSE), Ignore)
     item = translate_reaction(reacted("whatever", custom_id="555"), BUSY, HOUSE)
     assert isinstance(item, InboxItem)
     assert item.sort == "stop"
@@ -217,20 +228,20 @@ def test_taking_back_undoes_a_vote_and_no_stop() -> None:
     vote = translate_reaction(reacted("👍", added=False), IDLE, HOUSE)
     assert isinstance(vote, InboxItem)
     assert vote.text == "none"
-    assert isinstance(translate_reaction(reacted(STOP, added=False), BUSY, HOUSE), Ignored)
+    assert isinstance(translate_reaction(reacted(STOP, added=False), BUSY, HOUSE), Ignore)
 
 
 def test_a_click_answers_the_open_question_only() -> None:
-    click = Clicked("c", "61", "50", AT, ANN, "q1", 1)
+    click = ClickEvent("c", "61", "50", AT, ANN, "q1", 1)
     item = translate_click(click, ASKING)
     assert isinstance(item, InboxItem)
     assert (item.sort, item.target, item.text) == ("answer", "q1", "2")
-    assert isinstance(translate_click(click, BUSY), Told)
-    assert isinstance(translate_click(click, Scene("asking", "q2", "7")), Told)
+    assert isinstance(translate_click(click, BUSY), Reply)
+    assert isinstance(translate_click(click, ThreadView("asking", "q2", "7")), Reply)
 
 
 def test_a_vote_by_button_is_feedback_on_the_result() -> None:
-    item = translate_click(Clicked("c", "61", "50", AT, ANN, vote="down", target="x1/result"), Scene("idle"))
+    item = translate_click(ClickEvent("c", "61", "50", AT, ANN, vote="down", target="x1/result"), ThreadView("idle"))
     assert isinstance(item, InboxItem)
     assert (item.sort, item.text, item.target) == ("feedback", "down", "x1/result")
 
@@ -246,6 +257,6 @@ STATES: list[ThreadState] = ["unknown", "idle", "busy", "asking"]
 
 @given(st.text(max_size=60), st.sampled_from(STATES), st.booleans(), st.sampled_from(["", "50"]))
 def test_every_message_has_a_defined_outcome(text: str, state: ThreadState, addressed: bool, thread: str) -> None:
-    outcome = translate_message(said(text, thread=thread, addressed=addressed), Scene(state), HOUSE)
-    assert isinstance(outcome, InboxItem | Told | Wanted | Ignored)
+    outcome = translate_message(said(text, thread=thread, addressed=addressed), ThreadView(state), HOUSE)
+    assert isinstance(outcome, InboxItem | Reply | ShowCommand | Ignore)
     assert 1 <= len(title_of(text)) <= 100

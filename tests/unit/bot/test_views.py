@@ -161,7 +161,7 @@ def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
     row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
     assert "confidence 99 (estimate)" in footer(progress)
     assert "**99** of 100" in report_text.confidence([summaries.trend(log)])
-    assert "confidence 99 (estimate)" in report_text.sessions([report_text.Seen(row, status)], asker="1")
+    assert "confidence 99 (estimate)" in report_text.sessions([report_text.ThreadLine(row, status)], asker="1")
     (shown,) = [field.value for field in status_embed(status).fields if field.name == "Confidence"]
     assert shown == "99 (estimate)"
 
@@ -203,15 +203,15 @@ def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> 
     row = SessionRow("7", "1", "2", "a title", BEGAN, BEGAN)
     asking = StatusView("asking", task="do it", requester="1")
     asking = replace(asking, confidence=72, fitted=True)
-    listed = report_text.sessions([report_text.Seen(row, asking)], asker="1")
+    listed = report_text.sessions([report_text.ThreadLine(row, asking)], asker="1")
     assert "<#7> 💬 waits for you · begun <t:" in listed
     assert "confidence 72\n" in listed
     assert "do it" in listed
-    others = report_text.sessions([report_text.Seen(row, asking)], asker="2", more=2)
+    others = report_text.sessions([report_text.ThreadLine(row, asking)], asker="2", more=2)
     assert "waits for an answer" in others
     assert "There are more: `page:2`" in others
     left = StatusView("busy", task="do it", crashes=3)
-    assert "quarantined" in report_text.sessions([report_text.Seen(row, left)], asker="1")
+    assert "quarantined" in report_text.sessions([report_text.ThreadLine(row, left)], asker="1")
 
 
 def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None:

@@ -9,7 +9,7 @@ from agentic.core.state.conversation import Message, ToolAnswer, ToolCall
 from agentic.core.state.work_log import (
     LINE,
     Chronicle,
-    Line,
+    WorkLogLine,
     advanced,
     bounded,
     clipped,
@@ -74,7 +74,7 @@ def test_with_age_turns_are_told_in_fewer_words_and_then_only_counted() -> None:
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.integers(0, LINE), max_size=40), st.integers(400, 8_000))
 def test_it_is_never_longer_than_its_bound(sizes: list[int], room: int) -> None:
-    lines = tuple(Line("x" * size, (("shell", True),)) for size in sizes)
+    lines = tuple(WorkLogLine("x" * size, (("shell", True),)) for size in sizes)
     short = bounded(Chronicle(lines=lines), room)
     assert len("\n".join(told(short))) <= room + 10
     assert short.turns + len(short.lines) == len(lines)

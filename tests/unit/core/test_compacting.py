@@ -23,12 +23,12 @@ from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.summary import HEADING
 from agentic.core.rules.compaction import compact, prompt
 from agentic.core.rules.decide import decide
-from agentic.core.rules.side_requests import prompt_of
 from agentic.core.state.actions import Consult, Finish, Think
 from agentic.core.state.conversation import Message, ToolAnswer, ToolCall
 from agentic.core.state.execution import Execution
 from agentic.models.requests.call_pairing import Pairing
-from agentic.prompts import summary
+from agentic.prompts import summary_prompt as summary
+from agentic.runtime.request_refs import prompt_for
 from tests.unit.core.building import Log
 from tests.unit.core.compacting_logs import Long, overflow
 
@@ -52,7 +52,7 @@ def test_the_history_grows_at_its_end_and_then_the_model_is_asked_over_the_same_
     assert log.compactions == []
     assert (due.purpose, due.tier, due.model) == ("summary", 2, "small-a")
     assert due.max_tokens < log.execution.policy.answer_tokens
-    turn, asked = build_prompt(log.execution, None, ()), prompt_of(log.execution, "summary", ())
+    turn, asked = build_prompt(log.execution, None, ()), prompt_for(log.execution, (), "summary")
     assert (asked.system, asked.tail) == (turn.system, summary.TEXT)
     assert all(one is other for one, other in zip(turn.messages, asked.messages, strict=False))
     assert asked.messages[-1].answers[0].text.startswith(f"result {log.turns} ")  # and what is not in the history yet

@@ -13,8 +13,8 @@ from agentic.core.events.execution_events import (
     TextBlock,
     Usage,
 )
-from agentic.core.rules.side_requests import PROMPTS, prompt_of
 from agentic.core.state.counters import Consulted
+from agentic.runtime.request_refs import BESIDE, prompt_for
 from tests.unit.core.building import Log
 
 
@@ -23,11 +23,11 @@ def asked(log: Log, purpose: Purpose = "triage") -> Log:
     return log
 
 
-@pytest.mark.parametrize("purpose", sorted(PROMPTS))
+@pytest.mark.parametrize("purpose", sorted(BESIDE))
 def test_every_purpose_has_a_prompt(purpose: Purpose) -> None:
     log = Log()
     log.answer(("look", {}))
-    prompt = prompt_of(log.execution, purpose, ())
+    prompt = prompt_for(log.execution, (), purpose)
     assert prompt.tail or prompt.messages
 
 

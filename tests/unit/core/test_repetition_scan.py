@@ -21,7 +21,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import fold
 from agentic.core.fold.loop_detection import (
-    Step,
+    ComparedCall,
     exact,
     prose_of,
     step_of,
@@ -49,12 +49,12 @@ def _since(log: Sequence[Envelope]) -> Sequence[Envelope]:
     return log
 
 
-def _newly_passes(event: ToolFinished, before: Sequence[tuple[ToolFinished, Step]]) -> bool:
+def _newly_passes(event: ToolFinished, before: Sequence[tuple[ToolFinished, ComparedCall]]) -> bool:
     passed = [earlier.tests_passed for earlier, _ in before if earlier.tests_passed is not None]
     return event.tests_passed is not None and bool(passed) and event.tests_passed > max(passed)
 
 
-def _is_progress(event: ToolFinished, step: Step, before: Sequence[tuple[ToolFinished, Step]]) -> bool:
+def _is_progress(event: ToolFinished, step: ComparedCall, before: Sequence[tuple[ToolFinished, ComparedCall]]) -> bool:
     """By all results before it, from the last at which counts began."""
     if _newly_passes(event, before):
         return True
@@ -74,7 +74,7 @@ def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> No
     blocks = _calls(log)
     own = {tool.name for tool in TOOLS if tool.cognitive}
     since = _since(log)
-    seen: list[tuple[ToolFinished, Step]] = []
+    seen: list[tuple[ToolFinished, ComparedCall]] = []
     steps: list[tuple[str, str]] = []
     texts: set[str] = set()
     errors: Counter[tuple[str, str]] = Counter()

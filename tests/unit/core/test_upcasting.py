@@ -17,7 +17,7 @@ from agentic.core.events.upcasting import (
     READING,
     UPCASTERS,
     Raw,
-    Reading,
+    ReaderVersion,
     ShapeUnknown,
     read_envelope,
     read_event,
@@ -75,6 +75,6 @@ def test_events_say_which_reader_they_need() -> None:
     log = Log(side=True)
     events = [envelope.event for envelope in log.envelopes]
     assert READING.needs(events) == 1
-    assert Reading(3, ((2, aside), (3, lambda event: event.kind == "quarantined"))).needs(events) == 2
-    assert Reading(3, ((2, aside),)).needs(events[1:]) == 1
+    assert ReaderVersion(3, ((2, aside), (3, lambda event: event.kind == "quarantined"))).needs(events) == 2
+    assert ReaderVersion(3, ((2, aside),)).needs(events[1:]) == 1
     assert all(isinstance(envelope, Envelope) for envelope in log.envelopes)

@@ -19,7 +19,7 @@ from reflexion.evaluation.trajectory import read_trajectory
 from reflexion.reflection.obstacle import Obstacle, overcome
 from reflexion.reflection.trigger import (
     OVERCAME,
-    Leave,
+    NoReflection,
     Reflect,
     decide_reflection,
 )
@@ -107,7 +107,7 @@ def test_it_is_reflected_on_once_and_what_a_person_says_against_it_afterwards_as
     assert isinstance(first, Reflect)
     assert (first.cause, first.obstacle is not None) == (OVERCAME, True)
     worked = Reflected(reflection="r1", worked=True)
-    assert decide(log, worked) == Leave("it has a reflection")
+    assert decide(log, worked) == NoReflection("it has a reflection")
     down = FeedbackGiven(by=ANN, vote="down", why="Those were the wrong tests.")
     assert decide(log, worked, down) == Reflect("a person said that it was wrong")
-    assert decide(log, worked, down, Reflected(reflection="r2")) == Leave("it has a reflection")
+    assert decide(log, worked, down, Reflected(reflection="r2")) == NoReflection("it has a reflection")

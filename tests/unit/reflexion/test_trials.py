@@ -18,7 +18,7 @@ from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.reflection.retry_policy import (
     Again,
     Around,
-    Leave,
+    NoRetry,
     Offer,
     decide_trial,
     worth_offering,
@@ -40,7 +40,7 @@ def of(log: Log, *outcome: Event, attempt: int = 1) -> Trajectory:
     return replace(read_trajectory(log.events[:begun], log.events[begun:]), attempt=attempt)
 
 
-def decide(trajectory: Trajectory, policy: Policy = AUTO, around: Around = WELL) -> Again | Offer | Leave:
+def decide(trajectory: Trajectory, policy: Policy = AUTO, around: Around = WELL) -> Again | Offer | NoRetry:
     return decide_trial(trajectory, evaluate(trajectory), policy, around)
 
 
@@ -56,7 +56,7 @@ def test_a_failed_check_and_something_learned_are_tried_again_by_itself() -> Non
 
 def test_at_the_last_attempt_it_ends() -> None:
     for policy in (AUTO, OFFER):
-        assert decide(of(failed(), attempt=3), policy) == Leave("it was attempt 3 of 3")
+        assert decide(of(failed(), attempt=3), policy) == NoRetry("it was attempt 3 of 3")
     assert decide(of(failed(), attempt=3), Policy(trials="auto", trials_most=4)) == Again(4, FAILING)
 
 
@@ -76,12 +76,12 @@ LEFT = [
 @pytest.mark.parametrize(("name", "trajectory", "why"), LEFT, ids=[name for name, *_ in LEFT])
 def test_it_is_left(name: str, trajectory: Trajectory, why: str) -> None:
     for policy in (AUTO, OFFER):
-        assert decide(trajectory, policy) == Leave(why)
+        assert decide(trajectory, policy) == NoRetry(why)
         assert not worth_offering(trajectory, policy)
 
 
 def test_where_nothing_is_tried_again_that_is_so_whatever_failed() -> None:
-    assert decide(of(failed()), NEVER) == Leave("nothing is tried again here")
+    assert decide(of(failed()), NEVER) == NoRetry("nothing is tried again here")
     assert not worth_offering(of(failed()), NEVER)
 
 

@@ -25,7 +25,7 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import (
     Clock,
-    Completion,
+    FinishTool,
     Found,
     Observation,
     Perception,
@@ -79,7 +79,7 @@ class Bench:
         if tool == "ask":
             return Observation("ok", "", question=Question("which one?", ("this", "that")))
         if tool == "finish":
-            return Observation("ok", "finished", completion=Completion(str(prepared.arguments.get("answer", "done"))))
+            return Observation("ok", "finished", completion=FinishTool(str(prepared.arguments.get("answer", "done"))))
         self.began.set()
         try:
             if self.work is not None:

@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
 )
 from agentic.ports.runtime import (
-    Completion,
+    FinishTool,
     Observation,
     Perception,
     Prepared,
@@ -89,7 +89,7 @@ def test_a_question_that_asks_nothing_is_refused(arguments: dict[str, JsonValue]
 async def test_finish_hands_over_the_answer_and_its_evidence() -> None:
     claim: dict[str, JsonValue] = {"text": "tests pass", "command": "pytest -q", "exit_code": 0}
     seen = await call("finish", {"answer": "Done.", "claims": [claim]})
-    assert seen.completion == Completion("Done.", (("tests pass", "pytest -q", 0, ""),), (), success=True)
+    assert seen.completion == FinishTool("Done.", (("tests pass", "pytest -q", 0, ""),), (), success=True)
     assert len(seen.preview) < 50
 
 

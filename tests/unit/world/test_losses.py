@@ -10,7 +10,7 @@ import pytest
 
 from agentic.workspace.snapshots.losses import (
     MOST_UNPACKED,
-    Known,
+    GitContents,
     LookedInto,
     Losses,
     Suspects,
@@ -99,20 +99,22 @@ def test_of_git_counts_what_leads_to_commits_and_not_its_files() -> None:
     ],
 )  # fmt: skip
 def test_more_than_ordinary_work_takes_away_is_over(lost: tuple[str, ...], was: dict[str, str], over: bool) -> None:
-    known = Known(frozenset("hr"), frozenset("h"))
+    known = GitContents(frozenset("hr"), frozenset("h"))
     assert judged(Suspects(lost), manifest(dict.fromkeys("abcd", "1")), LookedInto(lost, was), known, ()).over is over
 
 
 def test_uncommitted_work_over_which_a_committed_version_came_back_is_lost() -> None:
     into = LookedInto((), {"a": "w1", "b": "w2", "c": "r"}, {"a": "h", "b": "h", "c": "h"})
-    losses = judged(Suspects(changed=("a", "b", "c")), manifest({}), into, Known(frozenset("rh"), frozenset("h")), ())
+    losses = judged(
+        Suspects(changed=("a", "b", "c")), manifest({}), into, GitContents(frozenset("rh"), frozenset("h")), ()
+    )
     assert (losses.lost, losses.over) == (("a", "b"), True)
 
 
 def test_a_locked_folder_and_lost_history_are_over_and_a_few_locked_files_are_not() -> None:
     before = manifest({"src": "", "a": "1"})
-    assert judged(Suspects(locked=("src",)), before, LookedInto(), Known(), ()).over
-    assert not judged(Suspects(locked=("a",)), before, LookedInto(), Known(), ()).over
+    assert judged(Suspects(locked=("src",)), before, LookedInto(), GitContents(), ()).over
+    assert not judged(Suspects(locked=("a",)), before, LookedInto(), GitContents(), ()).over
     assert Losses(history=(".git",)).over
     assert Losses().with_root(locked=True).words == "locked “.”"
     assert not Losses().with_root(locked=False).over
@@ -155,7 +157,7 @@ def test_what_several_files_or_a_packed_one_hold_is_left() -> None:
 def test_one_file_that_was_written_anew_is_no_loss_and_two_or_one_beside_another_are() -> None:
     def over(lost: str, rewritten: str) -> bool:
         into = LookedInto(tuple(lost), rewritten=tuple(rewritten))
-        return judged(Suspects(tuple(lost)), manifest({}), into, Known(), ()).over
+        return judged(Suspects(tuple(lost)), manifest({}), into, GitContents(), ()).over
 
     assert not over("a", "a")
     assert over("a", "")
