@@ -14,18 +14,15 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import aiohttp
 import discord
 
 from agentic.core.events.execution_events import Started
-from agentic.ports.runtime import SessionRow
+from agentic.ports.runtime import SessionRow, Store
 from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
 
 NO_SUCH = "I know no thread {named} that you can see here. Choose one that I propose, or use the command in the thread."
 NOT_A_THREAD = "That works in a task's thread. Use it there, or name the thread: `thread:`."
@@ -84,18 +81,26 @@ class _Home:
     private: bool
 
 
+class SpeakerReader(Protocol):
+    """Reads who somebody is and which level their roles give them."""
+
+    def speaker(self, user: discord.abc.User, guild: discord.Guild | None, *, writes: bool = True) -> Speaker: ...
+
+    async def in_person(self, user: discord.abc.User) -> Speaker: ...
+
+
 class Reach:
     """Looks threads up for commands."""
 
-    def __init__(self, bot: ThreadwrightBot) -> None:
-        self._bot = bot
+    def __init__(self, client: discord.Client, reader: SpeakerReader, store: Store) -> None:
+        self._client, self._reader, self._store = client, reader, store
         self._homes: dict[int, _Home] = {}
 
     async def stand(self, source: discord.Interaction | discord.Message, command: str = "") -> Stand:
         """Where a command is used, and the rights of who uses it, read now."""
         user = source.user if isinstance(source, discord.Interaction) else source.author
         channel = source.channel_id if isinstance(source, discord.Interaction) else source.channel.id
-        reader = self._bot.reader
+        reader = self._reader
         if source.guild is None:
             speaker = await reader.in_person(user)
         else:
@@ -111,7 +116,7 @@ class Reach:
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """The session that is meant: the one that was named, or where the command is used.  Raises ``OutOfReach``."""
         wanted = _id(named) if named else str(stand.channel)
-        row = await self._bot.store.session(wanted) if wanted else None
+        row = await self._store.session(wanted) if wanted else None
         if row is None or not await self._visible(stand, row):
             raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else NOT_A_THREAD)
         if stand.openly and not await self._here(stand, row):
@@ -140,7 +145,7 @@ class Reach:
         """Sessions of a guild, last used first, ``LOOKED_THROUGH`` at most: this is asked with each letter somebody types."""
         rows: list[SessionRow] = []
         for _ in range(LOOKED_THROUGH // PAGE):
-            rows = await self._bot.store.recent_sessions(PAGE, guild=guild, before=rows[-1] if rows else None)
+            rows = await self._store.recent_sessions(PAGE, guild=guild, before=rows[-1] if rows else None)
             for row in rows:
                 yield row
             if len(rows) < PAGE:
@@ -153,7 +158,7 @@ class Reach:
         if parent is None or not isinstance(stand.user, discord.Member):
             return stand.speaker
         writes = parent.permissions_for(stand.user).send_messages_in_threads
-        return self._bot.reader.speaker(stand.user, stand.guild, writes=writes)
+        return self._reader.speaker(stand.user, stand.guild, writes=writes)
 
     async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
         """Whether Discord lets the bot itself write in the thread that is meant."""
@@ -183,8 +188,8 @@ class Reach:
     async def requesters(self, thread: str) -> set[str]:
         """The people whose executions ran in a thread."""
         people: set[str] = set()
-        for row in await self._bot.store.executions(thread):
-            async for envelope in self._bot.store.read(row.execution):
+        for row in await self._store.executions(thread):
+            async for envelope in self._store.read(row.execution):
                 if isinstance(envelope.event, Started):
                     people.add(envelope.event.requester.id)
                 break
@@ -199,7 +204,7 @@ class Reach:
         if row.thread == str(stand.channel):
             return True
         home = await self._home(stand.guild, row)
-        here = self._bot.get_channel(stand.channel)
+        here = self._client.get_channel(stand.channel)
         parent = here.parent_id if isinstance(here, discord.Thread) else stand.channel
         return home is not None and not home.private and home.parent == parent
 

@@ -16,11 +16,11 @@ from agentic.ports.runtime import Store
 from bot.access.permissions import role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
-from bot.app.discord_clock import DiscordClock
 from bot.app.services import Backstage
 from bot.catch_up.access_monitor import Tending
 from bot.catch_up.catch_up import CatchingUp
 from bot.catch_up.deleted_threads import Sweeping
+from bot.catch_up.discord_clock import DiscordClock
 from bot.catch_up.sequence_gap import Continuity
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.config.preferences import Preferences
@@ -99,7 +99,7 @@ class ThreadwrightBot(commands.Bot):
             self.board,
             Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self._lesson),
         )
-        self.reach, self.records = Reach(self), Records(store)
+        self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
@@ -109,7 +109,22 @@ class ThreadwrightBot(commands.Bot):
         )
         self.expiry = Expiry(store, options.retention_days)
         self.privacy = PersonalData(store, backstage.lessons, self.retention)
-        self.catching, self.tending, self.sweeping = CatchingUp(self), Tending(self), Sweeping(self)
+        self.sweeping = Sweeping(self, store, self.desk, self.board, self.retention, backstage.forget)
+        self.tending = Tending(
+            self, store, self.desk, self.board, self.outbox, conversation, self.intake, self.discord_clock,
+            self.sweeping.gone,
+        )  # fmt: skip
+        self.catching = CatchingUp(
+            self,
+            store,
+            self.desk,
+            conversation,
+            self.outbox,
+            self.discord_clock,
+            self.watermarks,
+            self.lanes,
+            self.tending,
+        )
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed
 

@@ -7,7 +7,7 @@ new begins, and it goes on by itself when the reason is gone.  What a person pau
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import discord
 
@@ -19,12 +19,14 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.people import MACHINE
 from agentic.ports.errors import AgenticError
-from agentic.ports.runtime import SessionRow
+from agentic.ports.runtime import SessionRow, Store
+from bot.catch_up.discord_clock import DiscordClock
+from bot.inbound.intake import Intake
 from bot.inbound.parse import when
-from bot.outbound.discord_api import Gone, Held, Unfit
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
+from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
+from bot.outbound.outbox import Outbox
+from bot.outbound.progress_messages import ProgressMessages
+from bot.ports.conversation import Conversation
 
 LOCKED = "the thread is locked"
 REMOVED = "the bot was removed from the server"
@@ -41,67 +43,72 @@ log = logging.getLogger(__name__)
 class Tending:
     """Looks after threads in which something runs."""
 
-    def __init__(self, bot: ThreadwrightBot) -> None:
-        self._bot = bot
+    def __init__(
+        self, client: discord.Client, store: Store, desk: DiscordApi, board: ProgressMessages, outbox: Outbox,
+        conversation: Conversation, intake: Intake, discord_clock: DiscordClock, deleted: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._client, self._store, self._desk, self._board = client, store, desk, board
+        self._outbox, self._conversation, self._intake = outbox, conversation, intake
+        self._discord_clock, self._deleted = discord_clock, deleted
         self._held: dict[str, str] = {}
         """Threads that are paused here -> the execution and the pause; the same stands in the store."""
 
     async def look_all(self, guild: int) -> None:
         """Look after every thread of a server in which something runs."""
-        rows = await self._bot.store.open_executions()
+        rows = await self._store.open_executions()
         for thread in dict.fromkeys([row.thread for row in rows]):
-            row = await self._bot.store.session(thread)
+            row = await self._store.session(thread)
             if row is not None and int(row.guild or 0) == guild:
                 await self.look(thread)
 
     async def look(self, thread: str, *, locked: bool | None = None) -> None:
         """Pause what runs in a thread, or let it go on, as is right now; ``locked`` is what Discord just said."""
-        row = await self._bot.store.session(thread)
-        if row is None or self._bot.conversation.state(thread) in ("unknown", "idle"):
+        row = await self._store.session(thread)
+        if row is None or self._conversation.state(thread) in ("unknown", "idle"):
             self._held.pop(thread, None)
             return
         why = LOCKED if locked else await self._hindrance(row)
         if why is None:
             return
-        now = await self._bot.conversation.standing(thread)
+        now = await self._conversation.standing(thread)
         held = self._held.get(thread, "").partition(" ")[0] == now.execution
         if why and not held:
             await self._pause(row, why, now.execution)
         elif not why and (held or now.paused == MACHINE.id):
             await self._deliver(row, "resume", "the reason is gone", f"resume{thread}.{_stamp()}")
             await self._remember(thread, "")
-            self._bot.outbox.retry_now()
+            self._outbox.retry_now()
 
     async def resumed(self, thread: str) -> None:
         """A person let it go on; where the bot still cannot be heard it is held again, and nobody is told twice."""
         if thread in self._held:
-            row = await self._bot.store.session(thread)
+            row = await self._store.session(thread)
             why = await self._hindrance(row) if row is not None else None
             if row is not None and why:
                 await self._pause(row, why, self._held[thread].partition(" ")[0], anew=True)
 
     async def gone(self, thread: str, guild: str) -> None:
         """A thread is no more: what runs in it ends, what was to be said there is dropped."""
-        if not await self._bot.conversation.knows(thread):
+        if not await self._conversation.knows(thread):
             return
         self._held.pop(thread, None)
-        self._bot.outbox.gone(thread)
+        self._outbox.gone(thread)
         nobody = Person(id=MACHINE.id, name="Discord (the thread was deleted)", level="operator")
-        at = await self._bot.discord_clock.arrival(self._bot.store, thread, thread)
+        at = await self._discord_clock.arrival(self._store, thread, thread)
         stop = InboxItem(id=f"gone{thread}", thread=thread, sort="stop", author=nobody, at=at)
-        receipt = await self._bot.intake.deliver(stop, guild)
+        receipt = await self._intake.deliver(stop, guild)
         log.warning("thread %s was deleted: %s", thread, "it is stopped" if receipt.accepted else receipt.text)
-        self._bot.sweeping.gone(thread)
+        self._deleted(thread)
 
     async def deleted(self, message: str, channel: str, guild: str) -> None:
         """A message is no more: its task, or what waits of it, is told; nothing where it was neither."""
-        conversation = self._bot.conversation
+        conversation = self._conversation
         thread = message if await conversation.knows(message) else channel
         if not await conversation.knows(thread) or conversation.state(thread) == "idle":
             return
-        at = await self._bot.discord_clock.arrival(self._bot.store, thread, message)
+        at = await self._discord_clock.arrival(self._store, thread, message)
         item = InboxItem(id=f"d{message}", thread=thread, sort="deleted", author=SOMEBODY, at=at, message=message)
-        receipt = await self._bot.intake.deliver(item, guild)
+        receipt = await self._intake.deliver(item, guild)
         log.info(
             "message %s of thread %s was deleted: %s", message, thread, "taken in" if receipt.accepted else "no matter"
         )
@@ -109,7 +116,7 @@ class Tending:
     async def _pause(self, row: SessionRow, why: str, execution: str, *, anew: bool = False) -> None:
         """Hold it, and say so in the parent channel: each once, also where the process ends in the middle of this."""
         thread = row.thread
-        whose, _, pause = (await self._bot.store.fact(_FACT + thread) or "").partition(" ")
+        whose, _, pause = (await self._store.fact(_FACT + thread) or "").partition(" ")
         if anew or whose != execution or not pause:
             pause = f"pause{thread}.{_stamp()}"
             await self._remember(thread, f"{execution} {pause}")
@@ -118,37 +125,37 @@ class Tending:
         await self._deliver(row, "pause", why, pause)
         if why == LOCKED and not anew and (parent := await self._parent(row)):
             text = TELL.format(thread=thread)
-            await self._bot.store.put_outbox(
+            await self._store.put_outbox(
                 [OutboxItem(key=f"locked.{pause}", thread=parent, execution="", sort="notice", text=text, notify=True)]
             )
-            self._bot.outbox.poke()
+            self._outbox.poke()
 
     async def _remember(self, thread: str, held: str) -> None:
-        await self._bot.store.set_fact(_FACT + thread, held)
+        await self._store.set_fact(_FACT + thread, held)
         if not held:
             self._held.pop(thread, None)
 
     async def _deliver(self, row: SessionRow, sort: Sort, why: str, id: str) -> None:
         try:
-            at = await self._bot.discord_clock.arrival(self._bot.store, row.thread, row.thread)
+            at = await self._discord_clock.arrival(self._store, row.thread, row.thread)
             item = InboxItem(id=id, thread=row.thread, sort=sort, author=MACHINE, at=at, text=why)
-            await self._bot.intake.deliver(item, row.guild)
+            await self._intake.deliver(item, row.guild)
         except AgenticError as error:
             log.error("thread %s: its %s was not kept: %s", row.thread, sort, error)
 
     async def _parent(self, row: SessionRow) -> str:
         if row.channel:
             return row.channel
-        thread = self._bot.get_channel(int(row.thread))
+        thread = self._client.get_channel(int(row.thread))
         return str(thread.parent_id) if isinstance(thread, discord.Thread) else ""
 
     async def _hindrance(self, row: SessionRow) -> str | None:
         """Why the bot cannot be heard in a thread, '' where it can, None where nobody knows now."""
         if not row.guild:
             return ""
-        guild = self._bot.get_guild(int(row.guild))
+        guild = self._client.get_guild(int(row.guild))
         if guild is None:
-            return REMOVED if self._bot.is_ready() else None
+            return REMOVED if self._client.is_ready() else None
         if guild.unavailable:
             return None
         thread = guild.get_thread(int(row.thread))
@@ -162,9 +169,9 @@ class Tending:
     async def _asked(self, row: SessionRow) -> str | None:
         """The same of a thread that Discord did not announce: archived, not made yet, or no more."""
         try:
-            place = await self._bot.desk.look(row.thread, lambda _: self._bot.fetch_channel(int(row.thread)))
+            place = await self._desk.look(row.thread, lambda _: self._client.fetch_channel(int(row.thread)))
         except Held as held:
-            if held.code == UNKNOWN_CHANNEL and await self._bot.board.stands_in(row.thread):
+            if held.code == UNKNOWN_CHANNEL and await self._board.stands_in(row.thread):
                 await self.gone(row.thread, row.guild)
                 return None
             return NOT_SEEN if held.code == 50001 else None if held.code != UNKNOWN_CHANNEL else ""

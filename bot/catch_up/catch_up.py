@@ -13,7 +13,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 import aiohttp
 import discord
@@ -21,15 +20,16 @@ import discord
 from agentic.core.events.execution_events import OutboxItem, Started
 from agentic.core.events.ids import execution_id
 from agentic.ports.errors import AgenticError
-from agentic.ports.runtime import ExecutionRow, SessionRow
-from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
+from agentic.ports.runtime import ExecutionRow, SessionRow, Store
+from bot.catch_up.access_monitor import UNKNOWN_CHANNEL, Tending
+from bot.catch_up.discord_clock import DiscordClock
 from bot.catch_up.history import AGE, MESSAGES, messages_after
-from bot.outbound.discord_api import Gone, Held, Unfit
+from bot.catch_up.watermarks import Lanes, Watermarks
+from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
+from bot.outbound.outbox import Outbox
 from bot.outbound.priorities import Urgency
+from bot.ports.conversation import Conversation
 from bot.thread_state.message_meaning import starts
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
 
 SECONDS = 15.0
 """So long what comes live in a channel waits until its gap is closed."""
@@ -61,8 +61,13 @@ Stops = Callable[[ExecutionRow, SessionRow, str, Urgency], Awaitable[None]]
 class CatchingUp:
     """Closes gaps; ``take`` takes in a message of one (its channel's lane is held), ``stops`` reads missed 🛑."""
 
-    def __init__(self, bot: ThreadwrightBot) -> None:
-        self._bot = bot
+    def __init__(
+        self, client: discord.Client, store: Store, desk: DiscordApi, conversation: Conversation, outbox: Outbox,
+        discord_clock: DiscordClock, watermarks: Watermarks, lanes: Lanes, tending: Tending,
+    ) -> None:  # fmt: skip
+        self._client, self._store, self._desk, self._conversation = client, store, desk, conversation
+        self._outbox, self._discord_clock, self._watermarks = outbox, discord_clock, watermarks
+        self._lanes, self._tending = lanes, tending
         self.take: Take | None = None
         self.stops: Stops | None = None
         self.caught_up = asyncio.Event()
@@ -86,13 +91,13 @@ class CatchingUp:
         log.warning("events of Discord did not come: what was said is read again from where reading was sure")
         self._told = False
         self._begin()
-        if self._bot.is_ready():
+        if self._client.is_ready():
             self.ready()
 
     def _begin(self) -> None:
         self.stop()
         self.caught_up.clear()
-        self._bot.watermarks.opened()
+        self._watermarks.opened()
 
     def ready(self) -> None:
         """Discord has told which channels there are: close their gaps."""
@@ -123,7 +128,7 @@ class CatchingUp:
 
         As urgent as a receipt where somebody waits for it.
         """
-        if self._bot.watermarks.is_closed(channel):
+        if self._watermarks.is_closed(channel):
             return True
         try:
             async with asyncio.timeout(SECONDS):
@@ -136,14 +141,14 @@ class CatchingUp:
         return True
 
     async def _close(self, channel: str, urgency: Urgency) -> None:
-        marks = self._bot.watermarks
+        marks = self._watermarks
         mark = await self._mark(channel)
         newest = self._newest(channel) if self._told else None
         if newest is not None and newest <= mark:
             marks.closed(channel, mark)
             return
-        missed = await self._bot.desk.look(
-            channel, lambda _: messages_after(self._bot, channel, mark, self._bot.discord_clock.now()), urgency
+        missed = await self._desk.look(
+            channel, lambda _: messages_after(self._client, channel, mark, self._discord_clock.now()), urgency
         )
         for message in missed.messages:
             if not marks.known(message.id):
@@ -164,11 +169,11 @@ class CatchingUp:
             raise
         except Exception:  # what else it is nobody foresaw; the message is named, and the next one is read
             log.exception("a fault of ours: message %s of channel %s is passed over", message.id, channel)
-            self._bot.watermarks.taken_care_of(channel, message.id)
+            self._watermarks.taken_care_of(channel, message.id)
 
     async def _mark(self, channel: str) -> int:
         """Where to begin, decided once."""
-        marks = self._bot.watermarks
+        marks = self._watermarks
         mark = await marks.of(channel)
         if mark is None:
             mark = await self._first_mark(channel)
@@ -178,9 +183,9 @@ class CatchingUp:
     async def _first_mark(self, channel: str) -> int:
         """A channel that began after everything that was read before the gap is read whole; of any other that was never
         read, nothing old is answered."""
-        marks = self._bot.watermarks
+        marks = self._watermarks
         latest = await marks.latest()
-        session = await self._bot.store.session(channel)
+        session = await self._store.session(channel)
         born_here = session is not None and bool(session.channel)
         if born_here or (latest is not None and int(channel) > latest):
             return int(channel)
@@ -188,19 +193,19 @@ class CatchingUp:
 
     def _newest(self, channel: str) -> int | None:
         """The last message, as far as Discord said; None where it has to be asked."""
-        known = self._bot.get_channel(int(channel))
+        known = self._client.get_channel(int(channel))
         if isinstance(known, discord.TextChannel | discord.Thread):
             return known.last_message_id or known.id
         return None
 
     async def _say_cut(self, channel: str, mark: int) -> None:
         log.warning("channel %s: more was said meanwhile than is read", channel)
-        if not await self._bot.conversation.knows(channel):
+        if not await self._conversation.knows(channel):
             return
         text = CUT.format(messages=MESSAGES, hours=AGE / timedelta(hours=1))
         item = OutboxItem(key=f"missed.{channel}.{mark}", thread=channel, execution="", sort="notice", text=text)
-        await self._bot.store.put_outbox([item])
-        self._bot.outbox.poke()
+        await self._store.put_outbox([item])
+        self._outbox.poke()
 
     # --- all of them ------------------------------------------------------------------------------------------
 
@@ -217,14 +222,14 @@ class CatchingUp:
             await asyncio.sleep(pause)
             left = await self._close_each(left)
         self._told |= not left
-        if not any(guild.unavailable for guild in self._bot.guilds):
-            self._bot.watermarks.all_closed()
-        await self._bot.watermarks.write()
+        if not any(guild.unavailable for guild in self._client.guilds):
+            self._watermarks.all_closed()
+        await self._watermarks.write()
         self.caught_up.set()
 
     async def _to_begin(self) -> list[ExecutionRow]:
         """What is open, and what was kept and begins only now: a person may have stopped either meanwhile."""
-        store = self._bot.store
+        store = self._store
         rows = await store.open_executions()
         opened = {row.thread for row in rows}
         self._kept.clear()
@@ -267,7 +272,7 @@ class CatchingUp:
     async def _close_running_in(self, row: ExecutionRow, urgency: Urgency) -> None:
         """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
         await self._in_lane(row.thread, urgency)
-        session = await self._bot.store.session(row.thread)
+        session = await self._store.session(row.thread)
         if self.stops is not None and session is not None:
             await self.stops(row, session, await self._message_of(row), urgency)
 
@@ -275,9 +280,9 @@ class CatchingUp:
         """Whether the bot can be heard there, as soon as what runs there was taken up."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TAKE_UP_SECONDS):
-                while self._bot.conversation.state(thread) == "idle":  # noqa: ASYNC110
+                while self._conversation.state(thread) == "idle":  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
-        await self._bot.tending.look(thread)
+        await self._tending.look(thread)
 
     def _now_unread(self, threads: Sequence[str]) -> None:
         """These have to be read, and no others; whoever waits for one since an earlier session goes on waiting."""
@@ -292,7 +297,7 @@ class CatchingUp:
 
     async def _message_of(self, row: ExecutionRow) -> str:
         """The task's own message: the inbox item that an execution's id is made from."""
-        async for envelope in self._bot.store.read(row.execution):
+        async for envelope in self._store.read(row.execution):
             inbox = envelope.event.inbox if isinstance(envelope.event, Started) else ""
             return inbox if execution_id(row.thread, inbox) == row.execution else ""
         return self._kept.get(row.execution, "")
@@ -313,19 +318,19 @@ class CatchingUp:
         return left
 
     async def _in_lane(self, channel: str, urgency: Urgency) -> bool:
-        async with self._bot.lanes.lane(channel):
+        async with self._lanes.lane(channel):
             return await self.close(channel, urgency)
 
     async def _channels(self) -> list[str]:
         """Where the bot reads, and the newest sessions elsewhere."""
         found: dict[str, None] = {}
-        for guild in self._bot.guilds:
+        for guild in self._client.guilds:
             for place in (*guild.text_channels, *guild.threads):
                 rights = place.permissions_for(guild.me)
                 if rights.view_channel and rights.read_message_history:
                     found[str(place.id)] = None
         hidden = [thread async for thread in self._hidden(found)]
-        marks = [(await self._bot.watermarks.of(thread), thread) for thread in hidden]
+        marks = [(await self._watermarks.of(thread), thread) for thread in hidden]
         newest = sorted(((mark, thread) for mark, thread in marks if mark is not None), reverse=True)
         return [*found, *(thread for _, thread in newest)]
 
@@ -333,7 +338,7 @@ class CatchingUp:
         """The last used sessions that are not among these, ``RECENT`` at most."""
         rows: list[SessionRow] = []
         left = RECENT
-        while rows := await self._bot.store.recent_sessions(RECENT, before=rows[-1] if rows else None):
+        while rows := await self._store.recent_sessions(RECENT, before=rows[-1] if rows else None):
             for row in rows:
                 if row.thread in found or not row.thread.isdecimal():
                     continue

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+
+import discord
 
 from agentic.ports.errors import AgenticError, StoreError
+from agentic.ports.runtime import Store
 from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
-from bot.outbound.discord_api import Gone, Held, Unfit
-
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
+from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
+from bot.outbound.progress_messages import ProgressMessages
+from bot.retention.expiry import Retention
 
 ASKED_FOR = 100
 """So many threads are asked for at a start."""
@@ -31,8 +33,12 @@ log = logging.getLogger(__name__)
 class Sweeping:
     """Deletes what is kept of threads that are no more, for as long as ``run`` runs."""
 
-    def __init__(self, bot: ThreadwrightBot) -> None:
-        self._bot = bot
+    def __init__(
+        self, client: discord.Client, store: Store, desk: DiscordApi, board: ProgressMessages, retention: Retention,
+        forget: Callable[[str], Awaitable[None]] | None,
+    ) -> None:  # fmt: skip
+        self._client, self._store, self._desk, self._board = client, store, desk, board
+        self._retention, self._forget_workspace = retention, forget
         self._gone: asyncio.Queue[str] = asyncio.Queue()
 
     def gone(self, thread: str) -> None:
@@ -50,31 +56,31 @@ class Sweeping:
 
     async def _forget(self, thread: str) -> None:
         """Once nothing runs there, for an end keeps a copy too."""
-        if self._bot.backstage.forget is None:
+        if self._forget_workspace is None:
             return
         try:
-            await self._bot.backstage.forget(thread)
-            self._bot.retention.poke()
+            await self._forget_workspace(thread)
+            self._retention.poke()
         except (AgenticError, OSError) as error:
             log.warning("what is kept of thread %s could not be deleted: %s", thread, error)
 
     async def _look(self) -> None:
-        await self._bot.wait_until_ready()
+        await self._client.wait_until_ready()
         try:
             for thread in await self._next():
                 if await self._is_gone(thread):
                     log.info("thread %s was deleted while nobody listened", thread)
                     self.gone(thread)
-                await self._bot.store.set_fact(LOOKED, thread)
+                await self._store.set_fact(LOOKED, thread)
         except StoreError as error:
             log.warning("which threads were deleted is looked for at the next start: %s", error)
 
     async def _next(self) -> list[str]:
         """The threads to be asked for now."""
-        looked = await self._bot.store.fact(LOOKED) or ""
+        looked = await self._store.fact(LOOKED) or ""
         found: dict[str, None] = {}
         for after in (looked, ""):  # after the last one the first comes again
-            async for row in self._bot.store.sessions(after):
+            async for row in self._store.sessions(after):
                 if len(found) == ASKED_FOR or row.thread in found:
                     return [*found]
                 if row.guild:
@@ -83,15 +89,15 @@ class Sweeping:
 
     async def _is_gone(self, thread: str) -> bool:
         """Whether Discord says so; a thread that is only not to be seen now is there."""
-        row = await self._bot.store.session(thread)
-        guild = self._bot.get_guild(int(row.guild)) if row is not None and row.guild else None
+        row = await self._store.session(thread)
+        guild = self._client.get_guild(int(row.guild)) if row is not None and row.guild else None
         if guild is None or guild.unavailable or guild.get_thread(int(thread)) is not None:
             return False
         await asyncio.sleep(PAUSE)
         try:
-            await self._bot.desk.look(thread, lambda _: self._bot.fetch_channel(int(thread)))
+            await self._desk.look(thread, lambda _: self._client.fetch_channel(int(thread)))
         except Held as held:
-            return held.code == UNKNOWN_CHANNEL and await self._bot.board.stands_in(thread)
+            return held.code == UNKNOWN_CHANNEL and await self._board.stands_in(thread)
         except (Gone, Unfit):
             return False
         return False

@@ -135,7 +135,7 @@ async def test_a_machines_clock_that_is_set_ahead_by_mistake_deletes_nothing(
     async with ScriptedEndpoint.start([finishes("One.")]) as endpoint, whole(tmp_path, endpoint, guild) as running:
         thread = await running.task("say one")
         await running.app.threads.idle(str(thread))
-        for module in ("bot.app.client", "bot.retention.expiry", "bot.app.discord_clock"):
+        for module in ("bot.app.client", "bot.retention.expiry", "bot.catch_up.discord_clock"):
             monkeypatch.setattr(f"{module}.datetime", Ahead, raising=False)
         await running.app.bot.retention.round()
         assert len(await running.executions(thread)) == 1

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.stores.memory import MemoryStore
-from bot.app.discord_clock import DiscordClock
+from bot.catch_up.discord_clock import DiscordClock
 from bot.threads.in_flight import id_at
 
 NOON = datetime(2031, 5, 1, 12, tzinfo=UTC)
