@@ -22,8 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-import discord
-
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Policy
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
@@ -266,7 +264,6 @@ class App:
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
 
         async def forget(thread: str) -> None:
             await threads.idle(thread)

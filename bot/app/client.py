@@ -68,6 +68,7 @@ class ThreadwrightBot(commands.Bot):
     """Threadwright in Discord; every part is an attribute that cogs use."""
 
     def __init__(self, options: Options, store: Store, feed: Feed, lessons: LessonStore | None = None) -> None:
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it never speaks
         self.sender = Sender(wire_seconds=options.wire_seconds)
         super().__init__(
             command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,

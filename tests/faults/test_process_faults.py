@@ -192,7 +192,7 @@ def objects() -> Counter[str]:
     kinds = (type(one) for one in gc.get_objects())
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
     return Counter(
-        name for name in names if name.startswith(("bot.", "agentic.", "reflexion.")) and ".guild." not in name
+        name for name in names if name.startswith(("bot.", "agentic.", "reflexion.")) and ".local_discord." not in name
     )
 
 
