@@ -21,7 +21,7 @@ __all__ = ["guild"]
 SAVING = """
 import asyncio, sys
 from pathlib import Path
-from agentic.workspace.snapshots import Snapshots
+from agentic.workspace.snapshots.snapshot_store import Snapshots
 
 async def main():
     workspace, root = Path(sys.argv[1]), Path(sys.argv[2])

@@ -77,7 +77,7 @@ def test_an_order_that_cannot_be_obeyed_is_told(order: str, says: str) -> None:
 
 BLOB = """
 import asyncio, sys
-from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.store import SQLiteStore
 async def main():
     store = SQLiteStore.open(sys.argv[1])
     print((await store.put_blob(b"x" * 2_000_000)).sha, flush=True)

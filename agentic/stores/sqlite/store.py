@@ -137,17 +137,18 @@ class SQLiteStore(Store):
         kept = [await self._keep(ref, content) for ref, content in blobs]
         append = self._prepared(execution, expected_seq, lease, events, outbox, inbox_acks, kept)
         check_bytes(execution, append.bytes)
-        reach("store.append.before")
-        await self._writer.commit(append)
-        reach("store.append.after")
+        await self._commit(append)
 
     async def begin(
         self, execution: str, lease: Lease, events: Sequence[Envelope], outbox: Sequence[OutboxItem] = ()
     ) -> None:
         """Write a log with a past in one transaction, however long it is."""
         check_append(execution, 0, lease, events)
+        await self._commit(self._prepared(execution, 0, lease, events, outbox))
+
+    async def _commit(self, append: events_table.Append) -> None:
         reach("store.append.before")
-        await self._writer.commit(self._prepared(execution, 0, lease, events, outbox))
+        await self._writer.commit(append)
         reach("store.append.after")
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:

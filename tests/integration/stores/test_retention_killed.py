@@ -18,7 +18,7 @@ from tests.integration.stores.test_retention import BEFORE, OLD, ended
 DELETING = """
 import asyncio, sys
 from pathlib import Path
-from agentic.stores.sqlite import SQLiteStore
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.test_retention import BEFORE
 
 async def main() -> None:
