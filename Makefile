@@ -55,6 +55,7 @@ check: embeddings ## everything that must hold: format, lint, types, imports, ev
 	$(BIN)/ruff check $(CODE)
 	@$(MAKE) --no-print-directory -j3 --output-sync=target types compiled core # each of them leaves a core idle at times
 	@$(MAKE) --no-print-directory test ARGS='$(EXAMPLES:%=--ignore=%) $(ARGS)' # those have just run
+	@$(BIN)/python -m tests.house
 
 types: embeddings
 	$(BIN)/basedpyright
