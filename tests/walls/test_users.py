@@ -21,15 +21,15 @@ def test_nine_tasks_of_one_person_do_not_keep_another_waiting() -> None:
     running = [Task(f"a{n}", "s", "ann", 0) for n in range(3)]
     waiting = [Task(f"a{n}", "s", "ann", 0) for n in range(3, 9)] + [Task("b", "s", "bob", 3)]
     last: dict[Key, int] = {("s",): 3, ("s", "ann"): 3}
-    assert next_of(waiting, running, last, 3).thread == "b"
-    assert order_of(waiting, running, last, 3)[0].thread == "b"
+    assert next_of(waiting, running, last, 3).execution == "b"
+    assert order_of(waiting, running, last, 3)[0].execution == "b"
 
 
 @pytest.mark.wall("users")
 def test_a_server_with_many_people_does_not_keep_another_waiting() -> None:
     running = [Task(f"a{n}", "big", f"p{n}") for n in range(3)]
     waiting = [Task(f"w{n}", "big", f"q{n}") for n in range(20)] + [Task("b", "small", "bob", 3)]
-    assert next_of(waiting, running, {("big",): 3}, 3).thread == "b"
+    assert next_of(waiting, running, {("big",): 3}, 3).execution == "b"
 
 
 @pytest.mark.wall("users")
