@@ -29,7 +29,7 @@ from bot.actions.rerun import OVERTAKEN
 from bot.after_run.pipeline import AfterRunStep, JudgedRun
 from bot.history.attempts import attempts_at
 from bot.ports.conversation import Receipt
-from bot.sessions.after_run import Tell
+from bot.sessions.learning import Tell
 from reflexion.errors import ReflexionError
 from reflexion.evaluation.outcome_stream import OutcomeStream
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory

@@ -32,7 +32,7 @@ from bot.outbound.discord_api import (
     Unfit,
 )
 from bot.rendering.discord_text import plain
-from bot.sessions.after_run import Tell
+from bot.sessions.learning import Tell
 from reflexion.errors import ReflexionError
 from reflexion.evaluation.outcome_stream import OutcomeStream
 from reflexion.evaluation.trajectory import read_trajectory

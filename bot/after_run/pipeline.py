@@ -18,8 +18,8 @@ from typing import Literal, Protocol
 from agentic.core.events.execution_events import Evaluated, Event, Person
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
-from bot.sessions import after_run
-from bot.sessions.after_run import Feedback, Learning, learn, still_owed
+from bot.sessions import learning
+from bot.sessions.learning import Feedback, Learning, learn, still_owed
 from bot.sessions.start import LessonSource
 from reflexion.evaluation.outcome_stream import owes
 from reflexion.retrieval.selection import Choice
@@ -140,7 +140,7 @@ class AfterRunPipeline:
                 task.add_done_callback(lambda _: self._later.pop(execution, None))
 
     async def _go_over(self, execution: str) -> None:
-        for wait in after_run.AGAIN_SECONDS:
+        for wait in learning.AGAIN_SECONDS:
             try:
                 if not await owes(self._store, execution, await outcome_of(self._store, execution)):
                     return

@@ -23,7 +23,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.catch_up.access_monitor import UNKNOWN_CHANNEL, Tending
 from bot.catch_up.discord_clock import DiscordClock
-from bot.catch_up.history import AGE, MESSAGES, messages_after
+from bot.catch_up.missed_messages import AGE, MESSAGES, messages_after
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
 from bot.outbound.outbox import Outbox

@@ -11,7 +11,7 @@ from discord.ext import commands
 
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import ExecutionRow, SessionRow
-from bot.catch_up.history import stops_in, stops_on
+from bot.catch_up.missed_messages import stops_in, stops_on
 from bot.inbound.emoji import STOP
 from bot.inbound.events import ReactionEvent
 from bot.inbound.intake import ReplyPlace

@@ -18,7 +18,7 @@ from agentic.ports.runtime import (
 )
 from agentic.runtime.shutdown import Leaving
 from bot.ports.actions import ForkAction
-from bot.sessions.after_run import Learning
+from bot.sessions.learning import Learning
 from bot.sessions.lease import Allow, nothing_to_end
 from bot.sessions.slots import Courtesy, Slots
 

@@ -26,8 +26,8 @@ from agentic.ports.errors import (
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Lease, Toolbox
 from bot.messages.error_text import Attempted, error_text
-from bot.sessions.after_run import learn
 from bot.sessions.dependencies import Acted, receipt_of
+from bot.sessions.learning import learn
 from bot.sessions.lease import (
     Halted,
     ThreadTaken,

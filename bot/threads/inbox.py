@@ -13,9 +13,9 @@ from bot.access.denials import NOTHING_RUNS
 from bot.history.summaries import is_tour
 from bot.messages.error_text import Attempted, error_text
 from bot.ports.conversation import Activity, Receipt
-from bot.sessions.after_run import Opinions
 from bot.sessions.backlog import FULL, MESSAGES, ROOM
 from bot.sessions.dependencies import Ground
+from bot.sessions.learning import Opinions
 from bot.sessions.leftover_inbox import FILES, until_fetched
 from bot.sessions.recovery import ended_after_all
 from bot.sessions.session import Session

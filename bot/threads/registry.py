@@ -19,8 +19,8 @@ from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.ports.conversation import Receipt, StatusView, ThreadState
-from bot.sessions.after_run import Feedback, Opinions, catch_up
 from bot.sessions.dependencies import Ground
+from bot.sessions.learning import Feedback, Opinions, catch_up
 from bot.sessions.leftover_inbox import as_sent, doubles
 from bot.sessions.recovery import recall
 from bot.sessions.session import Session

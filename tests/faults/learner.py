@@ -27,7 +27,7 @@ from agentic.ports.runtime import Answer, SessionRow
 from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from agentic.runtime.clock import SystemClock
 from agentic.stores.sqlite.store import SQLiteStore
-from bot.sessions.after_run import catch_up
+from bot.sessions.learning import catch_up
 from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.judge.rubric import RUBRIC
 from reflexion.service import Reflexion

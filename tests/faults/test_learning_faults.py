@@ -13,8 +13,8 @@ from agentic.models.scripted.model import Asked, answer
 from agentic.ports.failpoints import POINTS
 from agentic.ports.runtime import Answer
 from bot.after_run.pipeline import AfterRunPipeline
-from bot.sessions import after_run
-from bot.sessions.after_run import catch_up
+from bot.sessions import learning
+from bot.sessions.learning import catch_up
 from reflexion.evaluation.outcome_stream import owes
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.faults.learner import EXECUTION, at_home, life
@@ -61,7 +61,7 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody restarts anything, and the model is paid once."""
-    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.05,) * 200)
+    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
     (tmp_path / "lessons.db").mkdir()
     at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
 
@@ -83,8 +83,8 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first text is no reflection, and the second request hangs: only that one is asked again."""
-    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.05,) * 200)
-    monkeypatch.setattr(after_run, "LEARN_SECONDS", 1.0)
+    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.05,) * 200)
+    monkeypatch.setattr(learning, "LEARN_SECONDS", 1.0)
     turns = iter((answer("N/A"), None, answer(REFLECTS)))
 
     async def script(_: Asked) -> Answer:
@@ -96,7 +96,7 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
     at = house(script)
 
     pipeline = AfterRunPipeline(at.reflexion, at.store, ())
-    await after_run.learn(pipeline, await at.keep(failed()))
+    await learning.learn(pipeline, await at.keep(failed()))
     assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
     async with asyncio.timeout(20):
         while await owes(at.store, "x1", await at.outcome("x1")):

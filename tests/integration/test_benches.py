@@ -13,7 +13,7 @@ from bench.__main__ import benches
 SECONDS = 300
 
 
-@pytest.mark.parametrize("name", benches())
+@pytest.mark.parametrize("name", tuple(benches()))
 def test_a_bench_runs_to_its_end_and_prints_figures(name: str) -> None:
     command = [sys.executable, "-m", "bench", "--small", name]
     root = Path(__file__).parents[2]

@@ -33,8 +33,8 @@ from agentic.stores.memory import MemoryStore
 from bot.cli.replay.invariants import broken_promises
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
-from bot.sessions import after_run, waiting_notices
-from bot.sessions.after_run import Opinions
+from bot.sessions import learning, waiting_notices
+from bot.sessions.learning import Opinions
 from reflexion.reflection import feedback_question
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
@@ -256,7 +256,7 @@ class Reluctant:
 async def test_a_vote_that_cannot_be_taken_in_yet_is_told_to_whoever_gave_it_and_taken_in_later(
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(after_run, "AGAIN_SECONDS", (0.1,))
+    monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.1,))
     store = MemoryStore()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
