@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentic.core.events.execution_events import StaleFile
-from agentic.core.text.line_diff import unified_diff
 from agentic.ports.runtime import Perception
 from agentic.sandbox.protocol.results import FileChange, Refusal, SeenChange
+from agentic.text.line_diff import unified_diff
 
 SNAPSHOT_BYTES = 64 * 1024
 RECENT_CHANGES = 30

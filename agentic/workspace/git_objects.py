@@ -12,7 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentic.core.text.line_diff import unified_diff
+from agentic.text.line_diff import unified_diff
 
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MOST_TREES, MOST_CHANGED = 20_000, 5_000

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentic.core.text.line_diff import unified_diff
 from agentic.ports.errors import AgenticError
+from agentic.text.line_diff import unified_diff
 from bot.progress.model import Changed, Progress
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import clean, inline

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from agentic.core.text.secret_patterns import tokens_in
+from agentic.text.secret_patterns import tokens_in
 
 REDACTED = "[redacted]"
 

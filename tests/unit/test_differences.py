@@ -9,7 +9,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.text.line_diff import matching_blocks, nearest, unified_diff
+from agentic.text.line_diff import matching_blocks, nearest, unified_diff
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 

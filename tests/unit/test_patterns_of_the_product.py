@@ -28,8 +28,8 @@ import bot
 import reflexion
 from agentic.core.claims.confidence import stated_in
 from agentic.core.text.announced_intent import announces
-from agentic.core.text.secret_patterns import secrets_in
 from agentic.models.answers.tool_calls_in_text import recover
+from agentic.text.secret_patterns import secrets_in
 from agentic.tools.shell.test_results import count_tests
 from bot.rendering.secrets import Discretion
 from reflexion.text.secrets import redact

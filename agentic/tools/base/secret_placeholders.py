@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentic.core.text.secret_patterns import secrets_in
+from agentic.text.secret_patterns import secrets_in
 
 _PLACEHOLDER = re.compile(r"\[secret: [A-Za-z][A-Za-z. ]{0,40}(?:[0-9]{1,5})?\]")
 _AT_ONCE = 100_000

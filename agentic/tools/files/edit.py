@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from agentic.core.text.line_diff import nearest
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.protocol.decode import changes_of
 from agentic.sandbox.protocol.results import FileText
+from agentic.text.line_diff import nearest
 from agentic.tools.base.observation import failed, refused
 from agentic.tools.base.paths import FilePath
 from agentic.tools.base.secret_placeholders import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agentic.core.text.line_diff import nearest, unified_diff
 from agentic.ports.runtime import Observation
 from agentic.sandbox.aiignore import NAME as AIIGNORE
 from agentic.sandbox.protocol.results import FileText
+from agentic.text.line_diff import nearest, unified_diff
 from agentic.tools.base.observation import failed, refused
 from agentic.tools.base.tool import AgentWorld
 

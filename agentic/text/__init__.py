@@ -1,0 +1,1 @@
+"""Text analysis that knows nothing of agents: differences of lines, forms of secrets; pure."""
