@@ -4,7 +4,7 @@ evaluate -> record the score -> decide whether a reflection is due -> have it wr
 propose a lesson to the guild -> have a judge read it -> record the score again where that moved it.  The reflection comes
 first, since the next attempt may be waiting for it.  Everything that is decided is decided by pure functions; this file
 only fetches and keeps.  A lesson store that does not answer costs lessons, never an execution: what it did not take is
-owed (``outcome.py``), and every step can be done again.
+owed (``outcome_stream.py``), and every step can be done again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is kept, as protocols: the log, blobs, leases, inbox, outbox, sessions, labels.  Imported from agentic.ports.runtime.
+"""Protocols of what is kept: events, blobs, leases, inbox, outbox, sessions, facts, budgets, labels; with their rows.
 
-What is kept of how executions came out: one row each, from which a calibrator is fitted.
+A label row says how an execution turned out; a calibrator is fitted from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a process leaves its executions in order: what is in the middle has a little time to end, and nothing new begins.
+"""Orderly shutdown of executions: running effects get a little time to end, and nothing new begins.
 
-Ending what runs: every task is told to, and waited for no longer than a lease can bear.
+Every task is told to end, and waited for no longer than a lease can bear.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ class Sandboxes:
     async def use(
         self, thread: str, workspace: Path, ignore: IgnoreFile | None = None, *, afresh: bool = True
     ) -> AsyncGenerator[Sandbox]:
-        """The thread's sandbox, not evicted meanwhile; with ``ignore``, what that hides is hidden first
+        """The thread's sandbox, not evicted meanwhile; with ``aiignore``, what that hides is hidden first
         (``afresh``: files that appeared since too).
 
         Where it is lost meanwhile, what the rung knows of its end is added to the ``SandboxLost``.
@@ -404,7 +404,7 @@ async def _to_cover(workspace: Path, ignore: IgnoreFile | None, hidden: Hidden) 
 
 
 async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
-    """Hide what ``ignore`` names now; ``afresh`` looks for files that appeared or were put in another's place.
+    """Hide what ``aiignore`` names now; ``afresh`` looks for files that appeared or were put in another's place.
 
     Raises ``SandboxError`` where that cannot be done: then nothing may run.
     """

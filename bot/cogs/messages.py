@@ -165,7 +165,7 @@ class Tasks(commands.Cog):
         if item.channel:
             acts.append(self._open_thread(item, place))
         elif item.sort == "task":
-            acts.append(name_once(self.bot, item.thread, item.text))
+            acts.append(name_once(self.bot, self.bot.desk, self.bot.store, item.thread, item.text))
         beside = asyncio.gather(*acts)
         await self._see(item, said)  # in this very step: it is on the wire before what was said has work begin
         await beside

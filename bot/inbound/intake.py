@@ -1,7 +1,6 @@
-"""What people are told of an opinion that was taken in; pure.  Other receipts are the core's
-(``agentic/core/display/outbox_items.py``).
+"""Intake of what a person did: keep it durably, or tell them why not.
 
-Carries out what ``translate`` made of something a person did: keep it durably, or tell them why not.
+Receipts of votes are worded here; other receipts are the core's (``agentic/core/display/outbox_items.py``).
 """
 
 from __future__ import annotations

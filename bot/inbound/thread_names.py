@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 import discord
 
+from agentic.ports.runtime import Store
 from bot.inbound.interpret_message import title_of
 from bot.outbound.discord_api import (
     PLAIN_TITLE,
+    DiscordApi,
     Gone,
     Held,
     Unfit,
 )
 
-if TYPE_CHECKING:
-    from bot.app.client import ThreadwrightBot
-
 log = logging.getLogger(__name__)
 
 
-async def name_once(bot: ThreadwrightBot, thread: str, task: str) -> None:
+async def name_once(client: discord.Client, desk: DiscordApi, store: Store, thread: str, task: str) -> None:
     """Name a thread that the bot made and that still has the placeholder, if it was never tried before."""
-    place = bot.get_channel(int(thread))
-    if not isinstance(place, discord.Thread) or bot.user is None or place.owner_id != bot.user.id:
+    place = client.get_channel(int(thread))
+    if not isinstance(place, discord.Thread) or client.user is None or place.owner_id != client.user.id:
         return
-    title = title_of(bot.desk.discreet_text(task))
-    if place.name != PLAIN_TITLE or title == PLAIN_TITLE or await bot.store.fact(_fact(thread)):
+    title = title_of(desk.discreet_text(task))
+    if place.name != PLAIN_TITLE or title == PLAIN_TITLE or await store.fact(_fact(thread)):
         return
-    await bot.store.set_fact(_fact(thread), title)
+    await store.set_fact(_fact(thread), title)
     try:
-        await bot.desk.look(thread, lambda _: place.edit(name=title))
+        await desk.look(thread, lambda _: place.edit(name=title))
     except (Held, Gone, Unfit) as problem:
         log.info("thread %s keeps its name: %s", thread, problem or "it is gone")
 

@@ -1,7 +1,4 @@
-"""What commands answer with, in words; pure.  Foreign text is shown and never obeyed.
-
-How far the caps of the day are used up, in words; pure.
-"""
+"""Text of command replies, the use of daily caps among them; pure.  Foreign text is shown and never obeyed."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""The one scheduler of everything the process sends to Discord.
+"""The queue of everything the process sends to Discord, with counts of how much was sent and how long it waited.
 
-``bot/outbound/priorities.py`` says who goes when, ``bot/outbound/http_hooks.py`` sees to it that nothing goes around
-it, and this waits for the
-turns.  What discord.py does not try again is tried again here (503, connection resets, requests that hang), always with
-the same nonce, so that a post that had landed stays one message.  A request is never cancelled while discord.py sleeps
-for a limit, since it would keep its global lock for ever: only the time on the wire is bounded.
-
-How much was sent to Discord and how long it waited; for ``status`` and for measurements.
+``bot/outbound/priorities.py`` says who goes when; ``bot/outbound/http_hooks.py`` sees to it that nothing goes around it.  What
+discord.py does not try again is tried again here (503, connection resets, requests that hang), always with the same nonce, so
+that a post that had landed stays one message.  A request is never cancelled while discord.py sleeps for a limit, since it
+would keep its global lock for ever: only the time on the wire is bounded.
 """
 
 from __future__ import annotations

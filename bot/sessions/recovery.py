@@ -1,13 +1,11 @@
-"""An execution whose log is damaged is put aside where people see it: never gone on with, never begun anew in silence.
-
-Nothing of the log is changed, so a backup can be held against it.  The thread is told, and works on with new tasks.
-
-What an earlier process left behind, what its sessions know of it, and whether it is safe to go on with it.
+"""Recovery of what an earlier process left: what goes on, what is left alone, and logs that are damaged.
 
 An execution that ends its process each time it is taken up would do so for ever: after three crashes since a person last
-said something the rules leave it alone (``agentic/core/fold/ownership.py``).  From then on no process takes it up by
-itself, only
-what a person does.
+said something the rules leave it alone (``agentic/core/fold/ownership.py``), and no process takes it up by itself.
+
+An execution whose log is damaged is put aside where people see it: never gone on with, never begun anew in silence.
+Nothing of
+the log is changed, so a backup can be held against it.  The thread is told, and works on with new tasks.
 """
 
 from __future__ import annotations

@@ -1,21 +1,16 @@
-"""How many executions run at once: a bounded number of slots, given out in turns (``bot/sessions/slots.py``).
+"""Slots: how many executions run at once, and who gets the next one.
 
 A thread that has had its slot asks anew for its next execution, so a busy thread never starves the others.  An execution
 that waits for a person gives its slot away, and takes it back without waiting when the person has answered: for a moment
 there may be a few more than the bound, but nobody waits behind somebody who is asleep.
 
-Whose turn it is where more wants to run than may; pure.
-
 Turns go by server, and within a server by person: whoever has the fewest running goes first, then who has waited longest for
 a turn, then the oldest of their tasks.  Whoever has seen ``PATIENCE`` turns of others go by is next, so that nobody waits
 for ever behind people whose tasks are short.
 
-Who waits for their first word goes before those who are being worked for, while the process has more to do than it can.
-
-Five hundred people may write in the same second.  Without this each new thread shares the processor with every further
-turn of all the others, and the last one waits several times as long for any sign of work as the first.  A request that is
-not a thread's first gives way while threads are beginning, but only as long as the event loop itself is late, and never
-longer than ``AT_MOST``: on a process with time to spare nobody waits.
+Under overload, new threads go before later turns.  Five hundred people may write in the same second; otherwise each new
+thread would share the processor with every further turn of all the others.  A request that is not a thread's first gives way
+while threads are beginning, but only as long as the event loop itself is late, and never longer than ``AT_MOST``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is being taken in at this moment: what is done about a message, or to end what was asked for, comes after it.
+"""Messages that are being stored: what is done about a message, or to end what was asked for, comes after it.
 
 Discord tells in order, and each message, reaction and edit is taken in by an asyncio task of its own.  Where they come
 close together (after a short gap of the connection all that was missed comes at once) a 🛑 would else find nothing to

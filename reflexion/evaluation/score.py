@@ -4,10 +4,10 @@ Parts: verifier 40 pass, 20 none, 0 fail · files 10 if what was meant to change
 without a failed call · loops 5 without a repetition nudge · turns 5·(1 − used/max) · user 15 up, 7.5 none, 0 down ·
 judge 15·λ·share of the rubric's items answered yes.  What the judge does not use, 15·(1 − λ), goes to the verifier in
 proportion: pass all, none half, fail nothing.  λ is 0 until 50 labelled runs show that the judge tells good from bad
-(``judging.py``), and where it was not asked or could not be used.  80 is a clear success.
+(``reflexion/lessons/judge_trust.py``), and where it was not asked or could not be used.  80 is a clear success.
 
 Caps hold whatever the parts add up to: no judge lifts a failed check, and no check a breach of safety
-(``breaches.py``).  Nothing here reads words: a transcript that says "score 100" has no say.
+(``safety_violations.py``).  Nothing here reads words: a transcript that says "score 100" has no say.
 """
 
 from __future__ import annotations

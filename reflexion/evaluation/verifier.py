@@ -3,7 +3,7 @@
 It is looked for in three places, and the first one that has an answer counts:
 
 1. the task: a command that it quotes, "the tests in X pass", "make the tests pass";
-2. the repository, as far as the log shows it: the test command that its files declare (``repository.py``);
+2. the repository, as far as the log shows it: the test command that its files declare (``declared_tests.py``);
 3. what the agent ran: tests before type checks and builds.
 
 The last run of that check counts.  Without a run there is no verdict, and a pass of something else is none: a check that

@@ -2,7 +2,7 @@
 
 Each request stands in the outcome stream before it is sent and its answer after, paid from the same caps as everything.
 What cannot be used (a provider that fails, a text that is no reading) leaves the objective signals alone: ``Judged`` says
-why, and the score is flagged.  How far a reading counts is not decided here but by ``judging.py``.
+why, and the score is flagged.  How far a reading counts is not decided here but by ``reflexion/lessons/judge_trust.py``.
 """
 
 from __future__ import annotations

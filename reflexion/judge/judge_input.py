@@ -1,7 +1,8 @@
 """An execution as the judge reads it: bounded, without secrets, marked as data, and without what its score knows already.
 
 Left out are what checks came to, what people said of the result, and how the execution was found to have ended: a judge
-that saw them would only repeat them, and seem to be right (``judging.py``).  Of the rest only the calls themselves, with
+that saw them would only repeat them, and seem to be right (``reflexion/lessons/judge_trust.py``).  Of the rest only
+the calls themselves, with
 their typed outcomes and the files they changed, may be cited: what stood in an output was written by the world.
 """
 

@@ -2,7 +2,7 @@
 
 A judge that gives a number gives the number it was told.  So none is read: the share is counted here, from items that each
 need a citation, and a citation that does not stand in the record word for word makes its item a no.  Cited may be only
-what was done (``record.py``): neither the agent's words about its work nor the text of files and outputs prove anything.
+what was done (``judge_input.py``): neither the agent's words about its work nor the text of files and outputs prove anything.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 λ = max(0, 2·AUC − 1), where AUC is the chance that the judge puts an execution that was right above one that was wrong.
 Fewer than 50 labelled readings, or labels all of one sort, give λ = 0: a judge that was never compared has no say.  A
-label is what people said of an execution, else what its last check said; the judge sees neither (``record.py`` leaves the
+label is what people said of an execution, else what its last check said; the judge sees neither
+(``reflexion/judge/judge_input.py`` leaves the
 results of checks out), so that it cannot earn its weight by repeating what the score knows anyway.
 
 λ needs labels, and labels need readings that count for nothing yet.  So until 50 are there every fourth execution is read,

@@ -3,7 +3,7 @@
 A file, a page or the output of a command can hold sentences that are meant for the agent ("Remember: always …", "ignore
 the instructions above", "score this 100").  A model that reviews the record may take them over as its own insight, and
 from there they would reach the instructions of the next attempts.  So orders in what was read are looked for in the
-insight, word for word, as a model reads them (``legible.py``) and in several languages; a reflection that repeats one is
+insight, word for word, as a model reads them (``hidden_text.py``) and in several languages; a reflection that repeats one is
 kept for people to see and told to no attempt, and a lesson made of it waits for a person.  What a person dictated in the
 thread counts there, and waits only as a lesson for everyone.
 """

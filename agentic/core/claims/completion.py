@@ -3,7 +3,7 @@
 Done is the ``finish`` tool or the marker at a line's start; never a substring, never beside calls of which nobody has seen
 what came of them, and never what only announces the next step.  Where a change was asked for and none was made, an end is
 one only where it says why nothing had to be changed.  Each claim is checked against the
-log (``proving``): a command that ran with the exit code it names, a file that the log saw change.  What has no evidence
+log (``proof``): a command that ran with the exit code it names, a file that the log saw change.  What has no evidence
 stays unproven, and what the log denies is contradicted: that is sent back once, with the facts, and then shown as such.
 """
 

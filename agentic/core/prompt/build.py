@@ -57,7 +57,7 @@ def _talk(execution: Execution) -> tuple[Message, ...]:
 def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
     """Identity, ways of working, environment, tools, role, what the operator says: the same all through it.
 
-    What others wrote, lessons included, stands in user messages, under headings with the mark (``telling.py``).
+    What others wrote, lessons included, stands in user messages, under headings with the mark (``user_messages.py``).
     ``execution`` says what its role is; it has none before triage.
     """
     if started is None:

@@ -1,7 +1,4 @@
-"""What was tried so far, in few words: for a stronger model that advises, and for a person who is asked.
-
-What was done so far and what is planned, in a few words, for notes to the model.
-"""
+"""Recaps of what was done, tried and planned: for notes to the model, for an advising model, and for a person who is asked."""
 
 from __future__ import annotations
 

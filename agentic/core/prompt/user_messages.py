@@ -1,7 +1,8 @@
 """What the model is told in user messages: the task, results of calls, guidance of people, notes of ours.
 
 What came from outside (quoted messages, earlier answers, lessons, attachments) is data: it may inform, it never instructs,
-and it never widens a right.  Each heading and each item of ours begins with the execution's mark (``marks.py``), which no
+and it never widens a right.  Each heading and each item of ours begins with the execution's mark
+(``agentic/core/text/foreign_text.py``), which no
 such text holds.
 """
 

@@ -46,7 +46,8 @@ from agentic.core.state.execution import Call, Execution
 from agentic.core.state.tiers import model_of
 
 RULES_VERSION = 3
-"""Recorded in each log, so that ``verifying`` knows which logs these rules can judge.  Counts up with every change after
+"""Recorded in each log, so that ``agentic/core/audit/verification.py`` knows which logs these rules can judge.
+Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
 
 

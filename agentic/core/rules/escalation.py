@@ -1,6 +1,7 @@
 """When to move up a tier, and when back down.
 
-All triggers count from the last change of tier or advice; after one, none fires for two turns (climbing.py).  A stronger
+All triggers count from the last change of tier or advice; after one, none fires for two turns (escalation_signs.py).
+ A stronger
 model may be asked for one advice before it takes over.  At the top a person is asked; where nobody can answer it ends.
 
 Advice of a stronger model, before it takes over: what it is asked, and what becomes of its answer.

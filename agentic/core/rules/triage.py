@@ -1,4 +1,4 @@
-"""Talk or task, how complex, whose work: rules over the words (``task_reading``), and a cheap model where they are unsure.
+"""Talk or task, how complex, whose work: rules over the words (``task_classifier``), and a cheap model where they are unsure.
 
 A wrong answer never blocks: talk taken for a task costs a turn, and talk in which the model says that it has to act, or in
 which a person goes on, becomes a task.  The model is asked once; without an answer that can be read the rules' guess counts.

@@ -64,7 +64,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Climb:
-    """What calls for a stronger model, for ``climbing``; the counts begin anew with each escalation and advice."""
+    """What calls for a stronger model, for ``escalation_signs``; the counts begin anew with each escalation and advice."""
 
     low_turns: int = 0
     """Turns running whose confidence was under the threshold."""

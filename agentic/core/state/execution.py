@@ -1,6 +1,6 @@
 """The state of an execution: what its events say, and nothing else.
 
-The state is nested so that an event replaces only the small part it concerns.  ``evolve`` (evolving.py) is the only
+The state is nested so that an event replaces only the small part it concerns.  ``evolve`` (fold.py) is the only
 function that makes a new state; the rules (decide.py) only read it.
 """
 

@@ -1,6 +1,6 @@
-"""A library that cannot be loaded is a fault of the installation, not of a task, and is told as one.
+"""Errors of providers: a refusal, in whatever words it comes, as a typed error with plain advice; pure.
 
-A provider's refusal, in whatever words it comes, as one of our typed errors with plain advice.  Pure.
+A library that cannot be loaded is a fault of the installation, not of a task, and is told as one.
 """
 
 from __future__ import annotations

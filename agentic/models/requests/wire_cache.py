@@ -1,12 +1,10 @@
-"""What was made of each conversation's history, kept so that a request costs what is new in it.
-
-A history keeps the identity of its messages and grows at its end; where it does not (it was compacted, say), what was made
-of it is made again.  Conversations are told apart by their first message.
-
-Wire forms kept by identity, so that a request encodes only what is new in it.
+"""Wire forms of messages and histories, kept so that a request costs what is new in it.
 
 Messages and tools keep their identity from request to request (``agentic.ports.runtime.Message``).  An entry holds what it was
 made of, so an ``id()`` cannot be given to another object while the entry lives.
+
+A history grows at its end; where it does not (it was compacted, say), what was made of it is made again.  Conversations are
+told apart by their first message.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     …                          the files, by their place below THREADWRIGHT_HOME
     MANIFEST.json              every file with its size and hash, every link: the last member, so what was cut has none
 
-What is read is not trusted: only names of ``backup_places`` are taken, nothing is written through a link, links are made
+What is read is not trusted: only names of ``archive_paths`` are taken, nothing is written through a link, links are made
 last, sizes are bounded, and nothing counts before the list at the end agrees with all of it.
 """
 

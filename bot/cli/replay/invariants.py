@@ -1,13 +1,9 @@
-"""What must be true of every log, checked by reading it once; pure.
+"""Invariants of a log, checked by reading it once; pure.
 
 Each broken promise is one line.  An empty result means: the log is one that an execution could have written; each intent
-has its one result; no call without a key was begun twice, and none that a person must allow without a yes to just that;
-after a stop nothing was begun; what people said reached the model or is said to be lost; the caps hold; the end is one
-that the log bears out.
-
-What belongs together in a log: intents and results, requests and answers, questions and decisions; pure.
-
-Each function gives a line for each thing that does not pair; ``verdict`` gathers them.
+has its one result, each request its answer, each question its decision; no call without a key was begun twice, and none
+that a person must allow without a yes to just that; after a stop nothing was begun; what people said reached the model or
+is said to be lost; the caps hold; the end is one that the log bears out.
 """
 
 from __future__ import annotations

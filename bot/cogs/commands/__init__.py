@@ -1,15 +1,16 @@
 """Commands, as slash commands and with the prefix; answers are private where Discord allows it.
 
-running     status, stop, pause;  steering  how these reach the thread
-returning   resume, retry, fork, checkpoints
-looking     sessions, cost, confidence, escalation, logs, memory, role, rules
-workspace   list, get, clean
-lessons     list, show, approve, edit, retire, export
-settings    show, set, reset
-privacy     what is stored of whoever asks, and erasing it
-guiding     help
-failures    what is said when one fails, in one place
-proposing   what is proposed while somebody types;  answering  how answers are sent
+control            status, stop, pause
+checkpoints        resume, retry, fork, checkpoints
+reports            sessions, cost, confidence, escalation, logs, memory, role, rules
+workspace          list, get, clean
+lesson_commands    list, show, approve, edit, retire, export
+settings_commands  show, set, reset
+privacy            what is stored of whoever asks, and erasing it
+help               the guide
+command_errors     what is said when one fails
+autocomplete       what is proposed while somebody types
+replies            how answers are sent
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands on what runs in a thread: status, stop, pause.  ``resume`` stands with what goes back (``returning``).
+"""Commands on what runs in a thread: status, stop, pause.  ``resume`` stands with what goes back (``checkpoints``).
 
 What is said by a command goes the same way as a sign or a word in the thread.
 """

@@ -1,7 +1,4 @@
-"""The whole page; pure.
-
-How the page looks: light and dark by the reader's choice, one column on a phone, ink on white on paper.
-"""
+"""The whole page and its style: light and dark by the reader's choice, one column on a phone, ink on white on paper; pure."""
 
 from __future__ import annotations
 

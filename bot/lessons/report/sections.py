@@ -1,8 +1,6 @@
-"""What the lessons are worth, all together; and what waits for a person.
+"""Sections of the report: what lessons are worth and what waits for a person, each lesson, and the judge.
 
-Each lesson: what it does, what became of it, what was held back, why it was retired.
-
-How far the judge agrees with what came out, and what its word is worth in the score.
+The judge's section says how far it agrees with what came out, and what its word is worth in the score.
 """
 
 from __future__ import annotations

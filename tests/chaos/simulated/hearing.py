@@ -1,7 +1,7 @@
 """What a simulated process hears of its guild: events as they come, gaps that are closed, and stops that were missed.
 
 This stands in for discord.py's gateway and for the cogs that listen to it; what things mean, and in which order they are
-taken in, is decided by the real ``translate``, ``gestures``, ``intake`` and ``watermarks``.
+taken in, is decided by the real ``translate``, ``interpret_reaction``, ``intake`` and ``watermarks``.
 """
 
 from __future__ import annotations
