@@ -52,6 +52,8 @@ DEPTH = 60
 LONGEST_KEPT = 2_000
 _BASH = tree_sitter.Language(tree_sitter_bash.language())
 _SIGN = re.compile(r"[^\w\s.,/:-]|(?<=\s)-(?=\s)|\n")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_BLANKS = " \t\n\r\v\f"
 _STREAM = re.compile(r"[|<>]")
 _DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][\w.-]{0,60})\1")
 _PLACE = re.compile(r"\x06(\d{1,3})\x06\n?")
@@ -130,23 +132,31 @@ def _without_documents(text: str) -> tuple[str, list[str]]:
 
 def _begins_document(text: str, at: int) -> bool:
     """Whether the grammar sees a here-document that begins at a place and ends with the text."""
-    root = tree_sitter.Parser(_BASH).parse(text.encode("utf-8", "replace")).root_node
-    place = len(text[:at].encode("utf-8", "replace"))
-    node = None if root.has_error else root.descendant_for_byte_range(place, place + 2)
-    return node is not None and node.type in ("<<", "<<-") and node.start_byte == place
+    root = _root(text)
+    node = None if root.has_error else root.descendant_for_byte_range(at, at + 2)
+    return node is not None and node.type in ("<<", "<<-") and node.start_byte == at
+
+
+def _root(text: str) -> _Tree:
+    """The grammar's tree; its offsets, in bytes, are places in the text.
+
+    Its scanner looks each character up in tables of the C library, which end long before Unicode does: U+E0100 ends the
+    process (tree-sitter-bash, issue 337).  So it is shown a full stop for what is no ASCII: a part of words and of no name.
+    """
+    return tree_sitter.Parser(_BASH).parse(_NOT_ASCII.sub(".", text).encode("ascii")).root_node
 
 
 class _Reader:
     """Makes our tree of the grammar's."""
 
     def __init__(self, text: str, documents: Sequence[str], depth: int) -> None:
-        self._source = text.encode("utf-8", "replace")
+        self._source = text
         self._documents = documents
         self._depth = depth
-        self.root = tree_sitter.Parser(_BASH).parse(self._source).root_node
+        self.root = _root(text)
 
     def _text(self, start: int, end: int) -> str:
-        return self._source[start:end].decode("utf-8", "replace")
+        return self._source[start:end]
 
     def _of(self, node: _Tree) -> str:
         return self._text(node.start_byte, node.end_byte)
@@ -164,7 +174,7 @@ class _Reader:
             elif kind in _STATEMENTS or kind == "ERROR":
                 if found and not found[-1][1]:
                     between = self._source[end : node.start_byte]
-                    found[-1] = (found[-1][0], "\n" if b"\n" in between else ";")
+                    found[-1] = (found[-1][0], "\n" if "\n" in between else ";")
                 found += self._nested(node.children).statements if kind == "ERROR" else ((self._node(node), ""),)
                 end = node.end_byte
         return Block(tuple(found))
@@ -436,7 +446,7 @@ class _Reader:
         parts: list[Part] = []
         for node in nodes:
             begins = node.start_byte
-            while quoted and self._source[begins : begins + 1].isspace():
+            while quoted and begins < len(self._source) and self._source[begins] in _BLANKS:
                 begins += 1  # the grammar takes blanks before an expansion for a part of it
             if begins > start:
                 parts += self._literal(self._text(start, begins), literal)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from agentic.bash.parser import LONGEST, TooDeep, TooLong, parse
@@ -9,6 +13,8 @@ from agentic.bash.steps import read, run_by, written
 from agentic.bash.tree import AndOr, Command, Pipeline, Substitution
 from agentic.core.prompt.roles import looks
 from agentic.tools.approval.command_rules import gate
+
+ROOT = Path(__file__).parents[3]
 
 
 def documents(command: str) -> list[str | None]:
@@ -117,3 +123,25 @@ def test_what_is_deeper_than_anybody_writes_is_not_read() -> None:
 def test_what_is_no_shell_is_not_sound() -> None:
     assert not parse("echo 'a").sound
     assert parse("echo 'a'").sound
+
+
+HIGH = ("\u00e9", "\u4e2d", "\U00031860", "\U000e0100", "\U000f0000", "\U00100000", "\U0010ffff", "\ud800")
+
+
+@pytest.mark.parametrize("character", HIGH)
+def test_no_character_ends_the_process_that_reads_it(character: str) -> None:
+    """The grammar's scanner looks characters up in tables that end long before Unicode does."""
+    code = f"from agentic.bash.parser import parse; parse('{{' + {character!a})"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("name", HIGH)
+def test_what_is_no_ascii_is_read_as_it_was_written(name: str) -> None:
+    """It is a part of words, of no name, and moves nothing that comes after it."""
+    assert written(f"rm -rf {name}a '{name} b' && echo {name}") == (
+        ("rm", "-rf", f"{name}a", f"{name} b"),
+        ("echo", name),
+    )
+    assert written(f"{name}=1 rm x") == ((f"{name}=1", "rm", "x"),)
+    assert documents(f"cat <<'E'\n{name} $x\nE\nrm y") == [f"{name} $x\n"]
