@@ -1,7 +1,8 @@
-"""How much may wait in one thread: a bounded number of messages, in the order they were written.
+"""The bound on messages that wait in one thread, in the order they were written.
 
-What waits is what lies in the inbox, and what an execution has taken in but no request has carried yet.  Whoever writes
-more is told once that it is full, and once, when there is room again, how much was left out.
+An item waits while it lies in the inbox, and while an execution holds it that has not sent it to a model yet.
+Whoever writes
+more is told once that the inbox is full and, when there is room again, how many messages were left out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bot.rendering.discord_text import plain
 
 ROOM = 50
 MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))
-"""Sorts that take up room; signs, answers and stops always fit."""
+"""Kinds of items that take up room; reactions, answers and stops always fit."""
 FULL = (
     "{room} messages wait here already, more than I can take in at once. This one is left out, and so is what follows, "
     "until I have read those."
@@ -32,21 +33,21 @@ ROOM_AGAIN = "There is room again. While it was full I left out {count}; send ag
 
 @dataclass(slots=True)
 class Crowd:
-    """What waits in one thread; ``waiting`` are ids of inbox items."""
+    """The items that wait in one thread; ``waiting`` are ids of inbox items."""
 
     waiting: set[str] = field(default_factory=set[str])
     unseen: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """Messages that did not fit, by the name of who wrote them."""
+    """Number of refused messages, by the name of their author."""
     room: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def full(self) -> bool:
-        """Nothing more fits."""
+        """Whether there is no more room."""
         return len(self.waiting) + self.unseen >= ROOM
 
     def refuses(self, item: InboxItem) -> bool:
-        """Whether it does not fit; then it is counted."""
+        """Whether the item does not fit; a refused item is counted."""
         if item.sort not in MESSAGES or not self.full or not self.waiting.isdisjoint((item.id, item.message)):
             return False  # an edit of what waits takes its place
         self.room.clear()
@@ -54,17 +55,17 @@ class Crowd:
         return True
 
     def added(self, item: InboxItem) -> None:
-        """It lies in the inbox."""
+        """Count an item that was stored in the inbox."""
         if item.sort in MESSAGES:
             self.waiting.add(item.id)
 
     def found(self, pending: list[InboxItem]) -> None:
-        """What lies in the inbox now."""
+        """Replace what is known by the present contents of the inbox."""
         self.waiting = {item.id for item in pending if item.sort in MESSAGES}
         self._look()
 
     def saw(self, envelope: Envelope) -> None:
-        """An execution took something in, or a request carried what it had taken in."""
+        """Follow the log: an execution took items, or sent them to a model."""
         event = envelope.event
         if isinstance(event, Started):
             self.waiting.discard(event.inbox)
@@ -79,12 +80,12 @@ class Crowd:
         self._look()
 
     def gone(self, ids: list[str]) -> None:
-        """They were discarded."""
+        """Remove items that were discarded."""
         self.waiting.difference_update(ids)
         self._look()
 
     def over(self) -> str:
-        """What is told once there is room again; the count begins anew."""
+        """Return the notice for when there is room again, '' for none; counting starts anew."""
         counts = [f"{number} of {plain(name, 40)}'s messages" for name, number in self.left_out.items()]
         self.left_out.clear()
         return ROOM_AGAIN.format(count=", ".join(counts))

@@ -1,4 +1,4 @@
-"""What every thread with an agent stands on: stores, the loop, tools, places in the line, and who begins an execution."""
+"""The parts that all sessions of a process share: stores, the loop, tools, slots, and what begins an execution."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bot.sessions.slots import Courtesy, Slots
 
 
 class Runner(Protocol):
-    """``agentic.runtime.loop.Loop``."""
+    """The agent loop: ``agentic.runtime.loop.Loop``."""
 
     async def run(
         self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
@@ -34,18 +34,18 @@ class Runner(Protocol):
 
 
 class ToolSource(Protocol):
-    """What gives a thread its tools."""
+    """Makes the toolbox of a thread."""
 
     def toolbox(self, thread: str) -> Toolbox:
-        """The tools of a new agent in the thread's world."""
+        """Return the tools of a new agent in the thread's workspace."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What somebody did to what an execution left behind came to: the receipt's words.
+    """The result of an action on a finished execution: the words of its receipt.
 
-    ``redo``: the execution that was undone, where that can be taken back; ``label``: the words of the button for it.
+    ``redo`` is the execution that was undone, where that can be taken back; ``label`` is the text of the button for it.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Acted:
 
 
 def receipt_of(item: InboxItem, acted: Acted) -> OutboxItem:
-    """What is said of an act, once for each item."""
+    """Return the receipt of an action, with one key for each item."""
     return OutboxItem(
         key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=acted.text,
         target=item.message, redo=acted.redo, redo_label=acted.label,
@@ -62,24 +62,24 @@ def receipt_of(item: InboxItem, acted: Acted) -> OutboxItem:
 
 
 class Acts(Protocol):
-    """What people do to what an execution left behind: undo it, take it up again, merge its branch."""
+    """Actions on a finished execution: undo it, resume it, merge its branch."""
 
     async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
-        """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
+        """Carry the action out, at most once in effect, under the thread's lease. Raises ``AgenticError``."""
         ...
 
     async def ended(self, execution: Execution) -> None:
-        """An execution has ended, and nothing of it runs any more.  Never fails."""
+        """Note that an execution has ended and nothing of it runs any more. Never fails."""
         ...
 
     async def begins(self, thread: str) -> None:
-        """The thread's next execution is about to begin.  Never fails."""
+        """Note that the thread's next execution is about to begin. Never fails."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The same for every session of a process."""
+    """The parts that every session of a process is given."""
 
     store: Store
     clock: Clock
@@ -93,11 +93,11 @@ class Ground:
     acts: Acts | None = None
     forking: ForkAction | None = None
     leaving: Leaving = field(default_factory=Leaving)
-    """Shared with the runner."""
+    """Set when the process is ending; shared with the runner."""
     drain_seconds: float = 0.0
-    """So long what is in the middle of something may take to end when the process does."""
+    """Seconds that short work may take to finish when the process ends."""
     courtesy: Courtesy = field(default_factory=Courtesy)
     allow: Allow = nothing_to_end
-    """Told until when the effects of a thread may go on."""
+    """Receives the time until which the effects of a thread may go on."""
     missed: Callable[[str], Awaitable[None]] | None = None
-    """Waits until what was said in a thread while nobody listened has been read; then what ran there may go on."""
+    """Waits until the messages that a thread missed while the bot was offline have been read."""

@@ -1,7 +1,8 @@
-"""What is learned once an execution has ended: its evaluation, and what people think of its result.
+"""Learning after an execution: its evaluation, and what people think of its result.
 
-No slot is held by it; only the next execution of the same thread waits for it, for what it is to know.  Whatever goes
-wrong here concerns no answer that was given, and is done again: in a while, by the next execution, with the next start.
+Learning holds no slot; only the next execution of the same thread waits for it. A failure here changes no answer
+that was
+given, and is retried: after a while, by the next execution, and at the next start.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from reflexion.reflection.feedback_question import open_question
 
 LEARN_SECONDS = 120.0
 AGAIN_SECONDS = (5.0, 30.0, 120.0)
-"""What could not be taken in or learned is tried again after so long; then with the next start."""
+"""Seconds after which a failed vote or evaluation is retried; after that, the next start retries it."""
 LATEST = 3
-"""So many of a thread's last executions are looked at by its next one, as many as it is told of."""
+"""How many of a thread's last executions its next one looks at; it is told of as many."""
 RECENT = 50
-"""So many of the newest executions are looked at for one from which something is still to be learned."""
+"""How many of the newest executions are searched for one that was not learned from yet."""
 
 Tell = Callable[[OutboxItem], Awaitable[None]]
 
@@ -46,30 +47,30 @@ class Afterwards(Protocol):
     """What happens after an execution."""
 
     async def after(self, execution: str) -> Evaluated:
-        """Score it and, where it failed, reflect."""
+        """Score the execution and, where it failed, reflect on it."""
         ...
 
 
 class Learning(Afterwards, Protocol):
-    """The same, and who waits for it: ``reflexion.service.Reflexion``."""
+    """Learning after an execution, for whom the next one can wait: ``reflexion.service.Reflexion``."""
 
     async def known(self, thread: str) -> None:
-        """Wait until the next execution of a thread can know what is being learned in it, for two minutes at most."""
+        """Wait until the thread's next execution can know what is being learned in it, for two minutes at most."""
         ...
 
 
 class Feedback(Protocol):
-    """Who learns from what people say of a result: ``reflexion.service.Reflexion``."""
+    """Learning from people's votes: ``reflexion.service.Reflexion``."""
 
     async def feedback(
         self, execution: str, person: Person, vote: Literal["up", "down", "none"], target: str = "", why: str = ""
     ) -> Evaluated:
-        """Record a vote on a finished execution, with what the person says was wrong, and judge it again."""
+        """Record a vote on a finished execution, with the person's reason, and judge the execution again."""
         ...
 
 
 async def learn(learning: Afterwards, execution: str) -> None:
-    """Evaluate an execution; what goes wrong is logged."""
+    """Evaluate an execution; failures are logged."""
     try:
         async with asyncio.timeout(LEARN_SECONDS):
             reach("learn.before")
@@ -84,7 +85,7 @@ async def learn(learning: Afterwards, execution: str) -> None:
 
 
 async def catch_up(store: Store, learning: Afterwards) -> None:
-    """Do what should have followed the end of an execution, and did not, when the process ended."""
+    """Learn from executions whose learning was cut off when the process ended."""
     try:
         rows = await store.newest_executions(RECENT)
     except AgenticError as error:
@@ -96,7 +97,7 @@ async def catch_up(store: Store, learning: Afterwards) -> None:
 
 
 async def still_owed(store: Store, thread: str) -> list[str]:
-    """The last executions of a thread from which something is still to be learned.  Raises ``StoreError``."""
+    """Return those of the thread's last executions that were not learned from yet. Raises ``StoreError``."""
     owed: list[str] = []
     for row in [row for row in await store.executions(thread) if row.finished][-LATEST:]:
         outcome = [each.event for each in await store.read_outcome(row.execution)]
@@ -106,12 +107,12 @@ async def still_owed(store: Store, thread: str) -> list[str]:
 
 
 async def _elsewhere(store: Store, row: ExecutionRow) -> bool:
-    """It came from another home, which learned from it."""
+    """Whether the execution was imported from another home, which learned from it."""
     return bool(await store.fact(f"imported: {row.execution}"))
 
 
 async def _settled(store: Store, row: ExecutionRow) -> bool:
-    """All was learned from it, nobody is being asked what was wrong, and what was to be tried again was begun."""
+    """Whether learning is complete, nobody is being asked what was wrong, and the due retry was begun."""
     try:
         outcome = [each.event for each in await store.read_outcome(row.execution)]
         if await owes(store, row.execution, outcome) or open_question(outcome):
@@ -134,14 +135,14 @@ async def _tries_by_itself(store: Store, execution: str) -> bool:
 
 
 class Opinions:
-    """Votes on executions that have ended: kept in the inbox until they stand in the outcome stream."""
+    """Votes on finished executions: each stays in the inbox until it is in the outcome stream."""
 
     def __init__(self, store: Store, feedback: Feedback, tell: Tell) -> None:
         self._store, self._feedback, self._tell = store, feedback, tell
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def take(self, item: InboxItem) -> bool:
-        """Take a vote in, beside; False where there is no result that it could be about."""
+        """Handle a vote in the background; False where there is no result that it could be about."""
         execution = item.target.partition("/")[0] or await self.newest(item.thread)
         if not execution or await self._store.was_buried(execution) is not None:
             await self._store.discard([item.id])
@@ -154,11 +155,11 @@ class Opinions:
 
     @property
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """What is being taken in now."""
+        """The votes that are being handled now."""
         return tuple(self._tasks.values())
 
     async def _learn(self, execution: str, item: InboxItem) -> None:
-        """Take it in, if need be in a while; whoever gave it is told that it has to wait."""
+        """Record the vote, with retries; the voter is told if it has to wait."""
         why = item.text.strip() if item.sort == "correction" else ""
         for wait in (*AGAIN_SECONDS, None):
             try:
@@ -175,7 +176,7 @@ class Opinions:
                 await asyncio.sleep(wait)
 
     async def _told(self, item: InboxItem, error: Exception) -> None:
-        """Say once that it waits; where that cannot be kept now either, with the next try."""
+        """Tell the voter once that the vote waits; if that cannot be stored either, the next retry tries again."""
         sign = "❌" if item.sort == "correction" else "vote"
         words = error_text(Attempted.VOTE, error, sign=sign, name=plain(item.author.name, 40))
         key = f"{item.id}.not-taken"
@@ -185,7 +186,7 @@ class Opinions:
             log.warning("and it cannot be told in thread %s now: %s", item.thread, untold)
 
     async def newest(self, thread: str) -> str:
-        """The last execution of a thread that has ended, '' where there is none."""
+        """Return the last finished execution of a thread, '' where there is none."""
         rows = [row for row in await self._store.executions(thread) if row.finished]
         return rows[-1].execution if rows else ""
 

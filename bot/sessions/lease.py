@@ -1,11 +1,12 @@
-"""Holding a thread's lease for as long as work goes on, and ending the work before the lease can run out.
+"""Hold a thread's lease while work goes on, and end the work before the lease can run out.
 
-The store's clock decides who owns a thread; ours decides when to let go.  Each renewal is good from the moment it was
-*asked for*, so the local deadline always comes before the store's, and work that cannot renew in time is cancelled
-while the thread is still ours.  Where our event loop stands, it can cancel nothing: the thread's sandbox is told by
-``allow`` until when effects may go on, and ends by itself past that.
+The store's clock decides who owns a thread; the local clock decides when to let go. Each renewal counts from the
+moment it
+was *requested*, so the local deadline always comes before the store's, and work that cannot renew in time is cancelled
+while the thread is still owned. A blocked event loop can cancel nothing: therefore ``allow`` tells the thread's sandbox
+until when effects may go on, and the sandbox ends them by itself after that.
 
-Waiting that a person's stop ends at once: downloads, places in a line, leases of others.
+Waits here (downloads, slots, leases of others) end at once when a person stops the thread.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ Result = TypeVar("Result")
 
 
 class Halted(Exception):
-    """A person stopped it before it began; the message says what it waited for, '' where that needs no words."""
+    """A person stopped the execution before it began; the message says what it was waiting for, '' where that needs no
+    words.
+    """
 
 
 async def unless(halt: asyncio.Event, work: Awaitable[Result]) -> Result:
-    """The work's result; raises ``Halted``, after the work was cancelled and has ended, once ``halt`` is set."""
+    """Return the work's result; once ``halt`` is set, cancel the work, wait for its end and raise ``Halted``."""
     task = asyncio.ensure_future(work)
     halted = asyncio.create_task(halt.wait())
     try:
@@ -41,10 +44,11 @@ async def unless(halt: asyncio.Event, work: Awaitable[Result]) -> Result:
 
 
 async def ended(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel tasks of ours and wait for their end; their own outcomes are read elsewhere.
+    """Cancel tasks and wait for their end; their results are read elsewhere.
 
-    All are told at once, and each only once: a second cancellation would cut short what it does to end in order.  Whoever
-    is cancelled while waiting here, however often, is so once they have ended.
+    All are cancelled at once, and each only once: a second cancellation would interrupt an orderly end. If the
+    caller is
+    cancelled while waiting here, however often, that takes effect once the tasks have ended.
     """
     for task in tasks:
         task.cancel()
@@ -64,28 +68,28 @@ async def ended(*tasks: asyncio.Future[Any]) -> None:
 LEASE_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 SAFETY_SECONDS = 8.0
-"""How long ending the effects may take, before another owner could begin: longer than the loop waits for their end."""
+"""Seconds reserved for ending effects before another owner could begin; longer than the loop waits for their end."""
 
 LATE = 3
-"""A lease that is granted late so often is not worked under."""
+"""How often a lease may be granted too late before it is given up."""
 RELEASE_SECONDS = 3.0
-"""So long somebody who is cancelled waits until the lease is given back; else it runs out."""
+"""Seconds a cancelled caller waits for the lease to be given back; after that the lease runs out by itself."""
 Allow = Callable[[str, float | None], None]
-"""Says until when effects in a thread may go on, on the monotonic clock; None: its lease is not held."""
+"""Tells a thread's sandbox until when effects may go on, on the monotonic clock; None: the lease is not held."""
 
 log = logging.getLogger(__name__)
 
 
 class ThreadTaken(LeaseLost):
-    """Another running process has this thread."""
+    """Another running process owns this thread."""
 
 
 class LeaseStore(Leases, Protocol):
-    """The part of a store that this needs."""
+    """The part of a store that leases need."""
 
 
 async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: asyncio.Event | None = None) -> Lease:
-    """The thread's lease; waits for one that may still run out, unless ``halt`` is set.  Raises ``ThreadTaken``."""
+    """Take the thread's lease, waiting for one that may still run out unless ``halt`` is set. Raises ``ThreadTaken``."""
     give_up, late = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS, 0
     while True:
         asked = clock.monotonic()
@@ -104,7 +108,7 @@ async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: a
 
 
 async def give_back(store: Leases, lease: Lease) -> None:
-    """Release the lease.  Who is cancelled in that moment gives it back first: else nobody could have the thread."""
+    """Release the lease. A cancellation takes effect afterwards, so that the thread does not stay taken."""
     releasing = asyncio.create_task(store.release(lease), name=f"giving back {lease.thread}")
     try:
         await asyncio.shield(releasing)
@@ -114,13 +118,13 @@ async def give_back(store: Leases, lease: Lease) -> None:
 
 
 async def _pause(clock: Clock, halt: asyncio.Event | None) -> None:
-    """A second, or until ``halt`` is set."""
+    """Wait for a second, or until ``halt`` is set."""
     with contextlib.suppress(Halted):
         await unless(halt or asyncio.Event(), clock.sleep(1.0))
 
 
 def nothing_to_end(_thread: str, _until: float | None) -> None:
-    """Work without effects of its own."""
+    """Do nothing: for work without effects in a sandbox."""
 
 
 async def while_held(
@@ -130,10 +134,12 @@ async def while_held(
     work: Coroutine[None, None, Result],
     allow: Allow = nothing_to_end,
 ) -> Result:
-    """Do ``work`` while the lease is renewed beside it; if it is not, raises after the work has ended: ``LeaseLost``
-    where another has it, ``StoreUnavailable`` where the store could not renew it.
+    """Do ``work`` while the lease is renewed in the background.
 
-    Cancelling this, once or more often, cancels the work once and waits for its end: until then the lease is not given back.
+    If renewal fails, the work is ended first, and then ``LeaseLost`` is raised where another process has the lease, or
+    ``StoreUnavailable`` where the store could not renew it. Cancelling this, once or more often, cancels the work
+    once and waits for its
+    end: until then the lease is not given back.
     """
     task = asyncio.create_task(work, name=f"execution in {lease.thread}")
     keeper = asyncio.create_task(_keep(store, clock, lease, allow), name=f"lease of {lease.thread}")
@@ -154,7 +160,9 @@ async def while_held(
 
 
 async def _keep(store: LeaseStore, clock: Clock, lease: Lease, allow: Allow) -> Exception | None:
-    """Renew until it fails for good or the local deadline is near; returns why the store could not, None if it is lost."""
+    """Renew until it fails for good or the local deadline is near; returns the store's error, or None if the lease is
+    lost.
+    """
     deadline = clock.monotonic() + LEASE_SECONDS - SAFETY_SECONDS
     allow(lease.thread, deadline)
     failure: Exception | None = None

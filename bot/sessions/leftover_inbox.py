@@ -1,4 +1,4 @@
-"""What lies in an inbox and is taken in by no execution any more: each of it is kept where it belongs, or answered."""
+"""Inbox items that no execution takes any more: each is stored where it belongs, or answered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ EDITED_LATE = (
     "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
 )
 FILES = ".files"
-"""The end of an item's id that stands for another one, now that its files are there."""
+"""Suffix of the id of an item that replaces another one, now that its files have arrived."""
 AS = "as:"
-"""The beginning of its target while a task stands for words whose files are being fetched."""
+"""Prefix of an item's target while it waits as a task for its files."""
 HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does the rest"
 _ACTS: dict[Sort, str] = {
     "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
@@ -25,11 +25,11 @@ UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its
 _WORDS = {"edited": EDITED_LATE, "answer": CLOSED.text, "escalate": UNNEEDED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
-"""Takes in a vote on what has ended; it stays in the inbox until then."""
+"""Records a vote on a finished execution; the item stays in the inbox until then."""
 
 
 async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -> None:
-    """No execution takes these in any more: opinions go to what they are about, the rest is answered."""
+    """Settle items that no execution will take: votes are recorded, the rest is answered."""
     for item in items:
         if item.sort in ("feedback", "correction"):
             await opine(item)
@@ -40,24 +40,24 @@ async def leave_behind(session: Session, opine: Opine, items: list[InboxItem]) -
 
 
 def opinions_on_others(items: list[InboxItem], opened: list[str]) -> list[InboxItem]:
-    """Votes on what ended before: what is open takes none of them in, and may wait for a person for long."""
+    """Return votes on earlier executions: the open one takes none of them, and may wait for a person for long."""
     mine = ("", *opened)
     return [one for one in items if one.sort in ("feedback", "correction") and one.target.partition("/")[0] not in mine]
 
 
 def doubles(items: list[InboxItem]) -> list[str]:
-    """Ids of those that were kept anew with their files just before the process ended."""
+    """Return ids of items that were stored again with their files just before the process ended."""
     ids = {item.id for item in items}
     return [item.id for item in items if f"{item.id}{FILES}" in ids]
 
 
 def until_fetched(item: InboxItem) -> InboxItem:
-    """How it is kept while its files are being fetched: as a task for afterwards, which remembers what it was sent as."""
+    """Return the item as it is stored while its files are being fetched: a queued task that remembers its own kind."""
     return item.model_copy(update={"sort": "queue", "target": f"{AS}{item.sort}:{item.target}"})
 
 
 def as_sent(item: InboxItem) -> InboxItem | None:
-    """What it was sent as, whose files were still being fetched when it was kept; None for all else."""
+    """Return the item as it was sent, if it was stored while its files were being fetched; None for all others."""
     if item.sort != "queue" or not item.target.startswith(AS):
         return None
     sort, _, target = item.target.removeprefix(AS).partition(":")
@@ -65,7 +65,7 @@ def as_sent(item: InboxItem) -> InboxItem | None:
 
 
 async def call_off(session: Session, why: str) -> None:
-    """Who stops a thread does not want what waits in it to begin; what is called off is told."""
+    """Discard the waiting items of a thread that was stopped, and say which."""
     pending = await session.ground.store.pending(session.thread)
     last = max((place for place, one in enumerate(pending) if one.sort == "stop"), default=-1)
     off = [one for one in pending[: last + 1] if one.sort not in ("feedback", "correction", "fork")]
@@ -78,7 +78,7 @@ async def call_off(session: Session, why: str) -> None:
 
 
 def _named(item: InboxItem) -> str:
-    """What would have begun, '' for what begins nothing."""
+    """Name what would have begun, '' for an item that begins nothing."""
     if starts(item):
         return item.text[:200]
     return f"{_ACTS[item.sort]}{HALFWAY}" if item.sort in _ACTS else ""

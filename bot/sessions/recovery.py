@@ -1,11 +1,11 @@
-"""Recovery of what an earlier process left: what goes on, what is left alone, and logs that are damaged.
+"""Recovery after a crash: what is resumed, what is left alone, and logs that are damaged.
 
-An execution that ends its process each time it is taken up would do so for ever: after three crashes since a person last
-said something the rules leave it alone (``agentic/core/fold/ownership.py``), and no process takes it up by itself.
+An execution that crashes its process each time it is resumed would do so for ever: after three crashes since a
+person last
+wrote, the rules leave it alone (``agentic/core/fold/ownership.py``), and no process resumes it by itself.
 
-An execution whose log is damaged is put aside where people see it: never gone on with, never begun anew in silence.
-Nothing of
-the log is changed, so a backup can be held against it.  The thread is told, and works on with new tasks.
+An execution whose log is damaged is set aside visibly: never resumed, never silently begun anew. Nothing in the log is
+changed, so a backup can be compared with it. The thread is told, and goes on with new tasks.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from bot.thread_state.session_state import NothingOpen, Recalled
 
 
 async def recall(session: Session, execution: str) -> None:
-    """What outlives a process: whose it is, a question, a pause, that it is left alone.  Raises ``StoreError``."""
+    """Restore what outlives a process: the requester, an open question, a pause, a quarantine. Raises ``StoreError``."""
     folded = fold([envelope async for envelope in session.ground.store.read(execution)])
     session.apply(Recalled(execution, folded))
 
 
 async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
-    """Money that ended executions, and the judging of them, had set aside and did not come to settle, by their logs.
+    """Settle money that ended executions and their judging had set aside, from their logs.
 
-    An open execution's is settled by whoever takes it up.  Raises ``StoreError``.
+    An open execution's money is settled by its next owner. Raises ``StoreError``.
     """
     purse = BudgetLedger(store, caps)
     left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
@@ -50,13 +50,13 @@ async def _outcome(store: Store, execution: str) -> AsyncIterator[Envelope]:
 
 
 DAMAGED = "damaged"
-"""Stands in the place of how it ended."""
+"""The outcome stored for an execution whose log is damaged."""
 
 log = logging.getLogger(__name__)
 
 
 async def set_aside(session: Session, trouble: Exception) -> str:
-    """What the thread is told, where the log of what ran in it is damaged and was put aside; '' otherwise."""
+    """Set aside the execution whose log is damaged; returns what to tell the thread, '' where none is damaged."""
     one, store = session.state.current, session.ground.store
     if not isinstance(trouble, StoreCorrupt) or one is None:
         return ""
@@ -71,7 +71,10 @@ async def set_aside(session: Session, trouble: Exception) -> str:
 
 
 async def ended_after_all(session: Session) -> str:
-    """What was left open, where its log has its end: a store may say that it did not keep what it kept.  '' otherwise."""
+    """Close an interrupted execution whose log has its end after all; return its id, or '' where there is none.
+
+    A store may report a write as failed although it kept it.
+    """
     execution = session.interrupted
     try:
         row = await session.ground.store.execution(execution) if execution else None

@@ -1,8 +1,8 @@
-"""One thread with an agent: its state, its asyncio task and what wakes it.
+"""One thread with an agent: its state, its asyncio task, and the events that wake it.
 
-What is true of the thread stands in ``state``, which only ``apply`` changes (``bot/thread_state``); all that it takes to go
-on after a crash is in the store.  The work itself is done by ``worker``, in one asyncio task that lives while there is
-something to do.
+``state`` holds what is true of the thread, and only ``apply`` changes it (``bot/thread_state``); everything needed
+to go on
+after a crash is in the store. ``worker`` does the work in one asyncio task, which lives while there is something to do.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bot.thread_state.session_state import (
 
 @dataclass(slots=True)
 class Session:
-    """What is running in one thread."""
+    """A thread and the work that runs in it."""
 
     row: SessionRow
     ground: Ground
@@ -46,21 +46,23 @@ class Session:
     learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     crowd: Crowd = field(default_factory=Crowd)
     recalled: str = ""
-    """The execution of an earlier process whose log was just read: it is read once, not twice."""
+    """The execution of an earlier process whose log was just read, so that it is not read twice."""
     again: bool = False
-    """Something came while what was broken off was still ending, which may have taken it in: it goes on."""
+    """Set when an item arrived while an interrupted execution was still ending, which may have taken it: look at the
+    inbox again.
+    """
     woken: bool = False
-    """It has had something to do since the process began."""
+    """Whether it has had work since the process began."""
     doorbell: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something may lie in the inbox."""
+    """Set when there may be items in the inbox."""
     bells: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
     """The same for each execution beside the main one."""
     aside: asyncio.Event = field(default_factory=asyncio.Event)
-    """A side question may lie in the inbox."""
+    """Set when there may be a side question in the inbox."""
     halt: asyncio.Event = field(default_factory=asyncio.Event)
-    """A stop was given: what precedes the loop ends at once."""
+    """Set by a stop: waits before the loop end at once."""
     asking: asyncio.Event = field(default_factory=asyncio.Event)
-    """A question to a person is open."""
+    """Set while a question to a person is open."""
 
     @property
     def thread(self) -> str:
@@ -69,12 +71,12 @@ class Session:
 
     @property
     def interrupted(self) -> str:
-        """The execution that a fault broke off, '' for none."""
+        """The execution that a fault interrupted, '' for none."""
         one = self.state.current
         return one.id if one is not None and one.stage is Stage.INTERRUPTED else ""
 
     def apply(self, *events: SessionEvent) -> None:
-        """Let something have happened: the next state, and what follows from it for slots and stops."""
+        """Apply events to the state, and do what follows for slots and stops."""
         for event in events:
             self.state, outputs = advance(self.state, event)
             for output in outputs:
@@ -94,7 +96,7 @@ class Session:
             self.asking.clear()
 
     def ring(self, execution: str) -> None:
-        """Have an execution beside the main one look at the inbox."""
+        """Make an execution beside the main one look at the inbox."""
         if (bell := self.bells.get(execution)) is not None:
             bell.set()
 
@@ -117,13 +119,13 @@ class Session:
             self.task = asyncio.create_task(self.serve(self), name=f"session {self.thread}")
 
     def stop(self, said: int = 0) -> None:
-        """A stop is in the inbox: obey it now, whatever is being waited for."""
+        """Make a stored stop take effect now, whatever is being waited for."""
         self.halt.set()
         self.apply(StopRequested(said))
         self.wake()
 
     def interrupt(self) -> bool:
-        """End what runs without a word in the log; False where nothing does."""
+        """Cancel the running task without an event in the log; False where nothing runs."""
         if self.task is None:
             return False
         self.apply(BrokenOff(self.state.main))
@@ -133,7 +135,7 @@ class Session:
         return True
 
     def rests(self) -> None:
-        """Nothing runs; what is left for the next start is still what people speak to while the process ends."""
+        """Note that nothing runs; while the process ends, what is left for the next start stays the main execution."""
         self.ground.courtesy.began(self.thread)
         self.apply(Rested())
 
@@ -143,7 +145,7 @@ class Session:
             await asyncio.wait(running)
 
     async def settled(self) -> None:
-        """The same, or until a person is asked."""
+        """Wait until nothing runs in the thread, or a person is being asked."""
         while not self.state.question and (running := self._running()):
             asked = asyncio.create_task(self.asking.wait())
             try:
@@ -155,9 +157,10 @@ class Session:
         return (*((self.task,) if self.task is not None else ()), *self.learning)
 
     def standing(self) -> StatusView | None:
-        """What decides the meaning of words and signs here; None where nothing runs, so that only a log tells.
+        """Return what decides the meaning of messages and reactions here; None where nothing runs, so that only a log
+        can tell.
 
-        A stop must not wait until the log of what it stops is read and folded.
+        It does not read the log: a stop must not wait until the log of the execution is read and folded.
         """
         state = self.state
         one = state.current
@@ -169,6 +172,6 @@ class Session:
         )  # fmt: skip
 
     async def tell(self, key: str, execution: str, text: str, *, notify: bool = False) -> None:
-        """Say something in the thread, once for each key.  Raises ``StoreError``."""
+        """Post a notice in the thread, once for each key. Raises ``StoreError``."""
         notice = OutboxItem(key=key, thread=self.thread, execution=execution, sort="notice", text=text, notify=notify)
         await self.ground.tell(notice)

@@ -1,7 +1,4 @@
-"""Side questions: answered beside the running execution, under the same lease, by an execution without tools.
-
-It knows the task and what was done so far, as data; the running execution learns nothing of it, and does not wait for it.
-"""
+"""How often, and how many seconds apart, to check whether the main execution has begun."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ from bot.sessions.session import Session
 from bot.thread_state.session_state import BegunBeside, EndedBeside, StopRequested
 
 SECONDS = 90.0
-"""A side question may outlast the execution by so much; then it is given up."""
+"""Seconds a side question may outlast the main execution before it is given up."""
 STOP_SECONDS = 2.0
 BEGINNING_LOOKS, BEGINNING_PAUSE = 50, 0.1
 """How often, and how many seconds apart, it is looked whether what it is asked beside has begun."""
@@ -53,54 +50,48 @@ log = logging.getLogger(__name__)
 
 
 class NoTools:
-    """The toolbox of who only answers."""
+    """The empty toolbox of an execution that only answers."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """There are none."""
         return ()
 
     def prepare(
         self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
     ) -> Prepared | Refused:
-        """Nothing can be used."""
+        """Refuse every call."""
         return Refused(f"There is no tool {tool!r} for a side question.")
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
-        """Never asked for, since nothing is prepared."""
+        """Unreachable, since no call is ever prepared."""
         return Observation("refused", f"There is no tool {tool!r}.")
 
     @property
     def diary(self) -> str:
-        """Nothing is written down."""
         return ""
 
     async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         """Nothing was begun."""
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
-        """Nothing is touched."""
         return ""
 
     async def checkpoint(self) -> Saved:
-        """Nothing is changed."""
         return Saved("", "")
 
     async def inspect(self, manifest: str, since: tuple[FileChange, ...]) -> Found:
-        """Nothing is changed."""
         return Found()
 
     async def perceive(self) -> Perception:
-        """Nothing is seen."""
         return Perception()
 
     async def settle(self) -> None:
-        """Nothing runs."""
+        """Do nothing: there are no processes to end."""
 
 
 @asynccontextmanager
 async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGenerator[None]:
-    """Answer the thread's side questions while the execution runs; those that are begun are answered to their end."""
+    """Answer the thread's side questions while the execution runs; those that have begun are answered to their end."""
     sides = _Sides(session, lease, parent)
     watchers: list[asyncio.Task[None]] = []
     one = session.state.execution(parent)
@@ -122,7 +113,9 @@ async def side_questions(session: Session, lease: Lease, parent: str) -> AsyncGe
 
 
 async def _stopped_itself(session: Session, execution: str) -> None:
-    """Where what runs is itself a side question, a stop of the thread is its own: there is nothing else that takes it in."""
+    """Wait for a stop of the thread where the running execution is itself a side question, since nothing else would
+    take the stop.
+    """
     await session.halt.wait()
     while True:
         try:
@@ -145,7 +138,7 @@ class _Sides:
         self._asked: dict[str, InboxItem] = {}
 
     async def watch(self) -> None:
-        """Begin what is asked; a store that fails for a moment is asked again."""
+        """Begin each side question; a failing store is asked again."""
         session, opened = self._session, False
         while True:
             session.aside.clear()
@@ -170,7 +163,7 @@ class _Sides:
         self._begun[item.id] = asyncio.create_task(self._answer(item), name=f"side question {item.id}")
 
     async def _left_open(self) -> list[InboxItem]:
-        """What an earlier process had begun to answer: it waits for nobody whom the task beside it may wait for."""
+        """Return the side questions that an earlier process had begun to answer."""
         store, thread = self._session.ground.store, self._session.thread
         found: list[InboxItem] = []
         for row in await store.open_executions(thread):
@@ -190,9 +183,10 @@ class _Sides:
         return [item for item in found if execution_id(thread, item.id) != self._parent]
 
     async def end(self) -> None:
-        """A stop ends them too, in their logs; what is not answered in time is cancelled and taken up by the next.
+        """Wait for the answers; a stop ends them in their logs, and those not ready in time are cancelled for the next
+        owner.
 
-        When it returns, or is cancelled itself, none of them runs: the thread's lease is given back then.
+        When this returns or is cancelled, none of them runs, so that the thread's lease can be given back.
         """
         running = {id: task for id, task in self._begun.items() if not task.done()}
         try:
@@ -208,7 +202,7 @@ class _Sides:
             await lease_module.ended(*running.values())
 
     async def _leave(self, ids: list[str]) -> None:
-        """Where the process ends each is told, and is left in order; the next process answers it."""
+        """Leave the side questions in order because the process ends; the next process answers them."""
         session = self._session
         while not session.state.left:
             session.aside.clear()
@@ -233,7 +227,7 @@ class _Sides:
             await asyncio.wait([self._begun[id] for id in ids], timeout=STOP_SECONDS)
 
     async def _answered(self, running: list[asyncio.Task[None]]) -> None:
-        """Until all are answered, or a stop is given, or it takes too long."""
+        """Wait until all are answered, a stop is given, or it takes too long."""
         answered = asyncio.create_task(_all_done(running), name="side questions")
         halted = asyncio.create_task(self._session.halt.wait(), name="a stop for side questions")
         try:
@@ -261,7 +255,9 @@ class _Sides:
                 session.apply(EndedBeside(execution))
 
     async def _log_so_far(self) -> list[Envelope]:
-        """The log of what runs: a question that comes in the very moment of its beginning waits for that."""
+        """Return the log of the running execution, waiting for its beginning where the question came in the same
+        moment.
+        """
         ground = self._session.ground
         for _ in range(BEGINNING_LOOKS):
             if log_so_far := [envelope async for envelope in ground.store.read(self._parent)]:
@@ -284,7 +280,7 @@ async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
 
 
 def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMessage, ...]:
-    """The running task and what was done of it, as data."""
+    """Return the running task and its work so far, as data."""
     tools: dict[str, str] = {}
     lines: list[str] = []
     for envelope in log_so_far:

@@ -1,15 +1,19 @@
-"""Slots: how many executions run at once, and who gets the next one.
+"""Slots: how many executions run at once, and which gets the next one.
 
-A thread that has had its slot asks anew for its next execution, so a busy thread never starves the others.  An execution
-that waits for a person gives its slot away, and takes it back without waiting when the person has answered: for a moment
-there may be a few more than the bound, but nobody waits behind somebody who is asleep.
+A thread whose execution has ended asks anew for its next one, so a busy thread never starves the others. An
+execution that
+waits for a person gives its slot away, and takes it back without waiting once the person has answered: for a moment
+there
+may be a few more than the limit, but nobody waits behind somebody who is asleep.
 
-Turns go by server, and within a server by person: whoever has the fewest running goes first, then who has waited longest for
-a turn, then the oldest of their tasks.  Whoever has seen ``PATIENCE`` turns of others go by is next, so that nobody waits
+Slots go by server, and within a server by person: first to whoever has the fewest running, then to whoever has
+waited longest
+since their last slot, then to the oldest task. Whoever was passed over ``PATIENCE`` times is next, so that nobody waits
 for ever behind people whose tasks are short.
 
-Under overload, new threads go before later turns.  Five hundred people may write in the same second; otherwise each new
-thread would share the processor with every further turn of all the others.  A request that is not a thread's first gives way
+Under overload, new threads go before later turns. Five hundred people may write in the same second, and each new thread
+would otherwise share the processor with every later turn of all the others. A request that is not a thread's first
+waits
 while threads are beginning, but only as long as the event loop itself is late, and never longer than ``AT_MOST``.
 """
 
@@ -24,28 +28,28 @@ from agentic.core.state.conversation import Prompt
 from agentic.ports.runtime import Answer, LanguageModel, Meter
 
 AT_MOST = 3.0
-"""Seconds a request gives way."""
+"""Seconds a request waits at most."""
 LATE = 0.02
-"""The event loop is behind when a turn of it takes so many seconds."""
+"""Seconds one pass of the event loop takes when it counts as late."""
 LONGEST_NAP = 0.25
 
 
 class Courtesy:
-    """Which threads are beginning: given something to do, and no model asked yet."""
+    """The threads that are beginning: they have work, and no request to a model yet."""
 
     def __init__(self) -> None:
         self._beginning: set[str] = set()
 
     def begins(self, thread: str) -> None:
-        """The thread was given something to do."""
+        """Note that the thread was given work."""
         self._beginning.add(thread)
 
     def began(self, thread: str) -> None:
-        """Its first request is on its way, or there will be none."""
+        """Note that the thread's first request was sent, or that there will be none."""
         self._beginning.discard(thread)
 
     async def give_way(self) -> None:
-        """Wait while threads begin and the event loop is behind."""
+        """Wait while threads begin and the event loop is late."""
         loop = asyncio.get_running_loop()
         until = loop.time() + AT_MOST
         while self._beginning and (now := loop.time()) < until:
@@ -57,7 +61,7 @@ class Courtesy:
 
 
 class Courteous:
-    """A ``LanguageModel`` that lets threads which are beginning go first."""
+    """A ``LanguageModel`` that lets beginning threads go first."""
 
     def __init__(self, model: LanguageModel, courtesy: Courtesy) -> None:
         self._model, self._courtesy = model, courtesy
@@ -72,7 +76,7 @@ class Courteous:
         on_text: Callable[[str], None] | None = None,
         meter: Meter | None = None,
     ) -> Answer:
-        """Ask as the model behind it does, a little later where others are beginning."""
+        """Ask the inner model, a little later where other threads are beginning."""
         if any(message.role == "assistant" for message in prompt.messages):
             await self._courtesy.give_way()
         return await self._model.answer(
@@ -80,11 +84,11 @@ class Courteous:
         )
 
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """The price of the model behind it."""
+        """Return the inner model's price."""
         return self._model.price(model, tokens_in, tokens_out)
 
     async def close(self) -> None:
-        """Nothing here is open; the model behind it is closed by whoever made it."""
+        """Do nothing: the inner model is closed by its owner."""
 
 
 PATIENCE = 10
@@ -94,7 +98,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What wants to run: the execution, who asked and in which server, and how many turns had been when it asked."""
+    """An execution that wants a slot: who asked in which server, and how many slots had been given when it asked."""
 
     execution: str
     server: str = ""
@@ -103,10 +107,10 @@ class Task:
 
 
 def next_of(waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int) -> Task:
-    """The task that goes next.
+    """Choose the task that gets the next slot.
 
-    ``waiting`` is in the order in which they asked, and not empty; ``last`` says, for a server ``(server,)`` and a person in
-    it ``(server, person)``, the number of the last turn they had; ``turns`` is how many there have been.
+    ``waiting`` is in the order of asking, and not empty; ``last`` holds, for a server ``(server,)`` and a person in
+    it ``(server, person)``, the number of the last slot they got; ``turns`` counts all slots given so far.
     """
     for key in (_server, _person):
         waiting = _of_first(key, waiting, running, last, turns)
@@ -114,7 +118,7 @@ def next_of(waiting: Sequence[Task], running: Collection[Task], last: Mapping[Ke
 
 
 def order_of(waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int) -> list[Task]:
-    """The order in which they go if nothing else comes, as far as it can be known before anything ends."""
+    """Return the order in which the tasks get slots if no other task comes."""
     left, taken, known, order = list(waiting), list(running), dict(last), list[Task]()
     while left:
         task = next_of(left, taken, known, turns)
@@ -137,7 +141,7 @@ def _person(task: Task) -> Key:
 def _of_first(
     key: Callable[[Task], Key], waiting: Sequence[Task], running: Collection[Task], last: Mapping[Key, int], turns: int
 ) -> list[Task]:
-    """The tasks of the server or person whose turn it is."""
+    """Return the tasks of the server or person that is next."""
     groups: dict[Key, list[Task]] = {}
     for task in waiting:
         groups.setdefault(key(task), []).append(task)
@@ -152,7 +156,7 @@ def _of_first(
 
 
 class Slots:
-    """At most ``limit`` holders; the next one is whose turn it is."""
+    """At most ``limit`` holders of slots; ``next_of`` chooses the next one."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -166,10 +170,11 @@ class Slots:
     async def slot(
         self, execution: str, server: str = "", person: str = "", *, hurried: bool = False, aside: bool = False
     ) -> AsyncGenerator[None]:
-        """Hold a slot for an execution, for which ``person`` asked in ``server``, when it is its turn.
+        """Hold a slot for an execution, which ``person`` asked for in ``server``, once it is its turn.
 
-        ``hurried`` is one that was told to stop: it does not wait.  ``aside`` is one that waits for a person: it needs
-        no slot before the answer.
+        ``hurried``: the execution was told to stop, so it does not wait. ``aside``: it waits for a person, so it
+        needs no slot
+        before the answer.
         """
         turn = asyncio.Event()
         self._line[execution] = Task(execution, server, person, self._turns), turn
@@ -188,14 +193,14 @@ class Slots:
             self._admit()
 
     def position(self, execution: str) -> int:
-        """How many go before this execution if nothing else comes, and it: 0 if it holds a slot or wants none."""
+        """Return the execution's place in the queue, from 1; 0 if it holds a slot or wants none."""
         if execution not in self._line:
             return 0
         order = order_of(self._waiting, self._working.values(), self._last, self._turns)
         return [task.execution for task in order].index(execution) + 1
 
     def hurry(self, execution: str) -> None:
-        """Let a waiting execution through at once, as one that was told to stop."""
+        """Let a waiting execution through at once, because it was told to stop."""
         if execution in self._line:
             self._enter(execution)
 
@@ -206,7 +211,7 @@ class Slots:
             self._admit()
 
     def take_back(self, execution: str) -> None:
-        """Hold the slot again: the person has answered."""
+        """Hold the slot again, because the person has answered."""
         if execution in self._aside:
             self._working[execution] = self._aside.pop(execution)
 

@@ -1,4 +1,4 @@
-"""How an execution begins: what the rules, the model and later readers of the log need, in one ``Started``."""
+"""The start of an execution: collect what the rules, the model and later readers of the log need in one ``Started``."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ ANSWER_CHARACTERS = 2_000
 
 
 Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
-"""Puts the files that a person sent into the thread's workspace; each that was left out says why."""
+"""Puts the files that a person sent into the thread's workspace; returns a reason for each that was left out."""
 
 
 class LessonSource(Protocol):
-    """What was learned before: ``reflexion.service.Reflexion``."""
+    """The source of reflections and lessons: ``reflexion.service.Reflexion``."""
 
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
-        """Reflections of the thread first, then lessons that fit."""
+        """Return the thread's reflections first, then lessons that fit the task."""
         ...
 
 
 class Quotes(Protocol):
-    """What was said in a thread lately."""
+    """The source of recent messages."""
 
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
-        """Messages before a message, at most 50 of the last 30 minutes, that ``reader`` may read as well."""
+        """Return messages before a message, at most 50 of the last 30 minutes, that ``reader`` may read as well."""
         ...
 
 
@@ -80,16 +80,16 @@ class Beginning:
     place: Callable[[], Awaitable[str]] | None = None
     """Where commands run, in words."""
     surroundings: Callable[[str], tuple[str, ...]] | None = None
-    """What is told of that place: date, platform, network, what is installed."""
+    """Facts about the sandbox: date, platform, network, installed programs."""
     instructions: str = ""
-    """What whoever runs the bot says to every agent."""
+    """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
-    """The role that somebody chose for the thread, '' where the words of a task say it."""
+    """The role that somebody chose for the thread; '' to choose one by the task's words."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
-    """What the shown confidence is made by."""
+    """Makes the shown confidence."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
-        """Everything an execution knows before its first turn."""
+        """Return everything an execution knows before its first turn."""
         files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
@@ -127,7 +127,7 @@ class Beginning:
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:
-        """The tour is told none: how it ends says nothing of them."""
+        """Return the lessons for an execution; none for the tour, whose end says nothing about them."""
         from reflexion.retrieval.selection import Choice  # with the first task, as what looks for them is
 
         if self.policy.tour:
@@ -146,7 +146,7 @@ class Beginning:
         return tuple(result for result in results if result is not None)
 
     async def _readable(self, row: ExecutionRow) -> EarlierResult | None:
-        """A damaged log costs what it said, not the new task."""
+        """Return an earlier result; None where its log is damaged, which must not cost the new task."""
         try:
             return await self._result(row)
         except StoreCorrupt as damaged:
@@ -178,7 +178,7 @@ class Beginning:
 
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
-    """What a person is told of files that were not taken; None where all were."""
+    """Return the notice about files that were not accepted; None where all were."""
     lines = [f"- {inline(file.name)}: {plain(file.skipped)}" for file in files if file.skipped]
     if not lines:
         return None
@@ -187,16 +187,16 @@ def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
 
 
 def caps_from(settings: Settings) -> DailyCaps:
-    """The caps that executions share."""
+    """Return the daily caps that executions share."""
     return DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
 
 
 def policy_from(
     settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True
 ) -> Policy:
-    """The policy that new executions get: settings where there are some, else the policy's own numbers.
+    """Return the policy of new executions: settings where given, else the policy's own defaults.
 
-    ``tries``: what fails may be tried again here.
+    ``tries`` says whether a failed task may be tried again.
     """
     numbers = [tier.number for tier in tiers if tier.models]
     start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
@@ -227,12 +227,12 @@ def policy_from(
 
 
 def _is_scripted(tiers: tuple[Tier, ...]) -> bool:
-    """The cheap model is the tour, which can place nothing."""
+    """Whether the cheapest model is the scripted tour, which cannot triage."""
     return any(tier.number == 1 and tier.models[:1] == (TOUR,) for tier in tiers)
 
 
 def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal["append", "seed"]:
-    """A growing history where the provider of the first model keeps what a request begins with, else a short one."""
+    """Choose a growing history where the first model's provider caches prompt prefixes, else a short one."""
     model = next((model for tier in tiers if tier.number == start for model in tier.models), "")
     if model.startswith(SCRIPTED):
         return "append"
@@ -241,13 +241,13 @@ def strategy_of(tiers: tuple[Tier, ...], start: int, prices: Prices) -> Literal[
 
 
 def prices_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, tuple[float, float]]:
-    """What each model costs, where that is known: US dollars a million tokens, in and out."""
+    """Return the known prices of models: US dollars per million tokens, in and out."""
     known = {model: prices.facts(model) for tier in tiers for model in tier.models}
     return {model: (facts.input * 1e6, facts.output * 1e6) for model, facts in known.items() if facts is not None}
 
 
 def windows_of(tiers: tuple[Tier, ...], prices: Prices) -> dict[str, int]:
-    """How many tokens each model reads, where that is known."""
+    """Return the known context windows of models, in tokens."""
     models = dict.fromkeys(model for tier in tiers for model in tier.models)
     sizes = {model: prices.context_window(model) for model in models}
     return {

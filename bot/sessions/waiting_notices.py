@@ -1,4 +1,4 @@
-"""A task that has to wait, for a free place or for what is being learned, is told so; a short wait is not worth a word."""
+"""Notices for a task that waits for a free slot or for learning to end; a short wait needs none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.ports.errors import AgenticError
 from bot.sessions.session import Session
 
 AFTER = 5.0
-"""Seconds of waiting before a word is said."""
+"""Seconds of waiting before a notice is posted."""
 WAITING = (
     "⏳ Waiting for a free place: {before} before this one. People take turns, so this can change. I begin by myself; "
     "🛑 calls it off."
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def word_of_waiting(session: Session, execution: str) -> AbstractAsyncContextManager[None]:
-    """To be held while the thread waits for its slot."""
+    """Post a notice if the thread waits long for its slot while this context is open."""
     return _word(session, f"{execution}.waiting", lambda: _place(session, execution))
 
 
 def word_of_learning(session: Session, item: str) -> AbstractAsyncContextManager[None]:
-    """To be held while what an item begins waits for what it is to know."""
+    """Post a notice if the item waits long for what is being learned while this context is open."""
     return _word(session, f"{item}.learning", lambda: LEARNING)
 
 

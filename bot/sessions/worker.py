@@ -1,7 +1,8 @@
 """The asyncio task of one thread: its executions, one after the other, each under the thread's lease.
 
-It lives while there is something to do: an execution the log holds open, an act on what one left behind, or an item in
-the inbox that starts one.
+It lives while there is something to do: an execution that is open in the log, an action on a finished one, or an
+inbox item
+that begins one.
 """
 
 from __future__ import annotations
@@ -63,23 +64,23 @@ from bot.thread_state.session_state import (
 )
 
 RESUMES = 2
-"""A lost sandbox is made anew this often; then a person is asked to look."""
+"""How often a lost sandbox is recreated before a person is asked to look."""
 AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
-"""What begins a further execution; what was learned from the one before is known to it."""
+"""Kinds of items that run a task again; the new execution knows what was learned from the last one."""
 NOTHING_THERE = "That could not be done: there is nothing here that it could be done to"
 TRIES = 3
-"""So often it is tried to begin what somebody said, before it is left out for what is said after it."""
+"""How often beginning an item is tried before it is left out in favour of later ones."""
 OF_THE_PLACE = (SandboxUnavailable, SandboxLost, LeaseLost, StoreUnavailable, StoreTooNew, ModelError)
-"""What is wrong with the machine, and not with what somebody said: that waits until it is mended."""
+"""Faults of the machine rather than of the request: work waits until they are mended."""
 SETTLE_SECONDS = 5.0
 TELL_AGAIN_SECONDS = 5.0
-"""What went wrong is told as soon as the store takes it; until then it is tried so often."""
+"""Seconds between attempts to store a notice of what went wrong."""
 
 log = logging.getLogger(__name__)
 
 
 async def serve(session: Session, opine: Opine) -> None:
-    """Do what is to be done in the thread; what goes wrong is told there."""
+    """Do the thread's work; failures are reported in the thread."""
     serving = _Serving(session, opine)
     try:
         while await serving.work():
@@ -108,7 +109,7 @@ class _Serving:
         """How often the work at hand was taken up again after its sandbox or its lease was lost."""
 
     async def work(self) -> bool:
-        """One execution; False where there is none to do."""
+        """Run one execution; False where there is none to run."""
         session = self._session
         session.doorbell.clear()
         if session.state.left:
@@ -132,9 +133,9 @@ class _Serving:
         return True
 
     async def _next(self) -> InboxItem | str | None:
-        """An open execution of the log first, then the oldest item that starts one.
+        """Return the open execution of the log, else the oldest inbox item that begins one.
 
-        What lies before that item concerns what has ended: a stop of then is no stop of what comes.
+        Items before that one concern finished executions: an old stop does not stop what comes later.
         """
         session, store = self._session, self._ground.store
         session.halt.clear()
@@ -181,11 +182,11 @@ class _Serving:
             await call_off(session, str(halted))
 
     async def _never_began(self, item: InboxItem) -> bool:
-        """Whether the log knows nothing of it, so that it would be the first thing to be done here again and again."""
+        """Whether the log does not know the item, so that it would be tried first again and again."""
         return await self._ground.store.execution(execution_id(self._session.thread, item.id)) is None
 
     async def _try_again(self, item: InboxItem, trouble: Exception) -> None:
-        """With the next look at the inbox; what never begins is told once, and what came after it has its turn."""
+        """Retry the item at the next look at the inbox; after ``TRIES`` it is reported once and later items go on."""
         session, ground = self._session, self._ground
         session.apply(Dropped(session.state.main))
         self._tries[item.id] += 1
@@ -197,7 +198,7 @@ class _Serving:
         await ground.store.discard([item.id])
 
     async def _attempt(self, item: InboxItem) -> None:
-        """An act; a stop calls it off before it begins."""
+        """Carry out an action; a stop calls it off before it begins."""
         session = self._session
         try:
             if item.sort in AGAIN:
@@ -212,7 +213,7 @@ class _Serving:
             session.apply(ActEnded())
 
     async def _act(self, item: InboxItem) -> None:
-        """What one did is said, also where it could not be done; it is not tried again by itself."""
+        """Carry out an action and post its receipt, also where it failed; it is not retried by itself."""
         session, ground = self._session, self._ground
         reach("act.before")
         acted = await self._acted(item)
@@ -269,7 +270,9 @@ class _Serving:
         task.add_done_callback(learning.discard)
 
     async def _take(self, begun: bool) -> Lease:
-        """The lease; what has not begun is called off by a stop, what has begun waits for it, for it ends in its log."""
+        """Take the lease. A stop calls off an execution that has not begun; one that has begun waits, since its end
+        belongs in its log.
+        """
         session, ground = self._session, self._ground
         if session.halt.is_set() and not begun:
             raise Halted
@@ -282,12 +285,12 @@ class _Serving:
             raise Halted(str(taken)) from taken
 
     async def _learned(self, item: InboxItem) -> None:
-        """What is being learned in the thread, from results, votes and corrections, is known to what begins."""
+        """Wait for what is being learned in the thread, so that the item's execution knows it."""
         async with word_of_learning(self._session, item.id):
             await self._ground.learning.known(self._session.thread)
 
     async def _recall(self, execution: str) -> None:
-        """A question and a pause outlive the process; what was said while nobody listened comes before going on."""
+        """Restore an open question and a pause; messages missed while offline are read before work goes on."""
         session = self._session
         if session.recalled != execution:
             await recall(session, execution)
@@ -296,7 +299,7 @@ class _Serving:
             await self._caught_up()
 
     async def _caught_up(self) -> None:
-        """What an earlier process left waits until this one is connected, and has read what was said meanwhile."""
+        """Wait until the bot is connected and has read missed messages, before an earlier process's work goes on."""
         if self._ground.missed is not None:
             await unless(self._session.halt, self._ground.missed(self._session.thread))
 
@@ -325,7 +328,7 @@ class _Serving:
         return await self._ground.begin(item, self._session.row, toolbox)
 
     async def _settle(self, toolbox: Toolbox) -> None:
-        """Nothing of an execution goes on after it; a sandbox that does not answer ends itself without our heartbeat."""
+        """End everything the execution left running; a sandbox that does not answer ends itself without a heartbeat."""
         try:
             async with asyncio.timeout(SETTLE_SECONDS):
                 await toolbox.settle()
@@ -333,7 +336,7 @@ class _Serving:
             log.warning("thread %s: what ran in the sandbox may still be ending: %s", self._session.thread, error)
 
     async def report(self, trouble: Exception) -> None:
-        """Say in the thread what went wrong and what to do; the log stays open and can be taken up again."""
+        """Say in the thread what went wrong and what to do; the execution stays open and can be resumed."""
         session = self._session
         session.doorbell.clear()
         aside, one = await set_aside(session, trouble), session.state.current
@@ -352,7 +355,7 @@ class _Serving:
             session.doorbell.set()
 
     async def _came_since(self) -> bool:
-        """Whether something came during what broke off; what was there before it does not take it up again by itself."""
+        """Whether an item arrived during the interrupted work; older items do not resume it by themselves."""
         try:
             return any(one.id not in self._seen for one in await self._ground.store.pending(self._session.thread))
         except AgenticError as error:
@@ -360,7 +363,7 @@ class _Serving:
             return False
 
     async def _told(self, key: str, text: str) -> bool:
-        """Whether it could be kept that this is to be said; a store that fails now may take it later."""
+        """Whether the notice could be stored; a failing store may accept it later."""
         session = self._session
         try:
             await session.tell(key, session.interrupted, text, notify=True)
@@ -371,6 +374,6 @@ class _Serving:
 
 
 def _stops_fetching(waiting: list[InboxItem], before: list[InboxItem]) -> bool:
-    """Whether a stop of then came after words whose files are still being fetched: they begin nothing any more."""
+    """Whether a stop followed an item whose files are still being fetched, so that the item begins nothing."""
     stop = next((place for place, one in enumerate(reversed(waiting)) if one.sort == "stop" and one in before), None)
     return stop is not None and any(one not in before for one in waiting[: len(waiting) - stop])

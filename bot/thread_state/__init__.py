@@ -1,1 +1,1 @@
-"""What a thread is, and what people mean there by what they do; pure."""
+"""The state of a thread, and what people's actions mean in that state; pure."""

@@ -1,8 +1,11 @@
-"""What people do, by what a thread is: one table, read when it is seen and again when it is stored; pure.
+"""What people's messages and reactions mean in each phase of a thread, as one table; pure.
 
-A plain message means what the phase of its thread says: a task where the agent is idle, guidance where it works, the answer
-where it asked.  Between the two readings the thread may have gone on, so the second one counts; read twice in one phase it
-means the same.  Who may do a thing is another question (``bot/access/permissions.py``).
+A plain message means what the phase of its thread says: a task where the agent is idle, guidance where it works, the
+answer
+where it asked. The table is read when a message is seen and again when it is stored. The thread may have changed in
+between, so
+the second reading counts; two readings in the same phase agree. Permissions are a separate question
+(``bot/access/permissions.py``).
 """
 
 from __future__ import annotations
@@ -24,33 +27,34 @@ Input = (
         "message", "message of another", "files", "task of another", "late answer", "old press", "late pause", "late resume"
     ]
 )  # fmt: skip
-"""What was done: a kind of inbox item, or
+"""What a person did: a kind of inbox item, or one of these
 
-message, message of another   words of somebody who may steer what runs, or who may not
-files                         a message of files without words
-task of another               what began nothing in time, of somebody who may not steer what runs
-late answer, old press        the answer to a question that is closed, in words or by its button
-late pause, late resume       ⏸ and ▶ that made sense when they were given; the bot's own, where it may not be heard
+message, message of another   text from somebody who may, or may not, steer the running execution
+files                         a message that has files and no text
+task of another               text that began nothing in time, from somebody who may not steer the running execution
+late answer, old press        an answer to a question that is closed, as text or by its button
+late pause, late resume       ⏸ or ▶ that no longer applies, including the bot's own pause where it may not write
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """It goes into the thread's inbox as an item of this kind."""
+    """Put the input into the thread's inbox as an item of this kind."""
 
     kind: Sort
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Nothing is done; ``text`` says why, and what to do instead."""
+    """Do nothing; ``text`` says why, and what to do instead."""
 
     text: str
 
 
 Meaning = Deliver | Refuse
 Row = tuple[Meaning, Meaning, Meaning, Meaning, Meaning, Meaning]
-"""In a thread that is unknown, idle, busy, asking, paused by a person, suspended by the bot."""
+"""The meanings of one input in a thread that is unknown, idle, busy, asking, paused by a person, suspended by the bot.
+"""
 
 ANSWER, GUIDANCE, PAUSE, QUEUE = Deliver("answer"), Deliver("guidance"), Deliver("pause"), Deliver("queue")
 RESUME, RETRY, SIDE, STOP, TASK = Deliver("resume"), Deliver("retry"), Deliver("side"), Deliver("stop"), Deliver("task")
@@ -151,30 +155,31 @@ _AS_SEEN: Mapping[ThreadState, Phase] = {
 }
 
 STARTS: frozenset[Sort] = frozenset(("task", "queue", "guidance", "answer", "side"))
-"""Kinds that begin an execution where none is open; guidance that came a moment too late is a task of its own."""
+"""Kinds of items that begin an execution where none is open; guidance that came a moment too late is a task of its own.
+"""
 ACTS: frozenset[Sort] = frozenset(("undo", "redo", "retry", "rewind", "trial", "merge", "reject", "clean"))
-"""Kinds of what people do, between two executions, to what an execution left behind."""
+"""Kinds of items that act on a finished execution, such as undo."""
 
 
 def starts(item: InboxItem) -> bool:
-    """Whether it begins an execution where none is open; an answer to a question does not."""
+    """Whether the item begins an execution where none is open; an answer to a question does not."""
     return item.sort in STARTS and not (item.sort == "answer" and item.target)
 
 
 def meaning_of(done: Input, phase: Phase) -> Meaning:
-    """What it means in a thread that is ``phase``."""
+    """Return what an input means in a thread in this phase."""
     return MEANINGS[done][_COLUMNS[phase]]
 
 
 def phase_as_seen(state: ThreadState, paused_by: str) -> Phase:
-    """The phase of a thread of which only that is known what people see."""
+    """Return the phase of a thread of which only its visible state is known."""
     if state == "paused" and paused_by == MACHINE.id:
         return Phase.SUSPENDED
     return _AS_SEEN[state]
 
 
 def input_of(item: InboxItem, state: SessionState) -> Input:
-    """What an inbox item is, read again as it is stored: whose it is, and whether its question is still open."""
+    """Classify a stored inbox item: who sent it, and whether its question is still open."""
     author = item.author
     if item.sort == "task":
         own = not state.requester or may_steer(author.level, author.id, state.requester)

@@ -1,21 +1,25 @@
 """The state of one thread, as a fold over what happened in it; pure.
 
-A thread has executions.  One of them, ``main``, is what people speak to; the others (side questions today) run beside it.
-What the log says of an execution (its open question, its pause, that it is quarantined) and where the worker has got with
-it (its ``Stage``) are kept together under the execution's id, so that a slot, a stop or an effect belongs to an execution
-and not to a thread.
+A thread has executions. People speak to one of them, ``main``; the others (side questions today) run beside it. What
+the log
+says of an execution (its open question, its pause, its quarantine) and how far the worker has got with it (its
+``Stage``) are
+kept together under the execution's id, so that a slot, a stop or an effect belongs to an execution and not to a thread.
 
-Each event says what it changes (``after``); ``advance`` adds what the worker has to do about it.  ``Phase`` is derived from
-the state, and is the one answer to what a thread is; what people do means what ``message_meaning`` says for that phase.
+Each event says in ``after`` what it changes; ``advance`` adds what the worker has to do about it. ``Phase`` is
+derived from
+the state and is the only answer to what a thread is doing; ``message_meaning`` says what people's messages mean in
+that phase.
 
-    idle --Storing--> starting --Chosen--> starting --LoopBegan--> working --Finished--> ending or idle
-                                                working --Asked--> asking --Decided--> working
-                                                working --pause--> paused --resume--> working
-                                                working --BrokenOff--> interrupted --TakenUp--> starting
-                                                working --Quarantined--> quarantined --words of a person--> working
+  idle --Storing--> starting --Chosen--> starting --LoopBegan--> working --Finished--> ending or idle
+                                              working --Asked--> asking --Decided--> working
+                                              working --pause--> paused --resume--> working
+                                              working --BrokenOff--> interrupted --TakenUp--> starting
+                                              working --Quarantined--> quarantined --words of a person--> working
 
-A process that ends keeps the state as it is (``ProcessEnding``): what is open is left to the next owner, and people go on
-speaking to it until then.
+A process that ends keeps the state as it is (``ProcessEnding``): open executions are left to the next owner, and
+messages
+still go to them until then.
 """
 
 from __future__ import annotations
@@ -31,59 +35,59 @@ from bot.ports.conversation import Activity
 
 
 class Stage(Enum):
-    """Where the worker has got with an execution."""
+    """How far the worker has got with an execution."""
 
     WAITING = "waiting"
-    """For its slot, its lease, the reading of its log, or the next owner."""
+    """Waiting for its slot, its lease, the reading of its log, or the next owner."""
     RUNNING = "running"
-    """The loop has it."""
+    """Running in the loop."""
     INTERRUPTED = "interrupted"
-    """A fault broke it off; the next message takes it up again."""
+    """Interrupted by a fault; the next message resumes it."""
 
 
 class Phase(Enum):
-    """What a thread is."""
+    """What a thread is doing."""
 
     UNKNOWN = "unknown"
-    """No session: nothing was ever asked of the agent there."""
+    """No session: the agent was never asked anything in this thread."""
     IDLE = "idle"
     STARTING = "starting"
-    """Something that was said begins an execution, which the loop does not have yet."""
+    """A message begins an execution that the loop does not run yet."""
     WORKING = "working"
     ASKING = "asking"
     """A question to a person is open."""
     PAUSED = "paused"
     SUSPENDED = "suspended"
-    """Paused by the bot itself, which may not be heard in the thread now."""
+    """Paused by the bot itself, because it may not write in the thread at present."""
     INTERRUPTED = "interrupted"
     QUARANTINED = "quarantined"
-    """It ended its process again and again, and waits until a person says something."""
+    """The execution crashed its process repeatedly, and waits until a person writes."""
     ACTING = "acting"
-    """What people do to what an execution left behind is being done."""
+    """An action on a finished execution, such as undo, is being carried out."""
     ENDING = "ending"
     """The main execution has ended; others beside it have not."""
 
     @property
     def activity(self) -> Activity:
-        """What people see of it."""
+        """The phase as people see it."""
         return _ACTIVITIES[self]
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionState:
-    """One execution that is open, or that the worker has not let go of yet."""
+    """One execution that is open, or that the worker still holds."""
 
     id: str
     stage: Stage = Stage.WAITING
     side: bool = False
-    """It answers a side question."""
+    """Whether it answers a side question."""
     question: Asked | None = None
-    """The open question."""
+    """The id of its open question, '' for none."""
     paused_by: str = ""
-    """Who paused it."""
+    """The person who paused it, '' for none."""
     quarantined: bool = False
     finished: bool = False
-    """Its log has its end."""
+    """Whether its log has a ``Finished``."""
 
     @property
     def needs_slot(self) -> bool:
@@ -93,37 +97,37 @@ class ExecutionState:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """What is known of one thread."""
+    """Everything a process knows of one thread."""
 
     executions: tuple[ExecutionState, ...] = ()
     main: str = ""
-    """The execution that people speak to, '' between two."""
+    """The execution that people speak to, '' when there is none."""
     requester: str = ""
-    """Who asked for the main execution, or for what is about to begin."""
+    """The person who asked for the main execution, or for the one about to begin."""
     storing: frozenset[str] = frozenset()
-    """Inbox items that are being stored and that begin an execution."""
+    """Inbox items being stored that will begin an execution."""
     fetching: frozenset[str] = frozenset()
-    """Stored inbox items whose files are being fetched; they begin nothing before."""
+    """Stored inbox items whose files are still being fetched; they begin nothing until then."""
     waiting: frozenset[str] = frozenset()
-    """Stored inbox items that begin something when the main execution has ended."""
+    """Stored inbox items that begin an execution when the main one has ended."""
     acting: bool = False
     stopped: int = 0
-    """The newest stop; what was said before it begins nothing any more."""
+    """The newest stop; items from before it begin nothing any more."""
     left: bool = False
-    """The process ends: what is open here is left to the next owner."""
+    """Whether the process is ending; open executions are then left to the next owner."""
 
     def execution(self, id: str) -> ExecutionState | None:
         return next((one for one in self.executions if one.id == id), None)
 
     @property
     def current(self) -> ExecutionState | None:
-        """The main execution, until its log has its end."""
+        """The main execution, until its log has a ``Finished``."""
         one = self.execution(self.main)
         return one if one is not None and not one.finished else None
 
     @property
     def question(self) -> str:
-        """The id of its open question, '' for none."""
+        """The id of the main execution's open question, '' for none."""
         one = self.current
         return one.question.question if one is not None and one.question is not None else ""
 
@@ -143,7 +147,7 @@ class SessionState:
 
 
 IDLE = SessionState()
-"""What most threads are; they share it."""
+"""The state of most threads, shared by all of them."""
 
 _ACTIVITIES: Mapping[Phase, Activity] = {
     Phase.UNKNOWN: "idle",
@@ -173,7 +177,7 @@ def _phase_of(one: ExecutionState) -> Phase:
 
 
 def _with(state: SessionState, one: ExecutionState) -> SessionState:
-    """The state with an execution as it is now; one that is not known stays so."""
+    """Replace one execution in the state; an unknown execution is not added."""
     return replace(state, executions=tuple(one if each.id == one.id else each for each in state.executions))
 
 
@@ -192,7 +196,7 @@ def _staged(state: SessionState, execution: str, stage: Stage) -> SessionState:
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """An inbox item that begins an execution is being stored: what is said from now on belongs to that."""
+    """An inbox item that begins an execution is being stored; later messages belong to that execution."""
 
     item: str
     author: str
@@ -204,7 +208,7 @@ class Storing:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The inbox item was stored, or could not be."""
+    """The inbox item was stored, or storing failed."""
 
     item: str
 
@@ -214,7 +218,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """An inbox item was stored that begins something when its turn comes."""
+    """An inbox item was stored that begins an execution later."""
 
     item: str
 
@@ -224,7 +228,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """Inbox items are deleted: nothing takes them in."""
+    """Inbox items were deleted without an execution taking them."""
 
     items: tuple[str, ...]
 
@@ -244,7 +248,7 @@ class FetchBegan:
 
 @dataclass(frozen=True, slots=True)
 class FetchEnded:
-    """The files of an inbox item are there, or could not be had."""
+    """The files of an inbox item have arrived, or could not be fetched."""
 
     item: str
 
@@ -254,9 +258,9 @@ class FetchEnded:
 
 @dataclass(frozen=True, slots=True)
 class InboxRead:
-    """The inbox was read: ``waiting`` begin something after what is taken up now.
+    """The inbox was read; the items in ``waiting`` begin executions after the current one.
 
-    ``requester`` wrote the first of them; it counts where nobody asked for anything yet.
+    ``requester`` wrote the first of them; it counts only where nobody has asked for anything yet.
     """
 
     waiting: frozenset[str]
@@ -268,7 +272,7 @@ class InboxRead:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """A stop was stored, for one execution or, with '', for all that is open and all that was said before it."""
+    """A stop was stored for one execution or, with '', for everything open and everything said before it."""
 
     said: int
     execution: str = ""
@@ -282,7 +286,7 @@ class StopRequested:
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """The worker chose an execution of the log as what people speak to from now on."""
+    """The worker resumes an execution from the log, which becomes the main one."""
 
     execution: str
 
@@ -293,7 +297,7 @@ class TakenUp:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The worker chose an inbox item, which begins an execution, as what people speak to from now on."""
+    """The worker chose an inbox item that begins an execution, which becomes the main one."""
 
     execution: str
     requester: str
@@ -305,7 +309,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The log of an execution that is taken up was read and folded."""
+    """The log of a resumed execution was read and folded."""
 
     execution: str
     folded: Execution
@@ -324,7 +328,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class LoopBegan:
-    """The loop has the execution."""
+    """The loop runs the execution."""
 
     execution: str
 
@@ -334,7 +338,7 @@ class LoopBegan:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnded:
-    """The loop has let go of the execution, and of all beside it."""
+    """The loop has ended for this execution and all beside it."""
 
     execution: str
 
@@ -345,7 +349,7 @@ class LoopEnded:
 
 @dataclass(frozen=True, slots=True)
 class BrokenOff:
-    """The execution was broken off without a word in its log; the next message takes it up again."""
+    """The execution was interrupted without an event in its log; the next message resumes it."""
 
     execution: str
 
@@ -355,7 +359,7 @@ class BrokenOff:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The execution is called off before it begins, or its log is damaged and put aside."""
+    """The execution was called off before it began, or its log is damaged and was set aside."""
 
     execution: str
 
@@ -365,7 +369,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class NothingOpen:
-    """No log of the thread is open."""
+    """No execution of the thread is open in the log."""
 
     def after(self, state: SessionState) -> SessionState:
         return replace(state, executions=(), main="")
@@ -373,9 +377,10 @@ class NothingOpen:
 
 @dataclass(frozen=True, slots=True)
 class Rested:
-    """The worker has let go of everything; what it broke off stays what people speak to.
+    """The worker has finished; an interrupted execution stays the main one.
 
-    While the process ends nothing changes: what is open is left to the next owner, and people speak to it until then.
+    While the process ends nothing changes: open executions are left to the next owner, and messages still go to them
+    until then.
     """
 
     def after(self, state: SessionState) -> SessionState:
@@ -389,7 +394,7 @@ class Rested:
 
 @dataclass(frozen=True, slots=True)
 class BegunBeside:
-    """A side question is being answered beside the main execution, by an execution of its own."""
+    """A side question is being answered by an execution of its own, beside the main one."""
 
     execution: str
 
@@ -402,7 +407,7 @@ class BegunBeside:
 
 @dataclass(frozen=True, slots=True)
 class EndedBeside:
-    """The side question is answered or given up, and nothing of it is left to a next owner."""
+    """The side question was answered or given up, and nothing of it is left for a next owner."""
 
     execution: str
 
@@ -412,7 +417,7 @@ class EndedBeside:
 
 @dataclass(frozen=True, slots=True)
 class ActBegan:
-    """What people do to what an execution left behind is being done."""
+    """An action on a finished execution, such as undo, has begun."""
 
     def after(self, state: SessionState) -> SessionState:
         return replace(state, acting=True)
@@ -420,7 +425,7 @@ class ActBegan:
 
 @dataclass(frozen=True, slots=True)
 class ActEnded:
-    """The act is done, or could not be done."""
+    """The action has ended, successfully or not."""
 
     def after(self, state: SessionState) -> SessionState:
         return replace(state, acting=False)
@@ -428,7 +433,7 @@ class ActEnded:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnding:
-    """Nothing is taken up any more."""
+    """The process is ending; no execution is begun or resumed any more."""
 
     def after(self, state: SessionState) -> SessionState:
         return replace(state, left=True)
@@ -471,7 +476,7 @@ def _told(one: ExecutionState, event: Event) -> ExecutionState:
 
 
 def _heard(one: ExecutionState, event: InputReceived) -> ExecutionState:
-    """A person's pause stands over the bot's own, which cannot resume it; a vote does not end a quarantine."""
+    """Apply a logged event. A person's pause overrides the bot's own, and a vote does not end a quarantine."""
     itself = event.author.id == MACHINE.id
     if not itself and event.sort != "feedback":
         one = replace(one, quarantined=False)
@@ -495,21 +500,21 @@ SessionEvent = (
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSlot:
-    """Give the slot of an execution to others: it waits for a person."""
+    """Give the slot of an execution to others, because it waits for a person."""
 
     execution: str
 
 
 @dataclass(frozen=True, slots=True)
 class RetakeSlot:
-    """Hold the slot of an execution again, at once: the person has answered."""
+    """Hold the slot of an execution again at once, because the person has answered."""
 
     execution: str
 
 
 @dataclass(frozen=True, slots=True)
 class StopExecution:
-    """Let an execution obey its stop now, wherever it waits."""
+    """Make an execution obey its stop now, whatever it is waiting for."""
 
     execution: str
 
@@ -518,7 +523,7 @@ Output = ReleaseSlot | RetakeSlot | StopExecution
 
 
 def advance(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Output, ...]]:
-    """The state after an event, and what the worker has to do about it."""
+    """Return the state after an event, and what the worker has to do about it."""
     after, outputs = event.after(state), list[Output]()
     if after.phase is Phase.IDLE and not after.executions and not after.stopped and not after.left:
         return IDLE, ()

@@ -1,4 +1,6 @@
-"""Forks that people asked for, each done beside whatever runs; it stays in the inbox until it is complete and told."""
+"""Forks that people asked for; each runs beside the thread's other work and stays in the inbox until it is complete and
+announced.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Forks:
-    """Does forks."""
+    """Carries out fork requests."""
 
     def __init__(self, forking: ForkAction | None, adopt: Callable[[SessionRow], None]) -> None:
         self._forking, self._adopt = forking, adopt
@@ -30,11 +32,11 @@ class Forks:
 
     @property
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """What is being done."""
+        """The forks that are running now."""
         return tuple(self._tasks.values())
 
     def take(self, item: InboxItem, source: SessionRow) -> None:
-        """Begin, unless it is being done already."""
+        """Begin the fork, unless it is running already."""
         if self._forking is None or item.id in self._tasks:
             return
         task = asyncio.create_task(self._do(self._forking, item, source), name=f"fork {item.id}")
@@ -60,7 +62,7 @@ class Forks:
 
 
 async def _told(forking: ForkAction, item: InboxItem) -> None:
-    """Who asked is not left waiting for it; where even that cannot be kept, the log says so."""
+    """Tell the person that the fork failed; where that cannot be stored, log it."""
     notice = OutboxItem(
         key=f"{item.id}.broken", thread=item.thread, execution="", sort="notice", text=BROKEN, target=item.message, notify=True
     )  # fmt: skip
@@ -71,7 +73,7 @@ async def _told(forking: ForkAction, item: InboxItem) -> None:
 
 
 async def _tried(forking: ForkAction, item: InboxItem, source: SessionRow) -> tuple[str, SessionRow | None]:
-    """What is told, and the new session; what may pass by itself is tried again."""
+    """Return the reply and the new session; failures that may be temporary are retried."""
 
     for pause in (0.5, 3.0, None):
         try:

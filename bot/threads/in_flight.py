@@ -1,8 +1,10 @@
-"""Messages that are being stored: what is done about a message, or to end what was asked for, comes after it.
+"""Messages that are being stored; reactions, edits and stops that follow them wait until they are.
 
-Discord tells in order, and each message, reaction and edit is taken in by an asyncio task of its own.  Where they come
-close together (after a short gap of the connection all that was missed comes at once) a 🛑 would else find nothing to
-stop, and what it was to stop would begin after it.
+Discord delivers events in order, but each message, reaction and edit is handled by an asyncio task of its own. When
+many
+events arrive at once (as after a short gap in the connection), a 🛑 might otherwise find nothing to stop, and the
+task that it
+was meant for would begin afterwards.
 """
 
 from __future__ import annotations
@@ -13,27 +15,27 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 PATIENCE = 0.5
-"""So many seconds a stop waits at most for what was said before it: well within those in which it is obeyed."""
+"""Seconds a stop waits at most for earlier messages; well within the time in which a stop must take effect."""
 
 
 _FIRST = datetime(2015, 1, 1, tzinfo=UTC)
-"""Discord's ids count the milliseconds since."""
+"""The start of the time that is encoded in Discord's ids."""
 
 
 def id_at(time: datetime) -> int:
-    """The lowest id that Discord gave at a time of its own clock."""
+    """Return the lowest id that Discord could have given at this time of its own clock."""
     return int((time - _FIRST) / timedelta(milliseconds=1)) << 22
 
 
 class Coming:
-    """Messages from when Discord told of them until they were kept, told or passed over."""
+    """Messages between their arrival from Discord and the end of their handling."""
 
     def __init__(self) -> None:
         self._coming: dict[str, dict[int, asyncio.Event]] = {}
 
     @contextmanager
     def message(self, channel: str, message: int) -> Generator[None]:
-        """Take it in; this is begun in the very step in which Discord tells of it."""
+        """Mark a message as being handled; enter this in the same step in which the event arrives."""
         taken = asyncio.Event()
         here = self._coming.setdefault(channel, {})
         here.setdefault(message, taken)
@@ -47,12 +49,12 @@ class Coming:
                 self._coming.pop(channel, None)
 
     async def through(self, channel: str, message: int) -> None:
-        """Return when this message is taken in; at once where it is not coming."""
+        """Wait until this message has been handled; return at once if it is not being handled."""
         if (taken := self._coming.get(channel, {}).get(message)) is not None:
             await taken.wait()
 
     async def before_a_stop(self, channel: str) -> None:
-        """Return when all that was said in the channel until now is taken in, or a stop can wait no longer."""
+        """Wait until all earlier messages in the channel have been handled, at most ``PATIENCE`` seconds."""
         waiting = [taken.wait() for taken in self._coming.get(channel, {}).values()]
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):

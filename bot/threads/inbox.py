@@ -1,4 +1,6 @@
-"""What arrives in one thread: kept durably as what it means now, within bounds, then handed to the thread's own task."""
+"""The inbox of a thread: store each arriving item durably under its current meaning, within bounds, then wake the
+thread's task.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,15 @@ NO_RESULT = "There is no result here yet to have an opinion on."
 OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
 UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
 REPLACED = frozenset(("guidance", "side"))
-"""What an edit of its message replaces as long as it waits."""
+"""Kinds of waiting items that an edit of their message replaces."""
 SHOWN = 5
-"""So many of what is queued are listed."""
+"""Queued items that are listed at most."""
 
 log = logging.getLogger(__name__)
 
 
 class Arrivals:
-    """Takes items into the inboxes of threads."""
+    """Stores arriving items in the inboxes of threads."""
 
     def __init__(self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks) -> None:
         self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
@@ -53,11 +55,11 @@ class Arrivals:
 
     @property
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """What is being done beside."""
+        """The background tasks that are running."""
         return tuple(self._beside)
 
     async def take(self, item: InboxItem, session: Session) -> Receipt:
-        """Keep it and nudge what it concerns.  Raises ``StoreError`` where it could not be kept."""
+        """Store the item and wake what it concerns. Raises ``StoreError`` where it could not be stored."""
         meaning = meaning_of(input_of(item, session.state), session.state.phase)
         if isinstance(meaning, Refuse):
             return Receipt(False, _activity(session), meaning.text)
@@ -106,13 +108,15 @@ class Arrivals:
         return Receipt(True, _activity(session), await self._place(session, item))
 
     async def _kept_before(self, item: InboxItem, session: Session) -> Receipt:
-        """Nothing new; but whoever kept it may have ended in that very moment, or be another process: it is looked at."""
+        """Handle an item that is stored already: its first handler may have crashed or be another process, so look at
+        the inbox again.
+        """
         if any(one.id == item.id for one in await self._ground.store.pending(item.thread)):
             session.stop() if item.sort == "stop" and session.state.phase is not Phase.IDLE else session.wake()
         return Receipt(False, _activity(session), again=True)
 
     async def _replace(self, item: InboxItem, session: Session) -> None:
-        """An edit stands for what still waits of the same message; both are kept for a moment rather than none."""
+        """Replace a waiting item of the same message by its edit; the new one is stored before the old one goes."""
         pending = await self._ground.store.pending(session.thread)
         before = [one.id for one in pending if one.sort in REPLACED and _is_edited(one, item)]
         await self._ground.store.discard(before)
@@ -120,7 +124,7 @@ class Arrivals:
         session.crowd.gone(before)
 
     async def _keep_with_files(self, item: InboxItem, session: Session) -> Receipt:
-        """The words are durable at once, as a task for afterwards; with their files they become what they are."""
+        """Store the text at once, as a queued task; once its files have arrived, store it under its real meaning."""
         again = item.id in session.state.fetching
         session.apply(FetchBegan(item.id))
         kept = False
@@ -135,18 +139,18 @@ class Arrivals:
         return Receipt(True, _activity(session))
 
     def fetch_again(self, item: InboxItem, session: Session) -> None:
-        """An earlier process ended while it got the files of what is kept."""
+        """Fetch the files of an item again, because an earlier process ended while fetching them."""
         session.apply(FetchBegan(item.id))
         self.begin(self._fetch_connected(item, session), f"files of {item.id}")
 
     async def _fetch_connected(self, item: InboxItem, session: Session) -> None:
-        """An address may have run out, and Discord has to be asked for the one of now."""
+        """Wait for the connection, since an expired address has to be renewed by Discord, and fetch the files."""
         if self._ground.missed is not None:
             await self._ground.missed(session.thread)
         await self._fetch(item, session)
 
     async def _fetch(self, item: InboxItem, session: Session) -> None:
-        """Files that come while an execution runs are in its workspace before it is told of them."""
+        """Fetch the files into the workspace before the running execution reads of them."""
         store = self._ground.store
         try:
             files = await self._receive(item)
@@ -170,7 +174,7 @@ class Arrivals:
             session.wake()
 
     async def _opinion(self, item: InboxItem, session: Session) -> Receipt:
-        """On what runs it is guidance; on what has ended it is kept with that."""
+        """Handle a vote: guidance for a running execution, feedback for a finished one."""
         await ended_after_all(session)
         one = session.state.current
         about, running = item.target.partition("/")[0], one.id if one is not None else ""
@@ -185,7 +189,7 @@ class Arrivals:
         return Receipt(True, _activity(session))
 
     async def _is_tour(self, execution: str) -> bool:
-        """Whether it is, or was, without a model; one that has not begun is not known yet."""
+        """Whether the execution is the tour without a model; False for one that has not begun."""
         if not execution or await self._ground.store.execution(execution) is None:
             return False
         async for envelope in self._ground.store.read(execution):
@@ -200,7 +204,7 @@ class Arrivals:
         return Receipt(True, _activity(session), ACTING if session.state.acting else "")
 
     async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
-        """The task that runs is told; what still waits is taken out; all else was taken in long ago."""
+        """Handle a deleted message: tell the running execution, and remove items of it that still wait."""
         store, begun = self._ground.store, execution_id(session.thread, item.message)
         if _is_current(begun, session):
             kept = await store.put(item)
@@ -224,7 +228,7 @@ class Arrivals:
         return Receipt(True, _activity(session))
 
     def _left_out(self, item: InboxItem, session: Session) -> Receipt:
-        """Who writes too much is told at the beginning, and all of them together when there is room again."""
+        """Refuse an item because the inbox is full; the sender is told once, and again when there is room."""
         if len(session.crowd.left_out) == 1 and session.crowd.left_out.get(item.author.name) == 1:
             self.begin(self._until_room(item, session), f"room in {session.thread}")
         first = session.crowd.left_out.get(item.author.name) == 1
@@ -243,7 +247,7 @@ class Arrivals:
         return f"Waiting: {before} thread(s) are to begin first, this one included." if before else ""
 
     async def _queued(self, session: Session) -> str:
-        """Where it stands in the thread's own queue, and what is before it."""
+        """Describe the item's place in the thread's queue."""
         queue = [one for one in await self._ground.store.pending(session.thread) if one.sort in ("queue", "task")]
         if len(queue) < 2:
             return "Queued: it begins when what runs now has ended."
@@ -253,7 +257,7 @@ class Arrivals:
         return f"Queued as number {len(queue)}. They begin in this order:\n" + "\n".join(lines)
 
     def begin(self, work: Coroutine[None, None, None], name: str) -> None:
-        """Do something beside; if it breaks, the log says so."""
+        """Run work in the background; a failure is logged."""
         task = asyncio.create_task(work, name=name)
         self._beside.add(task)
         task.add_done_callback(self._done)
@@ -265,7 +269,7 @@ class Arrivals:
 
 
 def _as(meaning: Deliver, item: InboxItem) -> InboxItem:
-    """The item as what it means now; words that answer nothing any more are about no question."""
+    """Return the item under its current meaning; text that no longer answers a question loses its question."""
     if meaning.kind == item.sort:
         return item
     return item.model_copy(update={"sort": meaning.kind, "target": "" if item.sort == "answer" else item.target})

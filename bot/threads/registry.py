@@ -1,9 +1,8 @@
-"""All threads with an agent: thread id -> its one running asyncio task and its inbox.
+"""The registry of threads: from thread id to its session, with at most one running asyncio task each.
 
-Whatever people do arrives at ``deliver``, is durable when it returns, and is taken in by the thread's own task.
-Nothing here decides what an execution does; it decides only which thread works when, and under whose lease.
-
-The sessions of a process, by thread.
+Everything people do arrives at ``deliver``, is durable when it returns, and is handled by the thread's own task. The
+registry
+decides which thread works when, and under whose lease; it never decides what an execution does.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from bot.threads.status import status_of
 
 
 class Roster:
-    """A sink, so that each session knows when a person is being asked."""
+    """The sessions of a process by thread; a sink of events, so that each session knows when a person is being asked."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
         self._running: dict[str, Session] = {}
 
     def saw(self, envelope: Envelope) -> None:
-        """Tell the session whose execution it is."""
+        """Pass an event to the session of its execution."""
         session = self._running.get(envelope.execution)
         if session is None:
             session = next((s for s in self.sessions.values() if s.state.execution(envelope.execution)), None)
@@ -53,12 +52,12 @@ class Roster:
             del self._running[envelope.execution]
 
     def streamed(self, execution: str, text: str) -> None:
-        """Streams say nothing about questions."""
+        """Ignore streamed text, which says nothing about questions."""
 
 
 CLOSE_SECONDS = 8.0
 ACCESSED = timedelta(minutes=1)
-"""How exactly it is kept when a thread was used last."""
+"""Precision with which the last use of a thread is stored."""
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ class Threads:
     # --- Conversation -----------------------------------------------------------------------------------------
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
-        """Keep the item durably, then start or nudge the thread's execution."""
+        """Store the item durably, then start or wake the thread's execution."""
         session = await self._session(item.thread)
         if session is None:
             return await self._begin(item, guild, title)
@@ -94,19 +93,19 @@ class Threads:
         return await self._session(thread) is not None
 
     async def status(self, thread: str) -> StatusView:
-        """The thread's newest execution in a person's terms."""
+        """Describe the thread's newest execution in a person's terms."""
         session = await self._session(thread)
         if session is None:
             return StatusView("unknown")
         return await status_of(session, self._ground.store, self._ground.clock.now())
 
     async def standing(self, thread: str) -> StatusView:
-        """Whose the running execution is, and what is open in it, without its log."""
+        """Return who asked for the running execution and what is open in it, without reading its log."""
         session = await self._session(thread)
         return (session.standing() if session is not None else None) or await self.status(thread)
 
     async def thread_of_message(self, message_id: str) -> str | None:
-        """The session a message belongs to: a thread made from a message has that message's id."""
+        """Return the session a message belongs to; a thread made from a message has that message's id."""
         if await self.knows(message_id):
             return message_id
         row = await self._ground.store.by_message(message_id)
@@ -115,7 +114,7 @@ class Threads:
     # --- life -------------------------------------------------------------------------------------------------
 
     async def recover(self) -> int:
-        """Take up what was running or waiting when the process ended; returns how many threads that are."""
+        """Resume what was running or waiting when the process ended; returns the number of threads."""
         reach("recover.before")
         store = self._ground.store
         said = frozenset(await store.pending_threads())
@@ -136,7 +135,7 @@ class Threads:
         return len(waiting)
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
-        """Whether it ended its process too often; of a damaged log the session tells its thread."""
+        """Whether the execution crashed its process too often. A damaged log is reported by its session."""
         session = await self._kept(row.thread)
         session.apply(TakenUp(row.execution))  # from the first moment on what people do is about this
         try:
@@ -152,11 +151,11 @@ class Threads:
         return left_alone
 
     def _adopt(self, row: SessionRow) -> None:
-        """A fork is complete: what is to be done there begins."""
+        """Begin the work that waits in a completed fork."""
         self._known(row).wake()
 
     async def _said_before(self, session: Session) -> None:
-        """What an earlier process kept and began nothing of, or was in the middle of: forks, files that were fetched."""
+        """Continue forks and downloads that an earlier process had stored or begun."""
         pending = await self._ground.store.pending(session.thread)
         begins = [item for item in pending if starts(item) or item.sort in ACTS]
         requester = begins[0].author.id if begins else ""
@@ -172,13 +171,13 @@ class Threads:
                 self._arrivals.fetch_again(sent, session)
 
     async def _session(self, thread: str) -> Session | None:
-        """The thread's session; read from the store where nothing was asked of it since the process began."""
+        """Return the thread's session, read from the store on first use in this process."""
         if thread not in self._sessions and (row := await self._ground.store.session(thread)) is not None:
             self._known(row)
         return self._sessions.get(thread)
 
     async def _kept(self, thread: str) -> Session:
-        """The session of a thread in which something is open or waits, also where its row was never written."""
+        """Return the session of a thread with open or waiting work, even if its row was never written."""
         return await self._session(thread) or self._known(SessionRow(thread, "", ""))
 
     def _known(self, row: SessionRow) -> Session:
@@ -192,7 +191,7 @@ class Threads:
         await serve(session, self._opinions.take)
 
     def took_up(self, thread: str) -> bool:
-        """Whether the thread was given something to do since the process began."""
+        """Whether the thread was given work since the process began."""
         session = self._sessions.get(thread)
         return session is not None and session.woken
 
@@ -203,21 +202,21 @@ class Threads:
             await session.idle()
 
     def forget(self, thread: str) -> None:
-        """The thread is no more, and nothing of it is kept: it is no session."""
+        """Remove the session of a deleted thread."""
         session = self._sessions.get(thread)
         if session is not None and session.task is None:
             del self._sessions[thread]
 
     async def settled(self, thread: str) -> None:
-        """Wait until nothing runs in the thread, or a person is asked."""
+        """Wait until nothing runs in the thread, or a person is being asked."""
         session = self._sessions.get(thread)
         if session is not None:
             await session.settled()
 
     async def close(self) -> None:
-        """Leave what runs in order: what is in the middle may end, the rest goes on after the next start.
+        """Shut down in order: short work may finish, everything else continues after the next start.
 
-        Within ``Ground.drain_seconds`` and ``CLOSE_SECONDS``.
+        Takes at most ``Ground.drain_seconds`` plus ``CLOSE_SECONDS``.
         """
         self._closed = True
         for session in self._sessions.values():
@@ -234,7 +233,7 @@ class Threads:
                 log.warning("%s did not end in %.0f s", task.get_name(), CLOSE_SECONDS)
 
     async def _leave(self) -> None:
-        """Nothing new begins; each execution notes in its log that it was left in order."""
+        """Begin nothing new; each execution logs that it was left in order."""
         ground = self._ground
         ground.leaving.until = ground.clock.monotonic() + ground.drain_seconds
         at_work = [s for s in self._sessions.values() if s.task is not None and s.state.at_work]
@@ -247,7 +246,7 @@ class Threads:
             reach("close.handed.over")
 
     async def _begin(self, item: InboxItem, guild: str, title: str) -> Receipt:
-        """The thread becomes a session with what is said there first: both are kept in one transaction."""
+        """Make the thread a session; its row and its first item are stored in one transaction."""
         now = self._ground.clock.now()
         row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
         saving = asyncio.create_task(self._ground.store.save_session(row), name=f"save session {row.thread}")
@@ -264,7 +263,9 @@ class Threads:
         return receipt
 
     async def _saved(self, saving: asyncio.Task[None], row: SessionRow) -> None:
-        """What was said is kept and begun by now, so where it belongs to must be known too, or nobody would see its answer."""
+        """Keep the session in memory even where storing its row failed: its first item is stored, and its answer needs
+        a place to go.
+        """
         try:
             await saving
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""A thread's newest execution in a person's terms."""
+"""The status of a thread's newest execution, in a person's terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.thread_state.session_state import Phase
 
 
 async def status_of(session: Session, store: Store, now: datetime) -> StatusView:
-    """What it is doing, or what it did last; side questions are not what a thread is about."""
+    """Describe what the thread's main execution is doing, or what the last one did; side questions are left out."""
     pending = await store.pending(session.thread)
     queued = sum(item.sort in ("task", "queue") for item in pending)
     rows = await store.executions(session.thread)
