@@ -1,1 +1,1 @@
-"""Catching up: what happened while the bot was offline or had no access."""
+"""Catching up with what happened while the bot was offline or had no access."""

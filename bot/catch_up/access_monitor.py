@@ -1,7 +1,8 @@
-"""Pausing what runs where the bot can no longer be heard, and letting it go on when it can.
+"""Pause executions where the bot can no longer write, and resume them when it can.
 
-A locked thread, a right that was taken away, a server that the bot was removed from: nothing of the work is lost, nothing
-new begins, and it goes on by itself when the reason is gone.  What a person paused is theirs to resume.
+After a thread is locked, a right is taken away, or the bot is removed from a server, no work is lost, nothing new
+begins, and
+work goes on by itself when the cause is gone. Only a person resumes what a person paused.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Tending:
-    """Looks after threads in which something runs."""
+    """Watches threads in which something runs."""
 
     def __init__(
         self, client: discord.Client, store: Store, desk: DiscordApi, board: ProgressMessages, outbox: Outbox,
@@ -54,7 +55,7 @@ class Tending:
         """Threads that are paused here -> the execution and the pause; the same stands in the store."""
 
     async def look_all(self, guild: int) -> None:
-        """Look after every thread of a server in which something runs."""
+        """Check every thread of a server in which something runs."""
         rows = await self._store.open_executions()
         for thread in dict.fromkeys([row.thread for row in rows]):
             row = await self._store.session(thread)
@@ -62,7 +63,7 @@ class Tending:
                 await self.look(thread)
 
     async def look(self, thread: str, *, locked: bool | None = None) -> None:
-        """Pause what runs in a thread, or let it go on, as is right now; ``locked`` is what Discord just said."""
+        """Pause or resume a thread's execution as its access requires; ``locked`` is what Discord just reported."""
         row = await self._store.session(thread)
         if row is None or self._conversation.state(thread) in ("unknown", "idle"):
             self._held.pop(thread, None)
@@ -80,7 +81,7 @@ class Tending:
             self._outbox.retry_now()
 
     async def resumed(self, thread: str) -> None:
-        """A person let it go on; where the bot still cannot be heard it is held again, and nobody is told twice."""
+        """A person resumed it: where the bot still cannot write it is paused again, without a second notice."""
         if thread in self._held:
             row = await self._store.session(thread)
             why = await self._hindrance(row) if row is not None else None
@@ -88,7 +89,7 @@ class Tending:
                 await self._pause(row, why, self._held[thread].partition(" ")[0], anew=True)
 
     async def gone(self, thread: str, guild: str) -> None:
-        """A thread is no more: what runs in it ends, what was to be said there is dropped."""
+        """A thread was deleted: end what runs in it, and drop what was to be posted there."""
         if not await self._conversation.knows(thread):
             return
         self._held.pop(thread, None)
@@ -101,7 +102,7 @@ class Tending:
         self._deleted(thread)
 
     async def deleted(self, message: str, channel: str, guild: str) -> None:
-        """A message is no more: its task, or what waits of it, is told; nothing where it was neither."""
+        """A message was deleted: tell its task or the items that wait of it, if there are any."""
         conversation = self._conversation
         thread = message if await conversation.knows(message) else channel
         if not await conversation.knows(thread) or conversation.state(thread) == "idle":
@@ -114,7 +115,7 @@ class Tending:
         )
 
     async def _pause(self, row: SessionRow, why: str, execution: str, *, anew: bool = False) -> None:
-        """Hold it, and say so in the parent channel: each once, also where the process ends in the middle of this."""
+        """Pause it and say so in the parent channel: each once, also if the process ends in between."""
         thread = row.thread
         whose, _, pause = (await self._store.fact(_FACT + thread) or "").partition(" ")
         if anew or whose != execution or not pause:
@@ -150,7 +151,7 @@ class Tending:
         return str(thread.parent_id) if isinstance(thread, discord.Thread) else ""
 
     async def _hindrance(self, row: SessionRow) -> str | None:
-        """Why the bot cannot be heard in a thread, '' where it can, None where nobody knows now."""
+        """Return why the bot cannot write in a thread, '' where it can, None where that cannot be known now."""
         if not row.guild:
             return ""
         guild = self._client.get_guild(int(row.guild))
@@ -167,7 +168,7 @@ class Tending:
         return await self._asked(row)
 
     async def _asked(self, row: SessionRow) -> str | None:
-        """The same of a thread that Discord did not announce: archived, not made yet, or no more."""
+        """The same for a thread that Discord did not announce: it is archived, not made yet, or deleted."""
         try:
             place = await self._desk.look(row.thread, lambda _: self._client.fetch_channel(int(row.thread)))
         except Held as held:

@@ -1,7 +1,8 @@
-"""Catching up after a gap: a new session with Discord (a start, a lost connection) replays nothing, so it is fetched.
+"""Catch up after a gap: a new session with Discord (a start, a lost connection) replays nothing, so messages are
+fetched.
 
-For each channel the gap is closed before what comes live there is taken in, so that nothing is out of order; what is
-fetched and also comes live is known by its id.  Threads in which something runs come first: what was running waits for
+In each channel the gap is closed before live messages are handled, so that everything stays in order; a message that is
+fetched and also arrives live is known by its id. Threads in which something runs come first: what was running waits for
 them, since a person may have stopped it meanwhile.
 """
 
@@ -32,25 +33,25 @@ from bot.ports.conversation import Conversation
 from bot.thread_state.message_meaning import starts
 
 SECONDS = 15.0
-"""So long what comes live in a channel waits until its gap is closed."""
+"""Seconds that live messages of a channel wait at most until its gap is closed."""
 FIRST_SECONDS = 20.0
-"""So long what was running waits for what was said meanwhile while nothing can be read; then it goes on."""
+"""Seconds that executions wait at most for missed messages while nothing can be read; then they go on."""
 LEAD_SECONDS = 3.0
-"""So long the other threads leave the processor to the first one, whose model's library may still be loading."""
+"""Seconds that the other threads leave the processor to the first one, whose model library may still be loading."""
 TAKE_UP_SECONDS = 3.0
-"""So long a start takes at most until each session works on what it left open."""
+"""Seconds that a start takes at most until each session works on what it left open."""
 AGAIN = (5.0, 20.0, 60.0)
-"""A channel that could not be read is tried again after so many seconds."""
+"""Seconds after which an unreadable channel is tried again."""
 AT_ONCE = 8
 RECENT = 200
-"""So many of the newest sessions whose thread Discord does not announce (archived, direct) are asked for."""
+"""Number of the newest sessions to ask for whose thread Discord does not announce (archived, direct)."""
 CUT = (
     "I was away, and more was said here meanwhile than I read ({messages} messages, {hours:.0f} hours at most). What "
     "matters from before that, please write again."
 )
 
 _PASSING = (Held, Gone, Unfit, AgenticError, discord.DiscordException, aiohttp.ClientError, OSError)
-"""What may be otherwise a moment later (a time-out is an ``OSError``)."""
+"""Errors that may be temporary (a time-out is an ``OSError``)."""
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ Stops = Callable[[ExecutionRow, SessionRow, str, Urgency], Awaitable[None]]
 
 
 class CatchingUp:
-    """Closes gaps; ``take`` takes in a message of one (its channel's lane is held), ``stops`` reads missed 🛑."""
+    """Closes gaps; ``take`` handles a missed message while its channel is held, ``stops`` reads missed 🛑."""
 
     def __init__(
         self, client: discord.Client, store: Store, desk: DiscordApi, conversation: Conversation, outbox: Outbox,
@@ -83,11 +84,11 @@ class CatchingUp:
         """What Discord told of each channel's newest message is whole: nothing is known to be missing since."""
 
     def connected(self) -> None:
-        """A new session with Discord began; what is said from now on comes live."""
+        """A new session with Discord began; later messages arrive live."""
         self._begin()
 
     def skipped(self) -> None:
-        """An event of this session never came: no channel is known to be whole, and none to have nothing new."""
+        """An event of this session never arrived: any channel may have missed messages."""
         log.warning("events of Discord did not come: what was said is read again from where reading was sure")
         self._told = False
         self._begin()
@@ -100,17 +101,17 @@ class CatchingUp:
         self._watermarks.opened()
 
     def ready(self) -> None:
-        """Discord has told which channels there are: close their gaps."""
+        """Discord has listed the channels: close their gaps."""
         self.stop()
         self._sweep = asyncio.create_task(self._close_all(), name="catching up")
 
     def stop(self) -> None:
-        """Leave what is open to the next session."""
+        """Stop, and leave open gaps to the next session."""
         if self._sweep is not None:
             self._sweep.cancel()
 
     async def before_going_on(self, thread: str) -> None:
-        """Wait until what was said in a thread has been read; where nothing at all can be read, not for ever."""
+        """Wait until missed messages of a thread have been read; not for ever where nothing can be read."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_SECONDS):
                 await self._listed.wait()
@@ -124,9 +125,9 @@ class CatchingUp:
                 return
 
     async def close(self, channel: str, urgency: Urgency = Urgency.RESULT) -> bool:
-        """Close the gap of one channel, whose lane is held; False where it could not be read.
+        """Close the gap of one channel, which the caller holds; False where it could not be read.
 
-        As urgent as a receipt where somebody waits for it.
+        Requests are as urgent as a receipt where somebody waits for it.
         """
         if self._watermarks.is_closed(channel):
             return True
@@ -160,7 +161,7 @@ class CatchingUp:
         marks.closed(channel, max((message.id for message in missed.messages), default=mark))
 
     async def _take(self, channel: str, message: discord.Message) -> None:
-        """A fault of ours with one message must not keep all that follows from being read, now and after each start."""
+        """Handle one message; a fault with it must not keep all later ones from being read, now and after each start."""
         if self.take is None:
             return
         try:
@@ -172,7 +173,7 @@ class CatchingUp:
             self._watermarks.taken_care_of(channel, message.id)
 
     async def _mark(self, channel: str) -> int:
-        """Where to begin, decided once."""
+        """Return where reading begins, decided once."""
         marks = self._watermarks
         mark = await marks.of(channel)
         if mark is None:
@@ -181,8 +182,11 @@ class CatchingUp:
         return mark
 
     async def _first_mark(self, channel: str) -> int:
-        """A channel that began after everything that was read before the gap is read whole; of any other that was never
-        read, nothing old is answered."""
+        """Return where to begin in a channel that was never read.
+
+        One that was created after everything that was read before the gap is read whole; in any other, old messages
+        are not answered.
+        """
         marks = self._watermarks
         latest = await marks.latest()
         session = await self._store.session(channel)
@@ -192,7 +196,7 @@ class CatchingUp:
         return max(self._newest(channel) or 0, int(channel))
 
     def _newest(self, channel: str) -> int | None:
-        """The last message, as far as Discord said; None where it has to be asked."""
+        """Return the last message that Discord reported; None where it has to be asked."""
         known = self._client.get_channel(int(channel))
         if isinstance(known, discord.TextChannel | discord.Thread):
             return known.last_message_id or known.id
@@ -228,7 +232,7 @@ class CatchingUp:
         self.caught_up.set()
 
     async def _to_begin(self) -> list[ExecutionRow]:
-        """What is open, and what was kept and begins only now: a person may have stopped either meanwhile."""
+        """Return open executions and stored tasks that begin now: a person may have stopped either meanwhile."""
         store = self._store
         rows = await store.open_executions()
         opened = {row.thread for row in rows}
@@ -264,20 +268,20 @@ class CatchingUp:
                 group.create_task(one(row, Urgency.MESSAGE))
 
     async def _led(self, leads: Sequence[asyncio.Task[None]]) -> None:
-        """The first one was read; where that takes long, the others wait no longer."""
+        """Wait until the first thread was read, at most ``LEAD_SECONDS``."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAD_SECONDS):
                 await asyncio.wait(leads)
 
     async def _close_running_in(self, row: ExecutionRow, urgency: Urgency) -> None:
-        """One thread in which something runs: what was said, and the 🛑 that was given.  (Then: can it be heard there?)"""
+        """Read the missed messages and 🛑 of a thread in which something runs, then check its access."""
         await self._in_lane(row.thread, urgency)
         session = await self._store.session(row.thread)
         if self.stops is not None and session is not None:
             await self.stops(row, session, await self._message_of(row), urgency)
 
     async def _look_after(self, thread: str) -> None:
-        """Whether the bot can be heard there, as soon as what runs there was taken up."""
+        """Check the bot's access to a thread as soon as its execution was resumed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TAKE_UP_SECONDS):
                 while self._conversation.state(thread) == "idle":  # noqa: ASYNC110
@@ -285,7 +289,7 @@ class CatchingUp:
         await self._tending.look(thread)
 
     def _now_unread(self, threads: Sequence[str]) -> None:
-        """These have to be read, and no others; whoever waits for one since an earlier session goes on waiting."""
+        """Set the threads that have to be read; those who wait for one since an earlier session go on waiting."""
         for thread in self._unread.keys() - set(threads):
             self._was_read(thread)
         self._unread = {thread: self._unread.get(thread) or asyncio.Event() for thread in threads}
@@ -296,14 +300,14 @@ class CatchingUp:
             waiting.set()
 
     async def _message_of(self, row: ExecutionRow) -> str:
-        """The task's own message: the inbox item that an execution's id is made from."""
+        """Return the id of the task's message: the inbox item that an execution's id is made from."""
         async for envelope in self._store.read(row.execution):
             inbox = envelope.event.inbox if isinstance(envelope.event, Started) else ""
             return inbox if execution_id(row.thread, inbox) == row.execution else ""
         return self._kept.get(row.execution, "")
 
     async def _close_each(self, channels: Iterable[str]) -> list[str]:
-        """Those that could not be read."""
+        """Close the gaps of channels; return those that could not be read."""
         left: list[str] = []
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -322,7 +326,7 @@ class CatchingUp:
             return await self.close(channel, urgency)
 
     async def _channels(self) -> list[str]:
-        """Where the bot reads, and the newest sessions elsewhere."""
+        """Return the channels the bot reads, and the newest sessions elsewhere."""
         found: dict[str, None] = {}
         for guild in self._client.guilds:
             for place in (*guild.text_channels, *guild.threads):
@@ -335,7 +339,7 @@ class CatchingUp:
         return [*found, *(thread for _, thread in newest)]
 
     async def _hidden(self, found: Container[str]) -> AsyncIterator[str]:
-        """The last used sessions that are not among these, ``RECENT`` at most."""
+        """Yield the last used sessions that are not among these, ``RECENT`` at most."""
         rows: list[SessionRow] = []
         left = RECENT
         while rows := await self._store.recent_sessions(RECENT, before=rows[-1] if rows else None):

@@ -1,8 +1,9 @@
-"""What is kept of threads that are no more: logs, files, copies, messages; also where a thread went while nobody listened.
+"""Delete what is kept of deleted threads (logs, files, copies, messages), also of those deleted while the bot was
+offline.
 
-Discord tells of a deleted thread only who listens in that moment, so at each start some threads are asked for, those after
-the last that was asked for at the start before.  The session is the last that goes: a process that dies before that looks
-again.
+Discord reports a deleted thread only to connected bots, so at each start some threads are asked for, continuing
+after the last
+one asked for at the start before. The session row is deleted last: a process that ends before that tries again.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from bot.outbound.progress_messages import ProgressMessages
 from bot.retention.expiry import Retention
 
 ASKED_FOR = 100
-"""So many threads are asked for at a start."""
+"""Number of threads to ask for at a start."""
 LOOKED = "sweeping: looked for"
-"""The fact that names the thread that was asked for last."""
+"""The stored fact that names the last thread asked for."""
 PAUSE = 1.0
-"""Seconds between two of them: whoever waits for an answer goes first."""
+"""Seconds between two of these requests, so that people's requests go first."""
 
 log = logging.getLogger(__name__)
 
 
 class Sweeping:
-    """Deletes what is kept of threads that are no more, for as long as ``run`` runs."""
+    """Deletes what is kept of deleted threads while ``run`` runs."""
 
     def __init__(
         self, client: discord.Client, store: Store, desk: DiscordApi, board: ProgressMessages, retention: Retention,
@@ -42,11 +43,11 @@ class Sweeping:
         self._gone: asyncio.Queue[str] = asyncio.Queue()
 
     def gone(self, thread: str) -> None:
-        """A thread was deleted."""
+        """Note that a thread was deleted."""
         self._gone.put_nowait(thread)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Delete until cancelled."""
         looking = asyncio.create_task(self._look(), name="looking for deleted threads")
         try:
             while True:
@@ -55,7 +56,7 @@ class Sweeping:
             looking.cancel()
 
     async def _forget(self, thread: str) -> None:
-        """Once nothing runs there, for an end keeps a copy too."""
+        """Delete a thread once nothing runs there, because an ending execution still writes."""
         if self._forget_workspace is None:
             return
         try:
@@ -76,7 +77,7 @@ class Sweeping:
             log.warning("which threads were deleted is looked for at the next start: %s", error)
 
     async def _next(self) -> list[str]:
-        """The threads to be asked for now."""
+        """Return the threads to ask for now."""
         looked = await self._store.fact(LOOKED) or ""
         found: dict[str, None] = {}
         for after in (looked, ""):  # after the last one the first comes again
@@ -88,7 +89,7 @@ class Sweeping:
         return [*found]
 
     async def _is_gone(self, thread: str) -> bool:
-        """Whether Discord says so; a thread that is only not to be seen now is there."""
+        """Whether Discord says that the thread is deleted; one that only cannot be seen now is not."""
         row = await self._store.session(thread)
         guild = self._client.get_guild(int(row.guild)) if row is not None and row.guild else None
         if guild is None or guild.unavailable or guild.get_thread(int(thread)) is not None:

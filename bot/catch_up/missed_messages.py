@@ -1,6 +1,6 @@
-"""What was missed in a channel, read from Discord: messages after a mark, stops on an execution's messages.
+"""Fetch what was missed in a channel: messages after a mark, stops on an execution's messages.
 
-Bounded: a day back and two hundred messages a channel; what lies beyond is said where the bot is at work.
+At most a day back and two hundred messages a channel; where more was missed, the thread is told.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bot.inbound.emoji import meaning
 AGE = timedelta(hours=24)
 MESSAGES = 200
 LOOKED_AT = 50
-"""So many messages of a thread are looked at for a 🛑."""
+"""Number of messages in a thread that are checked for a 🛑."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class Missed:
 
 
 async def messages_after(client: discord.Client, channel: str, mark: int, now: datetime) -> Missed:
-    """What was said in a channel after a mark, within bounds; ``now`` by Discord's clock.  Raises what discord.py raises."""
+    """Fetch messages of a channel after a mark, within bounds; ``now`` by Discord's clock. Raises what discord.py
+    raises.
+    """
     oldest = discord.utils.time_snowflake(now - AGE)
     place = await place_of(client, channel)
     history = place.history(limit=MESSAGES + 1, after=discord.Object(max(mark, oldest)), oldest_first=False)
@@ -40,7 +42,7 @@ async def messages_after(client: discord.Client, channel: str, mark: int, now: d
 async def stops_in(
     client: discord.Client, thread: str, since: datetime, custom: Mapping[str, str]
 ) -> list[tuple[str, int]]:
-    """(message, person) of each 🛑 on the bot's messages in a thread since then.  Raises what discord.py raises.
+    """Return (message, person) of each 🛑 on the bot's messages in a thread since then. Raises what discord.py raises.
 
     ``custom`` maps ids of custom emoji to the signs they stand for.
     """
@@ -57,7 +59,7 @@ async def stops_on(
 
 
 async def place_of(client: discord.Client, channel: str) -> discord.abc.Messageable:
-    """The channel, asked for where it is not known (threads that were archived, direct messages)."""
+    """Return the channel, fetched where it is not cached (archived threads, direct messages)."""
     known = client.get_channel(int(channel)) or await client.fetch_channel(int(channel))
     if not isinstance(known, discord.abc.Messageable):
         raise discord.InvalidData(f"channel {channel} holds no messages")

@@ -1,4 +1,4 @@
-"""Whether everything that a session with Discord sent has come: its events are numbered without a gap."""
+"""Detect lost events of a session with Discord, whose events are numbered without a gap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Continuity:
         self._last: int | None = None
 
     def broken(self, number: int | None) -> bool:
-        """Whether events before this one never came; None begins a new session, whose first number may be any."""
+        """Whether events before this one were lost; None begins a new session, whose first number may be any."""
         last, self._last = self._last, number
         if number is None or last is None:
             return False

@@ -1,9 +1,10 @@
 """How far each channel was read, durably: where reading begins again after a gap.
 
-A mark never runs ahead of what was kept: it moves when a message has been taken in, told or passed over, and is written
-a moment later, many together, so that a message costs no write of its own.  What was read twice because of that moment
-is known by its id.  While a gap is open (messages were missed, and not fetched yet) marks stand still.  What began during a
-gap is new, whatever newer was read elsewhere before it: ``latest`` stands still until everything was read.
+A mark never runs ahead of what was stored: it moves when a message has been stored, answered or ignored, and is written
+a moment later, many together, so that a message costs no write of its own. What was read twice because of that moment
+is known by its id. While a gap is open (messages were missed, and not fetched yet) marks stand still. What began
+during a
+gap is new, even if newer messages were read elsewhere before it: ``latest`` stands still until everything was read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Watermarks:
-    """The newest message that was taken care of, by channel."""
+    """The newest message that was handled, by channel."""
 
     def __init__(self, store: Facts) -> None:
         self._store = store
@@ -48,7 +49,7 @@ class Watermarks:
         self._moved = asyncio.Event()
 
     async def of(self, channel: str) -> int | None:
-        """The mark, None where there never was one."""
+        """Return the mark, None where there never was one."""
         if channel not in self._marks:
             if (value := await self._store.fact(_fact(channel))) is None:
                 return None
@@ -56,7 +57,7 @@ class Watermarks:
         return self._marks[channel]
 
     async def latest(self) -> int | None:
-        """Up to here nothing new was missed: the highest mark before the gap that is open; None where there was none."""
+        """The highest mark before the gap that is open; None where there was none. Nothing up to here was missed."""
         if self._whole and self._marks:
             return max(self._marks.values())
         if self._before is None and (value := await self._store.fact(LATEST)) is not None:
@@ -64,27 +65,27 @@ class Watermarks:
         return self._before
 
     def begins(self, channel: str, mark: int) -> None:
-        """Reading begins there in a channel without a mark, also at a later start."""
+        """Set where reading begins in a channel without a mark, also at a later start."""
         self._move(channel, mark)
 
     def known(self, message: int) -> bool:
-        """Whether this process has taken care of it."""
+        """Whether this process has handled the message."""
         return message in self._known
 
     def taken_care_of(self, channel: str, message: int) -> None:
-        """It was kept, told or passed over, and so was everything before it in this channel."""
+        """Note that the message, and everything before it in this channel, was stored, answered or ignored."""
         self._remember(message)
         self._reach(channel, message)
 
     def taken(self, message: int) -> None:
-        """It was kept, told or passed over; its mark moves when whoever takes it in has acknowledged it."""
+        """Note that the message was stored, answered or ignored; its mark moves when it has been acknowledged."""
         self._remember(message)
 
     @contextmanager
     def taking(self, channel: str, message: int) -> Generator[None]:
-        """Take it in beside others of its channel, and acknowledge it; the mark stays before whatever is not through yet.
+        """Handle and acknowledge a message beside others of its channel; the mark stays before every unfinished one.
 
-        So a process that dies before 👀 reads the message again at its next start, knows it, and adds 👀.
+        So a process that ends before 👀 reads the message again at its next start, knows it, and adds 👀.
         """
         coming = self._coming.setdefault(channel, set())
         coming.add(message)
@@ -97,7 +98,7 @@ class Watermarks:
             self._move_up(channel, coming)
 
     def opened(self) -> None:
-        """Messages may have been missed, everywhere."""
+        """Open a gap in every channel, because messages may have been missed."""
         if self._whole and self._marks:
             self._before = max(self._marks.values())
         self._open, self._whole = True, False
@@ -108,16 +109,16 @@ class Watermarks:
         return not self._open or channel in self._closed
 
     def closed(self, channel: str, through: int) -> None:
-        """Everything in the channel up to ``through`` was taken care of, and what was read live beyond it."""
+        """Close the channel's gap: everything up to ``through`` was handled, and what arrived live after it."""
         self._closed.add(channel)
         self._move(channel, max(through, self._beyond.pop(channel, 0)))
 
     def all_closed(self) -> None:
-        """Each channel's gap is closed, or it has a mark to go on from: what begins from now on is new."""
+        """Note that each channel's gap is closed or has a mark to continue from, so that later channels count as new."""
         self._whole = True
 
     async def run(self) -> None:
-        """Write what moved, until cancelled; then once more."""
+        """Write moved marks until cancelled; then once more."""
         try:
             while True:
                 await self._moved.wait()
@@ -127,7 +128,7 @@ class Watermarks:
             await self.write()
 
     async def write(self) -> None:
-        """Make the marks durable, in one go."""
+        """Write all moved marks at once."""
         self._moved.clear()
         moved, self._unwritten = self._unwritten, set()
         facts = [self._store.set_fact(_fact(channel), str(self._marks[channel])) for channel in moved]
@@ -175,19 +176,19 @@ class Watermarks:
 
 
 class Lanes:
-    """One lane a channel: what is said there is taken in one after the other, in the order it was said."""
+    """One lock a channel: its messages are handled one after the other, in the order they were sent."""
 
     def __init__(self) -> None:
         self._lanes: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @property
     def lanes(self) -> int:
-        """How many are in use."""
+        """The number of locks in use."""
         return len(self._lanes)
 
     @asynccontextmanager
     async def lane(self, channel: str) -> AsyncGenerator[None]:
-        """Hold the channel's lane, first come, first served."""
+        """Hold the channel's lock, first come, first served."""
         lock, users = self._lanes.get(channel, (asyncio.Lock(), 0))
         self._lanes[channel] = (lock, users + 1)
         try:

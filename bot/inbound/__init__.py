@@ -1,1 +1,1 @@
-"""From a Discord object to a typed event and an item of the inbox; nothing else happens here."""
+"""From Discord objects to typed events and inbox items."""

@@ -1,6 +1,7 @@
-"""What a reaction means; pure.
+"""The meaning of reactions; pure.
 
-The same sign arrives as U+1F6D1, with or without U+FE0F, with a skin tone: all are one.  A custom emoji means something
+The same sign arrives as U+1F6D1, with or without U+FE0F, or with a skin tone: all are one. A custom emoji means
+something
 only if its id was configured; its name proves nothing, since anyone who may upload one can call it "stop".
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from agentic.core.events.execution_events import Sort
 
 Meaning = tuple[Sort, str]
-"""(sort, vote): the vote is 'up' or 'down' for feedback, else ''."""
+"""(kind, vote): the vote is 'up' or 'down' for feedback, else ''."""
 
 STOP, EYES = "🛑", "👀"
 
@@ -48,18 +49,20 @@ _IGNORED = str.maketrans("", "", _VARIATION + _SKIN)
 
 
 def normalised(emoji: str) -> str:
-    """The sign without variation selectors and skin tones."""
+    """Return the sign without variation selectors and skin tones."""
     return emoji.translate(_IGNORED)
 
 
 def meaning(emoji: str, custom_id: str = "", configured: Mapping[str, str] | None = None) -> Meaning | None:
-    """What a reaction asks for, or None; ``configured`` maps ids of custom emoji to the sign they stand for."""
+    """Return what a reaction asks for; ``configured`` maps ids of custom emoji to the signs they stand for."""
     sign = (configured or {}).get(custom_id, "") if custom_id else emoji
     return SIGNS.get(normalised(sign)) if sign else None
 
 
 def command(text: str) -> Meaning | None:
-    """What a message means that is nothing but a command word or sign; 'stopwatch' and 'stop it there' are none."""
+    """Return the meaning of a message that is nothing but a command word or sign; 'stopwatch' and 'stop it there' are
+    none.
+    """
     words = text.strip().casefold()
     if len(words) > 20:
         return None

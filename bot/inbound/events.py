@@ -1,7 +1,7 @@
-"""What people do in Discord, as small values, and what may be made of it; pure.
+"""Discord events as small values, and the possible outcomes of interpreting them; pure.
 
-``bot/inbound/parse.py`` makes the first, ``bot/inbound/interpret_message.py`` (messages) and
-``bot/inbound/interpret_reaction.py`` (reactions, clicks) the second.
+``bot/inbound/parse.py`` makes the events; ``bot/inbound/interpret_message.py`` (messages) and
+``bot/inbound/interpret_reaction.py`` (reactions, clicks) make the outcomes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class MessageEvent:
     kind: Kind = "text"
     files: tuple[FileRef, ...] = ()
     quoted: tuple[QuotedMessage, ...] = ()
-    """What it replies to or passes on."""
+    """The messages it replies to or forwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReactionEvent:
-    """A reaction given or taken back on a message that belongs to ``thread``.
+    """A reaction added to or removed from a message that belongs to ``thread``.
 
-    ``target`` says what the message shows; ``question`` and ``offer`` are those that it puts, '' where it puts none.
+    ``target`` says what the message shows; ``question`` and ``offer`` are those that it asks, '' where it asks none.
     """
 
     id: str
@@ -66,7 +66,8 @@ class ReactionEvent:
 
 @dataclass(frozen=True, slots=True)
 class ClickEvent:
-    """A button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``, ``undo``, an offer.
+    """A click on a button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``,
+    ``undo``, an offer.
 
     ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` and ``redo`` are executions; ``verdict`` belongs to
     ``offer``.
@@ -99,23 +100,23 @@ class ThreadView:
     question: str = ""
     requester: str = ""
     asked: Asked | None = None
-    """The open question itself: its options, and who may decide it."""
+    """The open question: its options, and who may decide it."""
     bot_writes: bool = True
-    """Discord lets the bot itself write there."""
+    """Whether Discord lets the bot itself write there."""
     execution: str = ""
     """The newest execution."""
     paused: str = ""
-    """Who paused it."""
+    """The person who paused it."""
 
     @property
     def phase(self) -> Phase:
-        """The phase of the thread, as far as it is seen from here."""
+        """The phase of the thread, from its visible state."""
         return phase_as_seen(self.state, self.paused)
 
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """What was configured: the bot's own ids to strip from mentions, bots that may speak, custom emoji by id."""
+    """Configuration: the bot's own ids to strip from mentions, bots that may speak, custom emoji by id."""
 
     mentions: tuple[str, ...] = ()
     speaking_bots: frozenset[str] = frozenset()
@@ -124,23 +125,23 @@ class BotIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Nothing is done, and the person is told why and what to do."""
+    """Do nothing but tell the person why and what to do."""
 
     text: str
     key: str = ""
-    """With a key it is said once, however often it applies."""
+    """With a key, the reply is posted once, however often it applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowCommand:
-    """A read-only command, written to the bot as a message."""
+    """A read-only command that was written as a message."""
 
     command: Literal["status", "help"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """Nothing is done or said; the reason is for the log."""
+    """Do and say nothing; the reason is for the program's log."""
 
     reason: str
 
@@ -149,7 +150,7 @@ Outcome = InboxItem | Reply | ShowCommand | Ignore
 
 
 def unheard(speaker: Speaker, house: BotIdentity) -> Ignore | None:
-    """Why nothing of what they do counts; None where it does."""
+    """Return why this speaker is ignored altogether; None where they are not."""
     if speaker.itself:
         return Ignore("its own")
     if speaker.bot and speaker.id not in house.speaking_bots:

@@ -1,4 +1,4 @@
-"""Intake of what a person did: keep it durably, or tell them why not.
+"""Intake: store what a person did, or tell them why not.
 
 Receipts of votes are worded here; other receipts are the core's (``agentic/core/display/outbox_items.py``).
 """
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReplyPlace:
-    """Where it was done, and which message an answer replies to ('' for none)."""
+    """The channel of an event, and the message that an answer replies to ('' for none)."""
 
     guild: str
     channel: str
@@ -41,7 +41,7 @@ class ReplyPlace:
 
 
 class Intake:
-    """The way of everything people do into the conversation."""
+    """The way of every event into the conversation."""
 
     def __init__(self, conversation: Conversation, desk: DiscordApi, store: Store, feed: Feed) -> None:
         self._conversation, self._desk, self._store, self._feed = conversation, desk, store, feed
@@ -49,7 +49,7 @@ class Intake:
         """Looks after a thread that a person let go on."""
 
     async def take(self, outcome: Outcome, id: str, place: ReplyPlace) -> Receipt | None:
-        """Deliver an inbox item and return its receipt, also where it was kept before; None where it was not kept."""
+        """Deliver an inbox item and return its receipt, also where it was stored before; None where it was not stored."""
         match outcome:
             case InboxItem():
                 receipt = await self.deliver(outcome, place.guild)
@@ -65,7 +65,7 @@ class Intake:
         return None
 
     async def deliver(self, item: InboxItem, guild: str) -> Receipt:
-        """Keep an item durably; where that fails the receipt says so."""
+        """Store an item durably; where that fails the receipt says so."""
         try:
             title = title_of(self._desk.discreet_text(item.text))
             receipt = await self._conversation.deliver(item, guild=guild, title=title)
@@ -76,7 +76,7 @@ class Intake:
             return Receipt(False, "idle", not_kept(item.id, error))
 
     async def tell(self, text: str, id: str, place: ReplyPlace) -> None:
-        """Answer in place, once for each thing a person did, also over a crash; where nothing can be kept, at once."""
+        """Answer in place, once for each event, also after a crash; where nothing can be stored, at once."""
         key = f"told.{id}"
         item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)
         try:
@@ -94,7 +94,7 @@ class Intake:
 
 
 def not_kept(id: str, error: AgenticError) -> str:
-    """What a person is told whose act could not be kept; also for the log."""
+    """Return what to tell a person whose event could not be stored; it is logged as well."""
     log.error("what a person did (%s) was not kept: %s", id, error)
     return error_text(Attempted.INTAKE, error)
 
@@ -104,9 +104,9 @@ _WRONG = "❌ Noted: {what} was wrong. The next attempt here knows it; write wha
 
 
 def noted(item: InboxItem, *, over: bool) -> str:
-    """What a person is told of a vote or correction; '' where the core tells it, or for other items.
+    """Return the receipt of a vote or correction; '' for other items, and where the core posts one.
 
-    ``over``: the execution that it is about has ended.
+    ``over``: the execution has ended.
     """
     about = item.target.partition("/")[2]
     what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"

@@ -1,7 +1,7 @@
-"""What a person did in Discord, as an inbox item, as something they are told, or as nothing; pure.
+"""Interpret a message as an inbox item, a reply, or nothing; pure.
 
 A plain message means what the state of its thread says: a task where the agent is idle, guidance where it works, the
-answer where it asked.  A word is a command only if it is the whole message.  Whoever may not do a thing is told so if
+answer where it asked. A word is a command only if it is the whole message. Whoever lacks the permission is told so if
 they addressed the bot, and ignored otherwise.
 """
 
@@ -45,7 +45,7 @@ _WITH_FILES: frozenset[Sort] = frozenset(("task", "queue", "side", "guidance", "
 
 
 def translate_message(said: MessageEvent, scene: ThreadView, house: BotIdentity) -> Outcome:
-    """What a message asks for."""
+    """Return what a message asks for."""
     if said.kind == "system":
         return Ignore("a message of Discord itself")
     if refused := unheard(said.speaker, house):
@@ -63,7 +63,7 @@ def translate_message(said: MessageEvent, scene: ThreadView, house: BotIdentity)
 
 
 def translate_edit(said: MessageEvent, id: str, thread: str, task: str, house: BotIdentity) -> Outcome:
-    """What an edit of a running task's message asks for; ``task`` is how it read when it began."""
+    """Return what an edit of a running task's message asks for; ``task`` is its text when the task began."""
     if refused := unheard(said.speaker, house):
         return refused
     text = _unmarked(said, without_mentions(said.text, house.mentions))
@@ -75,7 +75,7 @@ def translate_edit(said: MessageEvent, id: str, thread: str, task: str, house: B
 
 
 def translate_afterthought(said: MessageEvent, id: str, thread: str, before: str, house: BotIdentity) -> Outcome:
-    """What an edit of guidance asks for that the running execution has taken in; ``before`` is how it read."""
+    """Return what an edit of guidance asks for that the running execution has read; ``before`` is its earlier text."""
     if refused := unheard(said.speaker, house):
         return refused
     text = _unmarked(said, without_mentions(said.text, house.mentions))
@@ -88,13 +88,13 @@ def translate_afterthought(said: MessageEvent, id: str, thread: str, before: str
 
 
 def _unmarked(said: MessageEvent, text: str) -> str:
-    """What somebody wrote without the sign that queues it or asks it beside the work."""
+    """Remove the sign that queues a message or asks it as a side question."""
     marked = (_SIDE.fullmatch(text) or _QUEUED.fullmatch(text)) if said.thread else None
     return marked["text"].strip() if marked else text
 
 
 def _without_text(said: MessageEvent, scene: ThreadView) -> Outcome:
-    """Files alone reach what runs; where nothing does, it is asked what to do with them."""
+    """Interpret a message of files alone: files for the running execution; where none runs, ask what to do with them."""
     if not said.files:
         return Reply(NO_TASK)
     meaning = meaning_of("files", scene.phase) if said.thread else FILES_ONLY
@@ -143,7 +143,7 @@ def _item(said: MessageEvent, sort: Sort, *, text: str, target: str = "") -> Inb
 
 
 def without_mentions(text: str, ids: tuple[str, ...]) -> str:
-    """The text without mentions of the bot (or of its own role), however they are written."""
+    """Remove mentions of the bot (or of its own role), however they are written."""
     if not ids or "<@" not in text:
         return text.strip()
     own = "|".join(map(re.escape, ids))
@@ -151,5 +151,5 @@ def without_mentions(text: str, ids: tuple[str, ...]) -> str:
 
 
 def title_of(text: str) -> str:
-    """A thread's name: the first words of its task, 1-100 characters."""
+    """Return a thread's name: the first words of its task, 1-100 characters."""
     return one_line(_NAMED.sub("", text), 80) or "A task"

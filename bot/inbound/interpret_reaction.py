@@ -1,7 +1,7 @@
-"""What a reaction or a click means, by the state of its thread and the rights of who did it; pure.
+"""Interpret reactions and clicks by the state of the thread and the rights of the person; pure.
 
-A sign on any message of the bot speaks to what runs in the thread (🛑 ⏸ ▶ ✅ 💬); a judgement (👍 👎 ❌) is about what
-that very message shows.  The same words are read the same way (``commanded``), if they are the whole message.
+A sign on any message of the bot controls what runs in the thread (🛑 ⏸ ▶ ✅ 💬); a judgement (👍 👎 ❌) is about what
+that very message shows. Command words that are a whole message are read the same way (``commanded``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ JUDGEMENTS: frozenset[Sort] = frozenset(("feedback", "correction", "merge", "rej
 
 
 def translate_reaction(reacted: ReactionEvent, scene: ThreadView, house: BotIdentity) -> Outcome:
-    """What a reaction asks for; taking one back undoes a vote and nothing else."""
+    """Return what a reaction asks for; removing one withdraws a vote and does nothing else."""
     if unwanted := unheard(reacted.speaker, house):
         return unwanted
     found = meaning(reacted.emoji, reacted.custom_id, house.custom_emoji)
@@ -68,7 +68,7 @@ def translate_reaction(reacted: ReactionEvent, scene: ThreadView, house: BotIden
 
 
 def _on_lesson(reacted: ReactionEvent) -> Outcome:
-    """A judgement of a message that asks about a lesson is no vote on the task that taught it."""
+    """Interpret a judgement of a lesson's message, which is no vote on the task that taught it."""
     level = limited(reacted.speaker.level, writes=reacted.speaker.writes)
     if not reacted.added or not may(level, "lessons"):
         return Ignore("a judgement of a lesson, which its buttons decide")
@@ -76,14 +76,14 @@ def _on_lesson(reacted: ReactionEvent) -> Outcome:
 
 
 def _about(found: Meaning, reacted: ReactionEvent) -> Meaning:
-    """A vote on an offered branch merges or deletes it."""
+    """Turn a vote on an offered branch into merge or delete."""
     if found[0] != "feedback" or not reacted.offer:
         return found
     return ("merge" if found[1] == "up" else "reject", "")
 
 
 def translate_click(clicked: ClickEvent, scene: ThreadView) -> Outcome:
-    """What a button asks for."""
+    """Return what a button asks for."""
     item = _pressed(clicked)
     if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
         return Reply(why)
@@ -95,7 +95,7 @@ def translate_click(clicked: ClickEvent, scene: ThreadView) -> Outcome:
 
 
 def _pressed(clicked: ClickEvent) -> InboxItem:
-    """The inbox item that a button makes; an option is named by its number, whatever its label."""
+    """Return the inbox item of a button; an option is named by its number, whatever its label."""
     sort, text, target = _named(clicked)
     return InboxItem(
         id=clicked.id, thread=clicked.thread, sort=sort, author=clicked.speaker.person(), at=clicked.at, text=text,
@@ -121,9 +121,9 @@ def _named(clicked: ClickEvent) -> tuple[Sort, str, str]:
 
 
 def refusal(sort: Sort, scene: ThreadView, speaker: Speaker, *, shown: str = "", said: str = "") -> str:
-    """Why somebody may not do it here and now, '' where they may; ``shown`` is the question at the sign's message.
+    """Say why somebody may not do it here and now, '' where they may; ``shown`` is the question of the message.
 
-    ``said`` is what somebody answers to it.
+    ``said`` is their answer to it.
     """
     level = limited(speaker.level, writes=speaker.writes)
     if level == "viewer":
@@ -138,9 +138,9 @@ def refusal(sort: Sort, scene: ThreadView, speaker: Speaker, *, shown: str = "",
 
 
 def unanswerable(scene: ThreadView, level: Level, said: str = "") -> str:
-    """Why somebody of this level may not decide the open question, '' where they may.
+    """Say why somebody of this level may not decide the open question, '' where they may.
 
-    Who may not give more of something may still end it where more is asked for.
+    Whoever may not grant more of a cap may still end the execution where more is asked for.
     """
     asked = scene.asked
     if asked is None or asked.question != scene.question:
@@ -152,7 +152,7 @@ def unanswerable(scene: ThreadView, level: Level, said: str = "") -> str:
 
 
 def commanded(found: Meaning, scene: ThreadView, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:
-    """What a sign or a word that is the whole message asks for, by whom and when."""
+    """Return what a sign, or a word that is the whole message, asks for, given who sent it and when."""
     sort = found[0]
     if scene.state == "unknown":
         return Reply(IN_THE_THREAD)
@@ -169,7 +169,7 @@ def commanded(found: Meaning, scene: ThreadView, speaker: Speaker, item: InboxIt
 
 
 def _advice(scene: ThreadView, item: InboxItem, shown: str) -> Outcome:
-    """✅ where it asks: the answer that the question recommends."""
+    """Interpret ✅ on a question: the answer that it recommends."""
     asked = scene.asked
     if asked is None or not (advice := recommended(asked)):
         return Reply(NO_ADVICE)
@@ -179,7 +179,7 @@ def _advice(scene: ThreadView, item: InboxItem, shown: str) -> Outcome:
 
 
 def recommended(asked: Asked) -> str:
-    """The answer that the question recommends, '' for none: its first option, or that of each of its parts."""
+    """Return the answer that a question recommends, '' for none: its first option, or the first of each of its parts."""
     if not asked.parts:
         return "1" if asked.options else ""
     if not all(part.options for part in asked.parts):

@@ -1,7 +1,8 @@
-"""What a message shows: which thread's execution, which turn or the result, which question, which offered branch.
+"""What a message shows: an execution of a thread, its turn or result, a question, an offered branch.
 
-Only this binds a reaction to an execution.  A message counts if it is a task's own message, or one that the bot posted
-in a thread with an agent; what stands in another thread shows nothing here.
+Only this binds a reaction to an execution. A message counts if it is a task's own message, or was posted by the bot
+in a
+thread with an agent; links from other threads do not count.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class MessageTarget:
     question: str = ""
     offer: str = ""
     lesson: str = ""
-    """A lesson that its message asks about."""
+    """The lesson that the message asks about."""
     deleted: str = ""
     """The execution that it showed, whose log was deleted."""
 
@@ -38,7 +39,7 @@ class Showing:
         self._store, self._conversation, self._board = store, conversation, board
 
     async def on(self, message: str, channel: str, *, own: bool) -> MessageTarget | None:
-        """What a message shows; None where it is nothing of ours.  ``own``: the bot is its author."""
+        """Return what a message shows; None where it is unrelated. ``own``: the bot is its author."""
         if await self._is_task(message, channel, message):
             return await self._task(message, message)
         if not await self._conversation.knows(channel):
@@ -48,7 +49,7 @@ class Showing:
         return await self._posted(message, channel) or await self._by_time(message, channel, own=own)
 
     async def _is_task(self, message: str, channel: str, thread: str) -> bool:
-        """Whether it is the message of a task of the thread, begun or waiting; ``channel`` is where it was said."""
+        """Whether the message is a task of the thread, begun or waiting; ``channel`` is where it was posted."""
         if not await self._conversation.knows(thread):
             return False
         session = await self._store.session(thread) if channel else None
@@ -67,7 +68,7 @@ class Showing:
         return MessageTarget(thread, deleted=task if await self._store.was_buried(task) is not None else "")
 
     async def _posted(self, message: str, thread: str) -> MessageTarget | None:
-        """A message that the outbox or the board put there."""
+        """Look up a message of the outbox or a progress message."""
         shown = self._board.shows(message)
         if shown is not None and await self._is_of(shown[0], thread):
             return MessageTarget(thread, f"{shown[0]}/turn:{shown[1]}")
@@ -89,7 +90,9 @@ class Showing:
         return f"{item.execution}/turn:{(await folded(self._store, item.execution)).turn}"
 
     async def _by_time(self, message: str, thread: str, *, own: bool) -> MessageTarget | None:
-        """Another message of the bot there (a continued progress message, a receipt): what ran when it was posted."""
+        """Look up any other message of the bot (a continued progress message, a receipt) by what ran when it was
+        posted.
+        """
         if not own:
             return None
         for row in reversed(await self._store.executions(thread)):
@@ -101,7 +104,9 @@ class Showing:
         return MessageTarget(thread, deleted=max(before)[1]) if before else MessageTarget(thread)
 
     async def _begun_before(self, row: ExecutionRow, message: str) -> bool:
-        """By the ids of its progress message and of the other one; where it has none, by when its log says it began."""
+        """Whether the execution began before the message: by the ids of its progress message, else by the time in its
+        log.
+        """
         progress = await self._store.outbox_row(f"{row.execution}.1.0")
         if progress is not None and progress.delivered:
             return int(progress.delivered[0]) <= int(message)

@@ -1,4 +1,4 @@
-"""Discord's objects -> the small values that ``translate`` reads."""
+"""Read Discord objects into the small values of ``bot/inbound/events.py``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bot.ports.conversation import Conversation
 from bot.rendering.discord_text import cut, named, storable
 
 SHARED = 10
-"""So many servers are asked for a person's level when they write directly."""
+"""Number of servers that are asked for a person's level when they write a direct message."""
 QUOTED_CHARACTERS = 2_000
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was configured of the Discord side; ``roles`` maps ids (or names) of Discord roles to levels."""
+    """Configuration for Discord; ``roles`` maps ids (or names) of Discord roles to levels."""
 
     prefix: str = "!"
     roles: Mapping[str, Level] = field(default_factory=dict[str, Level])
@@ -40,23 +40,23 @@ class Options:
     speaking_bots: frozenset[str] = frozenset()
     command_guilds: tuple[str, ...] = ()
     retention_days: int = 30
-    """How long logs of finished tasks are kept; 0 for ever."""
+    """Days that logs of finished tasks are kept; 0 for ever."""
     """Ids of guilds that the slash commands are registered in; none for everywhere."""
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
-    """How long one request to Discord may take before it is sent again."""
+    """Seconds one request to Discord may take before it is sent again."""
     secrets: frozenset[str] = frozenset()
     """Values that are never shown in a message."""
 
 
 class Reader:
-    """Reads through one client, by its options."""
+    """Reads Discord objects through one client, by its options."""
 
     def __init__(self, client: discord.Client, options: Options) -> None:
         self._client, self._options = client, options
 
     def house(self, guild: discord.Guild | None) -> BotIdentity:
-        """What was configured, with the ids that name the bot in this guild."""
+        """Return the configuration, with the ids that name the bot in this guild."""
         role = guild.self_role if guild is not None else None
         ids = [str(self._client.user.id)] if self._client.user else []
         if role is not None:
@@ -66,7 +66,7 @@ class Reader:
     def speaker(
         self, user: discord.abc.User, guild: discord.Guild | None, *, webhook: bool = False, writes: bool = True
     ) -> Speaker:
-        """Who it is, with the level they have now; ``writes``: Discord lets them write in that place."""
+        """Return the person with their present level; ``writes``: Discord lets them write in that place."""
         itself = self._client.user is not None and user.id == self._client.user.id
         level = self._level(user, guild)
         return Speaker(
@@ -83,7 +83,7 @@ class Reader:
         return level_of(names, self._options.roles, administrator=administrator, default=self._options.default_level)
 
     def said(self, message: discord.Message) -> MessageEvent:
-        """A message; a channel that is not among the guild's is a thread that was not announced.
+        """Read a message; a channel that is not among the guild's is a thread that was not announced.
 
         The ``path`` of a file is the address it can be fetched from.
         """
@@ -109,7 +109,7 @@ class Reader:
         )
 
     def _files(self, message: discord.Message) -> list[discord.Attachment]:
-        """What is attached to it, and to what of another person it replies to or passes on."""
+        """Return the attachments of a message, and those of another person's message that it replies to or forwards."""
         replied = _replied_to(message)
         others = [file for snapshot in message.message_snapshots for file in snapshot.attachments]
         if replied is not None and replied.author != self._client.user:
@@ -117,7 +117,7 @@ class Reader:
         return [*message.attachments, *others]
 
     async def speaker_of(self, message: discord.Message) -> Speaker:
-        """Who said it, with the level they have now; what was fetched later does not say it by itself."""
+        """Return the author with their present level, which a message that was fetched later does not hold."""
         if isinstance(message.channel, discord.DMChannel):
             return await self.in_person(message.author)
         webhook = message.webhook_id is not None
@@ -127,7 +127,7 @@ class Reader:
         return found or replace(self.speaker(message.author, message.guild), level="viewer")
 
     async def speaker_by_id(self, person: int, guild: discord.Guild | None) -> Speaker | None:
-        """Somebody of a server (or, without one, of any that is shared); None where they are not there any more."""
+        """Return a member of a server (or, without one, of any that is shared); None where they have left."""
         try:
             if guild is None:
                 return await self.in_person(await self._client.fetch_user(person))
@@ -137,14 +137,14 @@ class Reader:
             return None
 
     async def presser(self, interaction: discord.Interaction) -> Speaker:
-        """Who pressed a button or filled in a form, with the rights that Discord says they have in this place now."""
+        """Return who pressed a button or sent a form, with the rights that Discord states for this place now."""
         if interaction.guild_id is None:
             return await self.in_person(interaction.user)
         here = interaction.permissions.send_messages_in_threads
         return self.speaker(interaction.user, interaction.guild, writes=here)
 
     async def in_person(self, user: discord.abc.User) -> Speaker:
-        """Who it is in a direct message: their highest level in the servers they share with the bot."""
+        """Return the author of a direct message, with their highest level in the servers they share with the bot."""
         guilds = self._client.guilds
         levels = [self._level(user, guild) for guild in guilds if guild.owner_id == user.id]
         for guild in guilds[:SHARED]:
@@ -161,7 +161,7 @@ class Reader:
 
 
 def said_in(message: discord.Message) -> str:
-    """The words of a message, or of what it passes on."""
+    """Return the text of a message, or of the one it forwards."""
     return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
 
 
@@ -171,7 +171,7 @@ def _replied_to(message: discord.Message) -> discord.Message | None:
 
 
 def _quoted(message: discord.Message) -> tuple[QuotedMessage, ...]:
-    """What it replies to, and what it passes on."""
+    """Return the messages it replies to and forwards."""
     found: list[tuple[str, str]] = []
     if (replied := _replied_to(message)) is not None:
         found.append((replied.author.display_name, said_in(replied)))
@@ -196,7 +196,7 @@ def _kind(message: discord.Message) -> Kind:
 
 
 async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> ThreadView:
-    """What a thread is doing; whose execution it was matters after its end only for opinions (``wholly``)."""
+    """Return what a thread is doing; with ``wholly`` also whose execution it was after its end, which only votes need."""
     state = conversation.state(thread) if thread and await conversation.knows(thread) else "unknown"
     if state == "unknown" or (state == "idle" and not wholly):
         return ThreadView(state)
@@ -207,7 +207,7 @@ async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = Fa
 
 
 async def scene_about(conversation: Conversation, log: EventLog, thread: str, target: str) -> ThreadView:
-    """The same for something that concerns a certain execution, perhaps an earlier one."""
+    """The same for an event that concerns a certain execution, perhaps an earlier one."""
     execution = target.partition("/")[0]
     requester = await _requester(log, execution) if execution else ""
     if not requester:
@@ -224,5 +224,5 @@ async def _requester(log: EventLog, execution: str) -> str:
 
 
 def when() -> datetime:
-    """The present, for what Discord sends without a time."""
+    """Return the present, for events that Discord sends without a time."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What was said in a thread lately, quoted as data for an execution that begins there."""
+"""Recent messages of a thread, quoted as data for an execution that begins there."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ MESSAGES = 50
 AGE = timedelta(minutes=30)
 CHARACTERS = 1_000
 SECONDS = 3.0
-"""A task does not wait longer for what was said before it."""
+"""Seconds that a task waits at most for earlier messages."""
 
 log = logging.getLogger(__name__)
 
 
 class Quoting:
-    """Reads threads through a desk, which exists only once the bot does: ``through`` tells it which."""
+    """Reads threads through the request queue, which exists only once the client does: ``through`` sets it."""
 
     def __init__(self, desk: DiscordApi) -> None:
         self._desk = desk
 
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
-        """What others said before a message, oldest first: at most 50 messages of 30 minutes; () if it cannot be read.
+        """Return other people's messages before a message, oldest first: at most 50 of 30 minutes; () if they cannot be
+        read.
 
-        A thread that was made from the message has nothing before it; ``reader`` is the person for whom it is read.
+        A thread that was made from the message has nothing before it; ``reader`` is the person they are read for.
         """
         if before == thread or not before.isdecimal():
             return ()
@@ -58,13 +59,13 @@ class Quoting:
 
 
 async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, datetime]]:
-    """(author, text, when) of what people said in a channel before a message, oldest first."""
+    """Return (author, text, when) of people's messages in a channel before a message, oldest first."""
     found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
     told = [(m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
     return [one for one in told[::-1] if one[1]]
 
 
 def _of_the_bot(message: discord.Message) -> bool:
-    """Whether the bot itself said it."""
+    """Whether the bot itself wrote it."""
     me = message.guild.me if message.guild is not None else getattr(message.channel, "me", None)
     return me is not None and message.author.id == me.id

@@ -1,4 +1,4 @@
-"""Which vote of a person stands: the last one they gave through a message, wherever it is kept by now."""
+"""A person's current vote: the last one they gave through a message, wherever it is stored."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from agentic.ports.runtime import Store
 
 Vote = Literal["up", "down", "none"]
 Standing = tuple[Vote, str]
-"""The vote and what it is about: a progress message shows a later turn by now than when it was given."""
+"""The vote and what it is about: a progress message may show a later turn now than when the vote was given."""
 
 
 async def standing_vote(store: Store, thread: str, target: str, message: str, person: str) -> Standing:
-    """The vote that stands; 'none' where there is none, or where it was taken back.
+    """Return the current vote; 'none' where there is none, or where it was withdrawn.
 
-    What waits in the inbox is newer than the outcome of an execution, and that is newer than its log.
+    A vote in the inbox is newer than one in the outcome of an execution, and that is newer than one in its log.
     """
     waiting = [i for i in await store.pending(thread) if i.sort == "feedback" and i.author.id == person]
     for item in reversed(waiting):
@@ -43,7 +43,7 @@ async def _kept(store: Store, execution: str, target: str, message: str, person:
 
 
 def _alike(given: str, target: str) -> bool:
-    """Both about the result, or both about a turn of the same execution."""
+    """Whether both are about the result, or both about a turn of the same execution."""
     return given == target or ("/turn:" in given and "/turn:" in target)
 
 

@@ -1,4 +1,4 @@
-"""A thread's name: given once, from its first task that has words for one, and never against people who named it."""
+"""Thread names: given once, from the first task that has words for one, and never over a name that people gave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 async def name_once(client: discord.Client, desk: DiscordApi, store: Store, thread: str, task: str) -> None:
-    """Name a thread that the bot made and that still has the placeholder, if it was never tried before."""
+    """Name a thread that the bot made and that still has the placeholder, if this was never tried before."""
     place = client.get_channel(int(thread))
     if not isinstance(place, discord.Thread) or client.user is None or place.owner_id != client.user.id:
         return

@@ -1,6 +1,6 @@
-"""Messages that look like a command and are none; pure.
+"""Messages that look like a command but are none; pure.
 
-“!undo” must not begin a task that costs money.  Only a single word counts: a path or a sentence stays what it is.
+“!undo” must not begin a task that costs money. Only a single word counts: a path or a sentence stays what it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OTHERWISE: Mapping[str, str] = {
     "queue": "That is no command: write `.`, a space and the task, and it is queued.",
     "undo": "That is no command: press “Undo” under the result.",
 }
-"""What people may take for a command, and how it is done."""
+"""Words that people may take for a command, and what to do instead."""
 NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
@@ -31,15 +31,15 @@ _COMMAND = re.compile(r"[a-z][\w-]{0,31}")
 
 
 def _called(text: str, prefix: str) -> str:
-    """What stands behind the prefix or a slash; '' where there is neither."""
+    """Return the word after the prefix or a slash; '' where there is neither."""
     mark = next((mark for mark in (prefix, "/") if text.startswith(mark)), None)
     return "" if mark is None else text.removeprefix(mark)
 
 
 def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Outcome:
-    """The outcome, unless it would make a task or guidance of a command that there is not.
+    """Return the outcome, or a reply where it would treat an unknown command as a task or guidance.
 
-    ``built`` are the names of all that there are.
+    ``built`` holds the names of all existing commands.
     """
     if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
         return outcome

@@ -1,6 +1,6 @@
-"""An approval as a person reads it: exactly what would run, why it is gated, who may decide, until when; pure.
+"""The text of an approval: exactly what would run, why it needs approval, who may decide, and until when; pure.
 
-What is shown comes from the call itself and from the gate, as they stand in the log, and not from the model's words.
+Everything shown comes from the call and its gate as they stand in the log, not from the model's words.
 """
 
 from __future__ import annotations
@@ -41,36 +41,36 @@ _RUN: tuple[tuple[str, str, str], ...] = (
     ("code", "", "python"),
     ("fallback", "And if that fails:", "sh"),
 )
-"""(argument, what leads to it, its language)."""
+"""(argument, its heading, its language)."""
 _APART = frozenset(("command", "code", "fallback", "reasoning", "alternatives", "expectation"))
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a person is to approve."""
+    """What a person is asked to approve."""
 
     tool: str = ""
     arguments: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     why: str = ""
     asked: Asked | None = None
     put_back: bool = False
-    """It ran, and what it did is put back."""
+    """The command ran, and its effects were undone."""
     left: str = ""
-    """What could not be put back."""
+    """Files that could not be restored."""
 
     def said(self, name: str) -> str:
-        """An argument that is a text, '' where the call has none."""
+        """Return a text argument of the call, '' where it has none of that name."""
         value = self.arguments.get(name, "")
         return value if isinstance(value, str) else ""
 
     @property
     def others(self) -> dict[str, JsonValue]:
-        """The other arguments that were given, without what only explains."""
+        """Return the other given arguments, without those that only explain."""
         return {name: value for name, value in self.arguments.items() if name not in _APART and value not in (None, "")}
 
 
 def sought(log: Iterable[Envelope], question: str) -> Sought:
-    """What a question of the log asks to approve."""
+    """Return what a question in the log asks to approve."""
     execution = Execution()
     gates: dict[str, Gated] = {}
     for envelope in log:
@@ -90,7 +90,9 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
 
 
 def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
-    """The message, and a file with the whole where it is long; ``item`` and ``standing`` say how it stands."""
+    """Render the message, with a file for the whole text where it is long; ``item`` and ``standing`` give its present
+    state.
+    """
     whole = _whole(seeks)
     files = [Attached(FILE, revealed(whole).encode())] if FENCE in whole else []
     head, foot = _head(item, seeks), _foot(item, seeks, standing)
@@ -153,7 +155,7 @@ def _json(arguments: dict[str, JsonValue]) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    """So much that it fits even if half of it has to be written out."""
+    """Cut a text so that it fits even if half of it has to be escaped."""
     shown = text[: max(limit, 100)]
     while length(revealed(shown)) > limit and shown:
         shown = shown[: len(shown) // 2]

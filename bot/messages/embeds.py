@@ -1,4 +1,4 @@
-"""What commands answer with."""
+"""Embeds that answer slash commands."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ _HELP = (
     ),
     ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
-"""Short, in groups; a test holds that every command stands here."""
+"""Commands in groups, briefly; a test checks that every command is listed."""
 
 
 def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
-    """What a thread is doing, and what it cost so far; for how long everything stood still at once in the last hour."""
+    """Show what a thread is doing, its cost so far, and how long the process was stalled in the last hour."""
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)
     if view.task:
@@ -89,7 +89,7 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
 
 
 def help_embed(prefix: str) -> discord.Embed:
-    """How to use the bot, on one card."""
+    """Show how to use the bot."""
     embed = discord.Embed(title="Threadwright", description="I do a task in a thread, with tools, in a sandbox.")
     for name, value in _HELP:
         embed.add_field(name=name, value=value, inline=False)

@@ -1,7 +1,8 @@
 """What people read of an error: what happened, whose fault it is, what to do.
 
-``WORDS`` is the one table: for each thing that was attempted, the kinds of error that have words of their own there;
-the first that fits is taken.  ``{error}`` is what the error says, ``{kind}`` its class.
+``WORDS`` is the one table: for each attempted operation, the kinds of error with words of their own; the first that
+fits is
+taken. ``{error}`` stands for the error's message, ``{kind}`` for its class.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from reflexion.errors import LessonStoreError, ReflexionError
 
 
 class Attempted(Enum):
-    """What was attempted when an error came."""
+    """The operation that an error interrupted."""
 
     RUN = auto()
-    """To work on a task."""
+    """Working on a task."""
     LOG = auto()
-    """To read the log of a task, which was put aside."""
+    """Reading the log of a task, which was set aside as damaged."""
     BEGIN = auto()
-    """To begin a task, for the ``tries``-th time."""
+    """Beginning a task, for the ``tries``-th time."""
     ACT = auto()
-    """To do what a person wants with a task that has ended."""
+    """Carrying out an action on a finished task, such as undo."""
     INTAKE = auto()
-    """To keep what a person said or did."""
+    """Storing what a person wrote or did."""
     STOP = auto()
-    """To keep a stop that took hold already."""
+    """Storing a stop that has taken effect already."""
     VOTE = auto()
-    """To take in the ``sign`` that ``name`` gave a result; it is tried again."""
+    """Recording the ``sign`` that ``name`` gave a result; it is retried."""
     COMMAND = auto()
-    """To carry out a command; ``id`` stands in the log, too."""
+    """Carrying out a slash command; ``id`` is in the program's log, too."""
     LESSON = auto()
-    """To keep what a person decided about a lesson."""
+    """Storing a person's decision about a lesson."""
 
 
 _GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
@@ -145,6 +146,6 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
 
 
 def error_text(attempted: Attempted, error: Exception, **more: object) -> str:
-    """One message about an error; ``more`` is what else the words of ``attempted`` name."""
+    """Return one message about an error; ``more`` holds the other placeholders of ``attempted``."""
     words = next(words for kind, words in WORDS[attempted] if isinstance(error, kind))
     return words.format(error=str(error).strip().rstrip("."), kind=type(error).__name__, **more)

@@ -1,4 +1,4 @@
-"""When another tier took over, why, what was known then and what came of it; from the log, pure."""
+"""Escalations as text: when another tier took over, why, on what evidence, and what came of it; from the log, pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bot.rendering.discord_text import plain
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """A change of tier or an advice: what it was decided on, and what came of it until the next one."""
+    """A change of tier or an advice: its reason, and what came of it until the next one."""
 
     at: datetime
     turn: int
@@ -36,16 +36,16 @@ class Rise:
     to_model: str = ""
     confidence: int | None = None
     usd: float = 0.0
-    """Spent by then."""
+    """US dollars spent until then."""
     turns_after: int = 0
     usd_after: float = 0.0
     confidence_after: int | None = None
     ended: str = ""
-    """How the execution ended, where nothing changed any more before."""
+    """How the execution ended, for the last change."""
 
 
 def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
-    """The changes of tier, in order."""
+    """Return the changes of tier, in order."""
     found: list[Rise] = []
     turn, tier, usd = 0, 0, 0.0
     sure: int | None = None
@@ -79,7 +79,7 @@ def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
 
 
 def escalation(found: Iterable[Rise], status: StatusView, tiers: Sequence[Tier]) -> str:
-    """Each change of tier with its reason and its fruits, where it stands now, and which tiers there are."""
+    """Show each change of tier with its reason and results, the present tier, and all tiers."""
     lines = [line for rise in found for line in _told(rise)]
     lines = lines or ["It never moved to a stronger model here."]
     if status.model:

@@ -1,7 +1,4 @@
-"""What an execution changed, with the content before (from its checkpoint) and after (from the workspace).
-
-What became of files, line by line; pure.
-"""
+"""The files an execution changed, with their content before (from its checkpoint) and after (from the workspace)."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from bot.rendering.discord_text import clean, inline
 INLINE_LINES = 16
 INLINE_CHARACTERS = 700
 LINES_COMPARED = 2_000
-"""Longer files are counted as changed, not compared."""
+"""Files with more lines are listed as changed, not compared."""
 _MARK = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One file; ``lines`` is a unified diff, empty where its content is not text, not known, or too long."""
+    """The change of one file; ``lines`` is a unified diff, empty where its content is not text, not known, or too long."""
 
     path: str
     kind: str
@@ -36,7 +33,7 @@ class Difference:
 
 
 def difference(change: Changed, before: bytes | None, after: bytes | None) -> Difference:
-    """What changed in a file; a content is None where it is not known."""
+    """Compare two contents of a file; None stands for a content that is not known."""
     old, new = _text(before if change.before else b""), _text(after if change.after else b"")
     if old is None or new is None or max(len(old), len(new)) > LINES_COMPARED:
         return Difference(change.path, change.kind)
@@ -52,14 +49,14 @@ def difference(change: Changed, before: bytes | None, after: bytes | None) -> Di
 
 
 def change_line(each: Difference) -> str:
-    """A file with what became of it: `a.py` +2 −1."""
+    """Return a file's name with its change: `a.py` +2 −1."""
     counts = [f"{sign}{number}" for sign, number in (("+", each.added), ("−", each.removed)) if number]
     words = {"added": "new", "deleted": "deleted"}.get(each.kind, "" if counts else "changed")
     return " ".join(filter(None, (inline(each.path), words, *counts)))
 
 
 def inline_diff(differences: Sequence[Difference]) -> str:
-    """The changes as one code block, where they are short enough to be read in a message; else ''."""
+    """Return the changes as one code block where they are short enough for a message, else ''."""
     shown = [each for each in differences if each.kind == "modified"]
     if not shown or len(differences) > 2 or not all(each.lines for each in differences):
         return ""
@@ -73,7 +70,7 @@ def inline_diff(differences: Sequence[Difference]) -> str:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without empty lines around what changed."""
+    """Remove empty context lines around the changes."""
     while lines and not lines[0].strip():
         lines = lines[1:]
     while lines and not lines[-1].strip():
@@ -82,7 +79,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 
 def whole_diff(differences: Sequence[Difference]) -> bytes:
-    """All changes as a patch."""
+    """Return all changes as one patch."""
     return "".join("\n".join([*each.lines, ""]) for each in differences if each.lines).encode("utf-8", "replace")
 
 
@@ -102,24 +99,24 @@ SECONDS = 5.0
 FetchFile = Callable[[str, str], Awaitable[bytes | None]]
 """(thread, path in its workspace) -> content, None where there is no such file."""
 FetchBefore = Callable[[str, str, str], Awaitable[bytes | None]]
-"""(thread, checkpoint, path) -> content as it was then, None where that is not kept."""
+"""(thread, checkpoint, path) -> content at that checkpoint, None where it is not kept."""
 
 log = logging.getLogger(__name__)
 
 
 async def nothing_kept(thread: str, manifest: str, path: str) -> bytes | None:
-    """For a bot without checkpoints."""
+    """Return None: for a bot without checkpoints."""
     return None
 
 
 class Changes:
-    """Reads both sides of what changed."""
+    """Reads both contents of changed files."""
 
     def __init__(self, before: FetchBefore, after: FetchFile) -> None:
         self._before, self._after = before, after
 
     async def of(self, progress: Progress) -> tuple[Difference, ...]:
-        """The files an execution changed; compared as far as that is quickly done, and named in any case."""
+        """Return the files that an execution changed, compared as far as that is quick; all are named."""
         found = {change.path: Difference(change.path, change.kind) for change in progress.changed}
         try:
             async with asyncio.timeout(SECONDS):

@@ -1,7 +1,8 @@
-"""The final answer as people read it: the answer, what was changed, how it is known, what can be undone; pure.
+"""The final answer as people read it: the answer, its changes, its evidence, what can be undone; pure.
 
-It is text, not an embed: embeds are suppressed in everything the bot posts, so that no link in a model's words is
-fetched by anybody, and that would take ours away too.  Small print stands in Discord's subtext.
+It is text, not an embed: embeds are suppressed in everything the bot posts, so that Discord fetches no link in a
+model's
+words, and that would suppress ours too. Small print uses Discord's subtext.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bot.rendering.discord_text import inline, plain
 
 WITHOUT_FINISH = "This answer was given without calling finish."
 UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
-"""What the core notes of an answer that claims nothing; for people it is said differently."""
+"""The core's note on an answer without claims; people read other words for it."""
 NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
 LAST_NOTE = "**Last note** (the model's own words, not checked)"
 NOT_CHANGED = "-# ⚠ Nothing was changed."
@@ -33,7 +34,9 @@ _VERDICTS = {"proven": "✔", "unproven": "◻ unproven:", "contradicted": "✖ 
 def card(
     text: str, progress: Progress | None, differences: Sequence[Difference] = (), attempts: Sequence[str] = ()
 ) -> str:
-    """The final answer with its sections; talk is the answer alone.  ``attempts``: what is said of further ones."""
+    """Return the final answer with its sections; small talk is the answer alone. ``attempts`` is the text about further
+    attempts.
+    """
     if progress is None or progress.finished is None or progress.plain:
         return kept_apart(text)
     end = progress.finished
@@ -47,7 +50,7 @@ def card(
 
 
 def _words(text: str, end: Finished) -> str:
-    """The answer; what the model said last of a task that is not done is quoted as the model's."""
+    """Return the answer; of a task that is not done, the model's last words are marked as a quotation."""
     if not text:
         return "*(It ended without an answer.)*"
     if not end.last_words:
@@ -57,7 +60,7 @@ def _words(text: str, end: Finished) -> str:
 
 
 def undoable(progress: Progress) -> bool:
-    """Whether the changes can be put back by a click."""
+    """Whether the changes can be undone with a button."""
     did = progress.changed or progress.offered
     return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
 
@@ -97,7 +100,7 @@ def _claim(claim: Claim) -> str:
 
 
 def _listed(calls: Sequence[str]) -> str:
-    """Calls, each once, the first by name."""
+    """List calls without repetition, the first ones by name."""
     once = tuple(dict.fromkeys(calls))
     more = f" and {len(once) - UNCLEAR_SHOWN} more" if len(once) > UNCLEAR_SHOWN else ""
     return ", ".join(inline(call, 100) for call in once[:UNCLEAR_SHOWN]) + more

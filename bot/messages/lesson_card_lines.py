@@ -1,4 +1,7 @@
-"""What the final card says of lessons, in small print: what was used and why, what was held back, what was learned; pure."""
+"""Patterns in retrieval's reasons: a reflection's insight, how its attempt ended, scores that mean nothing here, and
+the
+beginning of a lesson's advice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
 where a lesson begins to say what to do."""
 _OF_HERE = " lesson of this server"
 _SHARED = re.compile(r"shares (?:no word|(?P<words>[^;]+?))(?:, means (?P<alike>\d+%) the same)?")
-"""How retrieval says what a lesson and a task have in common."""
+"""How retrieval names what a lesson and a task have in common."""
 _CAME: dict[LessonStatus, str] = {
     "quarantined": "an owner has to approve it first",
     "candidate": "counts once the same failure is seen again",
@@ -30,7 +33,7 @@ _CAME: dict[LessonStatus, str] = {
 
 
 def used_lines(lessons: Sequence[ChosenLesson], withheld: Sequence[WithheldLesson]) -> list[str]:
-    """What stood in the prompt, each with a short name and why, and what was held back to measure it."""
+    """List the lessons of the prompt, each with a short name and its reason, and those withheld to measure them."""
     lines = [f"{USED}{_used(lesson)}" for lesson in lessons[:SHOWN]]
     if len(lessons) > SHOWN:
         lines.append(f"-# … and {len(lessons) - SHOWN} more")
@@ -42,9 +45,9 @@ def used_lines(lessons: Sequence[ChosenLesson], withheld: Sequence[WithheldLesso
 
 
 def learned_lines(insight: str, lesson: Lesson | None, *, below: bool = False) -> list[str]:
-    """What the reflection came to, and the lesson that was proposed with what becomes of it.
+    """Say what the reflection found, and which lesson was proposed with its status.
 
-    ``below``: it is asked about in the same thread.
+    ``below``: the thread has a message that asks about the lesson.
     """
     lines = [f"{LEARNED}{safe(insight, INSIGHT)}"]
     if lesson is not None:
@@ -53,7 +56,7 @@ def learned_lines(insight: str, lesson: Lesson | None, *, below: bool = False) -
 
 
 def with_lines(content: str, lines: Sequence[str]) -> str | None:
-    """A card that stands in Discord, with what was learned afterwards above its footer; None where it is there."""
+    """Insert lines above the footer of a posted card; None where they are there already."""
     if LEARNED in content:
         return None
     *before, foot = content.split("\n")
@@ -61,7 +64,7 @@ def with_lines(content: str, lines: Sequence[str]) -> str | None:
 
 
 def _used(lesson: ChosenLesson) -> str:
-    """A short name and why: of a reflection what it came to and how that attempt ended, of a lesson what it is for."""
+    """Return a short name and the reason: a reflection's insight and how its attempt ended, or what a lesson is for."""
     if lesson.kind == "reflection":
         key = next((line.removeprefix(_KEY) for line in lesson.text.splitlines() if line.startswith(_KEY)), lesson.text)
         ended = lesson.why.partition(_ATTEMPT)[2]
@@ -74,7 +77,7 @@ def _used(lesson: ChosenLesson) -> str:
 
 
 def _plainly(part: str) -> str:
-    """A part of why it was chosen, as people say it; '' for figures that say nothing here."""
+    """Return part of a reason in plain words; '' for scores that mean nothing here."""
     if part.startswith(_SCORE):
         return ""
     if part.endswith(_OF_HERE):

@@ -1,4 +1,6 @@
-"""Lessons as people read them; pure.  Their words come from the world: shown, never obeyed, and never a link or a ping."""
+"""Lessons as people read them; pure. Their words come from outside: they are shown, never obeyed, and contain no link
+or ping.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from reflexion.text.secrets import redact
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
 NONE_SO = "None is {status}."
 ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
-"""What waits for a person first."""
+"""The statuses in the order of lists: what waits for a person comes first."""
 SIGNS: Mapping[LessonStatus, str] = {
     "quarantined": "⚠ waits for approval", "active": "● active", "probation": "◐ on probation",
     "candidate": "○ candidate", "retired": "✕ retired",
@@ -31,13 +33,13 @@ AGAINST = "says the opposite of {others}: no task is told of either until an own
 DECIDES = "-# What waits is decided by an owner: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
 USES_SHOWN = 8
 WIDTH = 72
-"""Characters of a line in a block."""
+"""Characters of a line in a code block."""
 CHANGES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class LessonUse:
-    """One execution that a lesson fitted, as whoever asks may see it: ``words`` say when, and how it went."""
+    """One execution that a lesson fitted, as the reader may see it: ``words`` say when, and how it went."""
 
     thread: str
     words: str
@@ -45,9 +47,9 @@ class LessonUse:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a lesson beside itself: what it does to tasks, in words, and where it was used, newest first.
+    """Facts about a lesson: its measured effect, in words, and where it was used, newest first.
 
-    ``hidden`` counts the uses in threads that whoever asks cannot see.
+    ``hidden`` counts uses in threads that the reader cannot see.
     """
 
     effect: str = ""
@@ -56,30 +58,32 @@ class Known:
 
 
 def safe(text: str, limit: int = 400) -> str:
-    """A lesson's words on one line: as code where they hold a command or an address, so that nothing can be followed."""
+    """Return a lesson's words on one line, as code where they hold a command or an address, so that nothing can be
+    clicked.
+    """
     text = redact(text)
     return inline(text, limit) if "://" in text or objections(text) else plain(text, limit)
 
 
 def meaning(lesson: Lesson) -> str:
-    """What its status means for tasks."""
+    """Say what the lesson's status means for tasks."""
     return opposite(lesson) or MEANING[lesson.status]
 
 
 def opposite(lesson: Lesson) -> str:
-    """Why no task is told of it although its status would let it; '' where nothing says the opposite of it."""
+    """Say which lesson contradicts this one and so keeps it out of prompts; '' where none does."""
     if not lesson.contradicts or lesson.status in ("retired", "quarantined"):
         return ""
     return AGAINST.format(others=", ".join(f"`{id}`" for id in lesson.contradicts[:3]))
 
 
 def said(lesson: Lesson, limit: int = 400) -> str:
-    """When and what."""
+    """Return when the lesson applies and what it advises."""
     return f"{safe(lesson.trigger, limit)} → {safe(lesson.action, limit)}"
 
 
 def quoted(lesson: Lesson, limit: int = 600) -> str:
-    """The same as two blocks, for whoever decides on it."""
+    """The same as two code blocks, for whoever decides on the lesson."""
     return f"**When**\n{fenced(_bounded(lesson.trigger, limit))}\n**Do**\n{fenced(_bounded(lesson.action, limit))}"
 
 
@@ -92,9 +96,9 @@ def listed(
     page: int = 1,
     size: int = 10,
 ) -> str:
-    """A page of them by status, how many there are of each, and what they do together (``overall``).
+    """Return a page of lessons by status, with counts and their measured effect together (``overall``).
 
-    ``effects`` say by id what one does to tasks.
+    ``effects`` holds the effect of each lesson by id.
     """
     wanted = [lesson for status in ORDER if of in (None, status) for lesson in lessons if lesson.status == status]
     if not wanted:
@@ -116,7 +120,7 @@ def listed(
 
 
 def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
-    """All that is known of it; the quoted output it rests on only for those who may change it (``whole``)."""
+    """Show everything known of a lesson; the output that it quotes only with ``whole``, for those who may change it."""
     where = {"thread": f"<#{lesson.scope.thread}>", "guild": "this server", "global": "all servers"}[lesson.scope.kind]
     lines = [
         f"{SIGNS[lesson.status]}: {meaning(lesson)}",
@@ -149,7 +153,7 @@ def _counts(lessons: Sequence[Lesson]) -> str:
 
 
 def status_word(status: LessonStatus | None) -> str:
-    """A status in a word or two."""
+    """Name a status in a word or two."""
     return {"quarantined": "waiting", "probation": "on probation"}.get(status or "", status or "there")
 
 
@@ -169,18 +173,18 @@ def _changed(history: Iterable[Change]) -> list[str]:
 
 
 def change_line(change: Change) -> str:
-    """What was done, and by whom where a person did it; the status that came of it."""
+    """Describe a change: what was done, the person where there was one, and the new status."""
     became = f" → {status_word(change.status)}" if change.status else ""
     return f"{safe(change.what, 300)}{became}"
 
 
 def times(count: int, what: str) -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _bounded(text: str, limit: int) -> str:
-    """With line breaks at blanks: a code block is as wide as its longest line."""
+    """Wrap lines at blanks, because a code block is as wide as its longest line."""
     text = redact(text)
     whole = text if len(text) <= limit else text[: limit - 1] + "…"
     return "\n".join(

@@ -1,4 +1,4 @@
-"""A log as a person would tell it: one line an event, nothing for events of no interest here; pure."""
+"""A log as a story: one line an event, nothing for events that people need not read; pure."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ WIDTH = 160
 
 
 def line_of(envelope: Envelope) -> str:
-    """One event as a person would tell it, '' for what is of no interest here."""
+    """Return one event with its time as a line, '' for events that people need not read."""
     return told(envelope.event)
 
 
 def told(event: Event) -> str:
-    """An event as a person would tell it, '' for what is of no interest here."""
+    """Describe an event, '' for events that people need not read."""
     match event:
         case Started() as event:
             return f"{event.requester.name} asked: {_short(event.task)}"
@@ -95,7 +95,7 @@ def _judged(event: Event) -> str:
 
 
 def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> str:
-    """What comes after the end."""
+    """Describe events that follow the end."""
     match event:
         case Evaluated():
             return f"scored {event.score} of 100, verifier {event.verifier}"
@@ -108,7 +108,7 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
 
 
 def _kept(event: Event) -> str:
-    """What happens beside the turns."""
+    """Describe events between turns."""
     match event:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"

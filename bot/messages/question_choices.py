@@ -1,4 +1,4 @@
-"""A question as a message, made from its outbox item and its execution's log."""
+"""The message of a question, made from its outbox item and its execution's log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.rendering.discord_text import Rendered, render
 
 
 async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
-    """How far a question has come; one whose log is damaged can be answered no more."""
+    """Return the answers so far; a question whose log is damaged can no longer be answered."""
     try:
         return read([envelope async for envelope in log.read(execution)], question)
     except StoreCorrupt:
@@ -19,7 +19,7 @@ async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
 
 
 async def question_of(log: EventLog, item: OutboxItem, standing: Standing) -> Rendered:
-    """What is asked, or would run, with what was answered so far and how it can be answered or was."""
+    """Render a question or an approval with its answers so far and its buttons."""
     if item.asked == "approval" and standing.way != "damaged":
         seeks = sought([envelope async for envelope in log.read(item.execution)], item.question)
         return approval(item, seeks, standing)

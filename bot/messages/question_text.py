@@ -1,7 +1,6 @@
-"""The words of a question as it stands: what is asked, what was answered so far, what was decided and by whom; pure.
+"""The text of a question in its present state: what is asked, the answers so far, what was decided and by whom; pure.
 
-``Standing`` is read off the log (``read``), so that a message can be brought up to date at any time, also by a process
-that was not there when the answer came.
+``Standing`` is read from the log (``read``), so that any process can bring the message up to date at any time.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from agentic.core.text.answers import label_of
 from bot.rendering.discord_text import plain
 
 _WHOLE = 1_000
-"""Characters of a label that are shown: all there are, in practice."""
+"""Characters of a label that are shown; in practice, all of them."""
 _ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was called off"}
 Way = Literal["open", "decided", "expired", "ended", "damaged"]
 
 
 @dataclass(slots=True)
 class Standing:
-    """How far a question has come; ``answers`` and ``by`` are by the part's id, by '' where there are no parts."""
+    """The state of a question; ``answers`` and ``by`` are keyed by the part's id, '' where there are no parts."""
 
     asked: Asked | None = None
     way: Way = "open"
@@ -40,13 +39,13 @@ class Standing:
     by: dict[str, str] = field(default_factory=dict[str, str])
     choice: str = ""
     words: str = ""
-    """What was said where no option was chosen."""
+    """A free-text answer, where no option was chosen."""
     who: str = ""
     reason: Reason | None = None
 
 
 def read(log: Iterable[Envelope], question: str) -> Standing:
-    """What a log says of a question."""
+    """Read the state of a question from a log."""
     standing = Standing()
     for envelope in log:
         event = envelope.event
@@ -73,7 +72,7 @@ def _answered(standing: Standing, event: InputReceived) -> None:
 
 
 def _decided(standing: Standing, event: Decided) -> None:
-    """By nobody (id '0') where the time was over."""
+    """Record the decision; the id '0' stands for nobody, where the time ran out."""
     standing.way = "expired" if event.by.id == "0" else "decided"
     standing.choice, standing.who = event.choice, event.by.name
     options = standing.asked.options if standing.asked else ()
@@ -89,7 +88,7 @@ def _decided(standing: Standing, event: Decided) -> None:
 
 
 def question_words(item: OutboxItem, standing: Standing) -> str:
-    """A question with its options, what was answered so far, and how it can be answered or was."""
+    """Return a question with its options, its answers so far, and how it can be or was answered."""
     lines = [item.text.strip(), ""]
     for number, part in enumerate(item.parts, 1):
         lines += _part(number, part, standing)
@@ -126,7 +125,7 @@ def _hint(item: OutboxItem) -> str:
 
 
 def closing_line(item: OutboxItem, standing: Standing) -> str:
-    """What was decided and by whom."""
+    """Say what was decided and by whom."""
     who = plain(standing.who, 40)
     if standing.way == "expired":
         return (
@@ -148,5 +147,5 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
 
 
 def decided_words(item: OutboxItem, standing: Standing) -> str:
-    """What somebody is told who comes too late."""
+    """Tell somebody who answers too late what was decided."""
     return f"This question is no longer open.\n{closing_line(item, standing)}"

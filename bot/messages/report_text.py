@@ -1,4 +1,4 @@
-"""Text of command replies, the use of daily caps among them; pure.  Foreign text is shown and never obeyed."""
+"""Texts of command replies, such as sessions, costs, logs and daily caps; pure. Foreign text is shown, never obeyed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OF: Mapping[Whose, str] = {"person": "your tasks", "guild": "this server", "bot
 
 
 def of_today(days: Iterable[Day]) -> str:
-    """A line; '' where nothing is capped by the day."""
+    """Return a line on the use of daily caps; '' where there are none."""
     parts = [
         f"{_OF[day.whose]} {dollars(day.spent_usd)} of {dollars(day.cap_usd + day.raised_usd)}{_raised(day)}"
         for day in days
@@ -71,12 +71,12 @@ class ThreadLine:
 
 
 def title_of_sessions(*, openly: bool) -> str:
-    """Which threads are listed."""
+    """Say which threads are listed."""
     return "Threads of this channel" if openly else "Threads that you can see"
 
 
 def sessions(seen: Sequence[ThreadLine], *, asker: str, page: int = 1, more: int = 0) -> str:
-    """A thread in two lines, last used first."""
+    """List threads in two lines each, last used first."""
     if not seen:
         return NO_SESSIONS if page == 1 else "There are no more."
     lines = [line for each in seen for line in _session(each, asker)]
@@ -100,7 +100,7 @@ def _session(each: ThreadLine, asker: str) -> list[str]:
 
 
 def checkpoints(kept: Sequence[Kept]) -> str:
-    """What was kept, newest first, and how to go on from it."""
+    """List checkpoints, newest first, and how to resume from one."""
     if not kept:
         return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
     lines: list[str] = []
@@ -128,12 +128,12 @@ def _checkpoint(one: Kept) -> str:
 
 
 def moment_of(one: Kept) -> str:
-    """When it was taken, in words."""
+    """Say when a checkpoint was taken."""
     return moment(one.why, one.turn)
 
 
 def cost_of_thread(costs: Sequence[Cost]) -> str:
-    """An execution a line, and the sum."""
+    """List the cost of each execution, and the sum."""
     if not costs:
         return NO_COST
     lines = [
@@ -151,14 +151,14 @@ def cost_of_thread(costs: Sequence[Cost]) -> str:
 
 
 def cost_by_person(costs: Iterable[Cost]) -> str:
-    """The dearest first."""
+    """List the cost of each person, highest first."""
     rows = by_person(costs)
     lines = [f"{money(usd)} · {_times(count, 'execution')} · {plain(person.name, 60)}" for person, count, usd in rows]
     return _summed(lines, sum(row[2] for row in rows))
 
 
 def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
-    """The dearest first."""
+    """List the cost of each thread, highest first."""
     rows = by_thread(costs)
     lines = [
         f"{money(usd)} · {_times(count, 'execution')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
@@ -174,7 +174,7 @@ def _summed(lines: list[str], usd: float) -> str:
 
 
 def confidence(trends: Sequence[Trend]) -> str:
-    """How sure it is now, the turns of each of the last executions as bars, and the thread's own line."""
+    """Show the present confidence, the turns of the last executions as bars, and the trend of the thread."""
     seen = [each for each in trends if each.scores or each.shown is not None]
     if not seen:
         return "Nothing is known yet: it comes with the first turn of a model."
@@ -194,7 +194,7 @@ def confidence(trends: Sequence[Trend]) -> str:
 
 
 def _basis(one: Trend) -> str:
-    """What the number rests on."""
+    """Say what the number is based on."""
     if not one.labels or not one.heuristics:
         return "-# An estimate, by its tools, tests and reports: too few tasks came out yet to hold it against."
     differs = bool(one.scores) and one.scores[-1] != one.heuristics[-1]
@@ -209,23 +209,23 @@ def _judged(one: Trend) -> str:
 
 
 def tiers_of(envelopes: Sequence[Envelope]) -> tuple[Tier, ...]:
-    """The tiers an execution began with."""
+    """Return the tiers an execution began with."""
     started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
     return started.policy.tiers if started else ()
 
 
 def title_of_log(there: int, lines: int) -> str:
-    """How much of the log is shown."""
+    """Say how much of the log is shown."""
     return f"Log: the newest {min(lines, there)} of {there} lines" if there > lines else f"Log: {_times(there, 'line')}"
 
 
 def log(lines: Sequence[str]) -> str:
-    """The lines as they are; the time is UTC."""
+    """Return the lines as they are; times are UTC."""
     return fenced("\n".join(lines)) if lines else NO_EXECUTION
 
 
 def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Sequence[Reflection]) -> str:
-    """Notes, to-do list and reflections."""
+    """Show notes, to-do list and reflections."""
     lines = [f"• {plain(note, 300)}" for note in notes]
     if todo:
         lines += ["**To do**", *(f"{_TODO.get(state, '☐')} {plain(text, 150)}" for state, text in todo)]
@@ -236,7 +236,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
 
 
 def role(envelopes: Sequence[Envelope]) -> str:
-    """The role of the newest execution, and what there is to choose."""
+    """Show the role of the newest execution, and the roles there are."""
     events = [each.event for each in envelopes]
     triaged = next((event for event in events if isinstance(event, Triaged)), None)
     started = next((event for event in events if isinstance(event, Started)), None)
@@ -253,7 +253,7 @@ def role(envelopes: Sequence[Envelope]) -> str:
 
 
 def rules(policy: Policy) -> str:
-    """The caps that end a task, and where further rules can stand."""
+    """Show the caps that end a task, and where further rules can be set."""
     return (
         f"A task ends at {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens, or "
         f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
@@ -265,7 +265,7 @@ def rules(policy: Policy) -> str:
 
 
 def stamp(at: datetime) -> str:
-    """When, as each reader's own clock says it."""
+    """Return a time that Discord shows in each reader's own time zone."""
     return f"<t:{int(at.timestamp())}:R>"
 
 

@@ -1,1 +1,1 @@
-"""What a running execution is doing, and how a step is put into words."""
+"""The read model of a running execution, and how its steps are put into words."""

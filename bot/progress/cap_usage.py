@@ -1,7 +1,8 @@
-"""How much an execution has used of its caps, for people; no I/O.
+"""How much of its caps an execution has used, for people; no I/O.
 
-The core's own fold counts (``evolve``), over the events that concern a cap and over no others: so people read what the rules
-go by, and no history is kept a second time.
+The core's own fold (``evolve``) counts, over only the events that concern a cap: so people read the numbers that the
+rules
+use, and no history is kept twice.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ _CONCERNED = (
     Started | Triaged | Asked | Decided | InputReceived | PolicyChanged | OwnerChanged | Quarantined | WorkspaceRestored
     | Finished
 )  # fmt: skip
-"""What sets a cap, raises it, or says when nobody's time runs."""
+"""Events that set a cap, raise it, use it, or stop its clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """So much of a cap is used; at most one request more than the cap."""
+    """The used part of a cap; at most one request more than the cap."""
 
     what: Literal["usd", "tokens", "turns", "minutes"]
     used: float
@@ -63,9 +64,9 @@ class Limits:
     """US dollars that the newest request could cost."""
     _turn: int = 0
     usd: float = 0.0
-    """US dollars that count as spent; of a request that was lost, what had been reserved for it."""
+    """US dollars that count as spent; for a lost request, the amount that was reserved."""
     estimated: int = 0
-    """Requests in that sum of which the provider did not say what they used, or not all of it."""
+    """Number of requests in that sum whose usage the provider did not fully report."""
     _tokens: int = 0
 
     def take(self, envelope: Envelope) -> None:
@@ -89,7 +90,7 @@ class Limits:
         self._at = envelope.at
 
     def uses(self, now: datetime | None = None) -> tuple[Use, ...]:
-        """All four caps, as they stand ``now``, or were with the latest event."""
+        """Return all four caps as of ``now`` or the latest event."""
         state = self._state
         return (
             Use("usd", self.usd, usd_cap(state)),
@@ -99,10 +100,10 @@ class Limits:
         )
 
     def near(self, now: datetime | None = None) -> tuple[Use, ...]:
-        """Those of which four fifths are used."""
+        """Return the caps of which at least four fifths are used."""
         return tuple(use for use in self.uses(now) if use.used and use.used >= WARNED * use.cap)
 
     def _minutes(self, now: datetime | None) -> float:
-        """While a person is asked or holds it, no time runs."""
+        """Return the minutes used; the clock stops while a person is asked or has paused the execution."""
         until = self._state.resting_since or now or self._at
         return max(worked(self._state, until), 0.0) / 60 if until is not None else 0.0

@@ -1,7 +1,7 @@
-"""The sink of the Discord side: what executions do, kept as read models until somebody shows them.
+"""The sink of events for Discord: keeps a read model of each running execution.
 
-It only takes note; the board (``bot/outbound/progress_messages.py``) edits progress messages and the outbox
-delivers, each at its own pace.
+It only records; ``bot/outbound/progress_messages.py`` edits progress messages and the outbox delivers, each at its own
+pace.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ TAIL_KEPT, TAIL_SHOWN = 6_000, 600
 _VISIBLE = (
     Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
 )
-"""Events that the core makes outbox items of."""
+"""Events that become outbox items."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """Something happened to a question, '' for whichever is open; ``asked`` is its outbox key where it was put now."""
+    """A question changed, '' for whichever is open; ``asked`` is its outbox key where it was just asked."""
 
     execution: str
     question: str = ""
@@ -46,7 +46,7 @@ class QuestionChange:
 
 
 class Feed:
-    """A ``Sink``; hands on which executions changed and that the outbox has something."""
+    """A ``Sink`` that says which executions changed and that the outbox has new items."""
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
@@ -60,7 +60,7 @@ class Feed:
         self._dirty: dict[str, None] = {}
 
     def saw(self, envelope: Envelope) -> None:
-        """Keep the read model of a running execution up to date."""
+        """Update the read model of a running execution."""
         event, execution = envelope.event, envelope.execution
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
@@ -83,34 +83,34 @@ class Feed:
             self._mark(execution)
 
     def streamed(self, execution: str, text: str) -> None:
-        """Keep the last words of what is being said."""
+        """Keep the end of the streamed text."""
         self._tails[execution] = (self._tails.get(execution, "") + text)[-TAIL_KEPT:]
         self._mark(execution)
 
     def progress(self, execution: str) -> Progress | None:
-        """The read model, None where the execution began before this process and was not loaded yet."""
+        """Return the read model, None where the execution began before this process and was not loaded yet."""
         return self._progress.get(execution)
 
     def tail(self, execution: str) -> str:
-        """What is being streamed now."""
+        """Return the end of the text that is being streamed."""
         tail = self._tails.get(execution, "")
         return self.discretion.growing(tail)[-TAIL_SHOWN:] if tail else ""  # cut last: half a secret has no form
 
     def load(self, progress: Progress) -> None:
-        """Take in what was folded from the log of an execution that began before this process."""
+        """Add the read model of an execution that began before this process."""
         known = self._progress.get(progress.execution)
         if known is None or known.seq < progress.seq:
             self._progress[progress.execution] = progress
 
     def take_dirty(self) -> list[str]:
-        """Executions that changed since the last call."""
+        """Return the executions that changed since the last call."""
         self.changed.clear()
         dirty = list(self._dirty)
         self._dirty.clear()
         return dirty
 
     def forget(self, execution: str) -> None:
-        """Let go of an execution that is over and shown."""
+        """Drop an execution that has ended and was shown."""
         self._progress.pop(execution, None)
         self._tails.pop(execution, None)
         self._dirty.pop(execution, None)
@@ -121,7 +121,7 @@ class Feed:
 
 
 async def folded(store: EventLog, execution: str, discretion: Discretion | None = None) -> Progress:
-    """The read model of an execution, from its log."""
+    """Build the read model of an execution from its log."""
     progress = Progress(execution, (discretion or Discretion()).text)
     async for envelope in store.read(execution):
         progress.take(envelope)

@@ -1,10 +1,8 @@
-"""Event -> what a person reads of a running execution; no I/O.
+"""The read model of a running execution: its steps, its files, its usage; no I/O.
 
-A ``Progress`` is the read model of the one progress message and of the footer under the final answer; ``take`` is the
-only thing that changes it, and ``bot/progress/text.py`` puts it into words.  It is changed in place because every event of
-every execution passes here: making a new value of this size for each costs more than the rest of the sink.
-
-The steps of an execution as people see them, and what became of each file.
+The progress message and the footer under the final answer are made from a ``Progress``; only ``take`` changes it, and
+``bot/progress/text.py`` puts it into words. It is changed in place because every event of every execution passes here:
+making a new value of this size for each costs more than the rest of the sink.
 """
 
 from __future__ import annotations
@@ -56,13 +54,13 @@ from agentic.core.events.ids import call_id
 from bot.progress.cap_usage import Limits
 
 LOOKED_THROUGH = 4_000
-"""Characters of a long text, of which far fewer are shown."""
+"""Characters of a long text that are examined; far fewer are shown."""
 _SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressStep:
-    """A tool call: what it does, on what, and what came of it ('' while it runs)."""
+    """A tool call: what it does, on what, and its result ('' while it runs)."""
 
     call: str
     tool: str
@@ -72,21 +70,21 @@ class ProgressStep:
     seconds: float = 0.0
     began: datetime | None = None
     expected: str = ""
-    """What the agent expected of it."""
+    """The result that the agent expected."""
     came: str = ""
-    """The last line of what came back."""
+    """The last line of its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something between the calls that only a detailed account shows."""
+    """Something between the calls that only the detailed view shows."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What became of one file in all: ``before`` and ``after`` are hashes, '' where it did not exist."""
+    """The overall change of one file: ``before`` and ``after`` are hashes, '' where it did not exist."""
 
     path: str
     before: str
@@ -94,12 +92,12 @@ class Changed:
 
     @property
     def kind(self) -> Literal["added", "modified", "deleted"]:
-        """What a person would call it."""
+        """The kind of the change."""
         return "added" if not self.before else "modified" if self.after else "deleted"
 
 
 def subject(arguments: dict[str, JsonValue]) -> str:
-    """What a call is about: the first of its arguments that says it."""
+    """Return what a call is about: the first of its arguments that says it."""
     for name in _SUBJECTS:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
@@ -108,18 +106,18 @@ def subject(arguments: dict[str, JsonValue]) -> str:
 
 
 def last(preview: str) -> str:
-    """The last line that says something."""
+    """Return the last line that is not empty."""
     lines = preview[-LOOKED_THROUGH:].split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def before(change: FileChange) -> str:
-    """A hash, or what stands for one where nobody knows it: only an added file was not there before."""
+    """Return the hash before, or a placeholder where it is unknown: only an added file did not exist before."""
     return "" if change.kind == "added" else change.sha_before or "?"
 
 
 def after(change: FileChange) -> str:
-    """The same for how it was left."""
+    """Return the hash after, or a placeholder where it is unknown: only a deleted file does not exist after."""
     return "" if change.kind == "deleted" else change.sha_after or "??"
 
 
@@ -144,7 +142,7 @@ _UPDATES: dict[str, UpdateKind] = {
     "quarantined": "clarification_request",
 }
 MACHINE = "0"
-"""Who pauses a thread that is locked, or in which the bot may not speak: no person."""
+"""The id in a pause by the bot itself, where a thread is locked or the bot may not write there."""
 
 
 def _as_it_is(text: str) -> str:
@@ -157,14 +155,14 @@ class Progress:
 
     execution: str
     hide: Callable[[str], str] = field(default=_as_it_is, compare=False, repr=False)
-    """Takes secrets out of what is kept here, before any of it is shortened."""
+    """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     seq: int = 0
-    """The last event it has taken."""
+    """The last event that was taken."""
     started: datetime | None = None
     latest: datetime | None = None
     away: float = 0.0
-    """Seconds before it was gone on with from an earlier position, in which nothing of it ran."""
+    """Seconds between an earlier position and the resumption from it, in which nothing ran."""
     role: str = ""
     sandbox: str = ""
     turn: int = 0
@@ -172,51 +170,51 @@ class Progress:
     model: str = ""
     thinking: bool = False
     account: dict[str, ProgressStep | Remark] = field(default_factory=dict[str, "ProgressStep | Remark"])
-    """The latest calls, by id, and what was between them."""
+    """The latest calls, by id, and the remarks between them."""
     todo: tuple[Todo, ...] = ()
     said: str = ""
     """The model's last text."""
     note: str = ""
     skipped: tuple[FileRef, ...] = ()
-    """Attachments that were not taken, each with the reason."""
+    """Attachments that were not accepted, each with the reason."""
     asked: str = ""
     approval: bool = False
-    """What is asked is whether something may be done."""
+    """Whether the open question is an approval."""
     paused: str | None = None
     """Why it is paused; None while it is not."""
     crashes: int = 0
-    """How often its process ended in the middle of it, where it is left alone for that."""
+    """How often its process crashed during it, where it is left alone because of that."""
     handed_over: bool = False
-    """Its process ended in order, and no other has it yet."""
+    """Its process ended in order, and no other has taken it yet."""
     owners: int = 0
     cut_off: tuple[str, ...] = ()
-    """Files that were changed by what was cut off with an earlier process."""
+    """Files that were changed by calls which a crash cut off."""
     stop_given: datetime | None = None
     stopped_in: float | None = None
     """Seconds from the stop to the end."""
     talk: bool = False
     side: bool = False
     tour: bool = False
-    """No model is configured, so it is no answer: nothing of it is counted."""
+    """No model is configured, so the text is a scripted tour that counts for nothing."""
     limits: Limits = field(default_factory=Limits)
     confidence: Confidence | None = None
-    """What the last turn ended with, as the votes that stand move it."""
+    """The confidence of the last turn, moved by the votes that stand."""
     votes: tuple[tuple[str, str], ...] = ()
     """(person, vote) while it ran."""
     made: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """The calls of the last answer, by id: tool and what it is about.  One that never begins is a step all the same."""
+    """The calls of the last answer by id: tool and subject. A call that never begins is still a step."""
     touched: dict[str, Changed] = field(default_factory=dict[str, Changed])
-    """Files of the workspace it changed, in order of first change."""
+    """Files of the workspace that it changed, in order of first change."""
     unclear: tuple[str, ...] = ()
-    """Calls that were interrupted: nobody knows what came of them."""
+    """Calls that were interrupted and whose result is unknown."""
     denied: tuple[str, ...] = ()
-    """What was denied and did not run later either."""
+    """Calls that were denied and did not run later either."""
     put_back: tuple[str, ...] = ()
-    """What had run, and was put back because of what it did."""
+    """Calls that ran and whose effects were undone."""
     offered: bool = False
-    """Some of its work stands on a branch that people merge or delete."""
+    """Some of its work is on a branch that people merge or delete."""
     checkpoint: str = ""
-    """The workspace as it was before the first change."""
+    """The workspace before the first change."""
     checkpoint_problem: str = ""
     lessons: tuple[ChosenLesson, ...] = ()
     withheld: tuple[WithheldLesson, ...] = ()
@@ -229,12 +227,12 @@ class Progress:
 
     @property
     def changed(self) -> tuple[Changed, ...]:
-        """Files that are not as they were."""
+        """The files that differ from before."""
         return tuple(change for change in self.touched.values() if change.before != change.after)
 
     @property
     def plain(self) -> bool:
-        """Whether it was talk, which is answered without a card."""
+        """Whether it is small talk, which is answered without a card."""
         done = self.finished is not None and self.finished.reason == "done"
         return done and (self.side or (self.talk and not self.touched and not self.offered))
 
@@ -250,16 +248,16 @@ class Progress:
 
     @property
     def estimated(self) -> int:
-        """Requests of which it is not known what they cost."""
+        """Number of requests whose cost is not known."""
         return self.limits.estimated
 
     @property
     def seconds(self) -> float:
-        """From the start to the latest event, less what lies between an earlier position and going on from it."""
+        """Seconds from the start to the latest event, without ``away``."""
         return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0
 
     def take(self, envelope: Envelope) -> None:
-        """Show one more event; one that was taken already changes nothing."""
+        """Add one more event; an event that was taken already changes nothing."""
         if envelope.seq <= self.seq:
             return
         if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
@@ -336,7 +334,7 @@ class Progress:
             self._change(change)
 
     def _take_back(self, event: Gated) -> None:
-        """A call had run, and its files are as they were; whether it may run again is asked next."""
+        """Note that a call's effects were undone; whether it may run again is asked next."""
         step = self.account.get(event.call)
         if isinstance(step, ProgressStep):
             self.account[event.call] = replace(step, outcome="put back", came=f"it {self.hide(event.reason)}"[:200])
@@ -345,14 +343,14 @@ class Progress:
             self._change(change)
 
     def _allow(self, event: ToolFinished, what: str) -> None:
-        """What was denied is kept until the same did run."""
+        """Keep a denied call until the same call did run."""
         if event.outcome == "denied":
             self.denied = (*self.denied, what)[-STEPS_KEPT:]
         elif event.outcome in ("ok", "failed") and what in self.denied:
             self.denied = tuple(one for one in self.denied if one != what)
 
     def _unbegun(self, call: str) -> ProgressStep | None:
-        """A call that got its result without having begun: it was denied, refused or cancelled."""
+        """Return the step of a call that has a result but never began: it was denied, refused or cancelled."""
         if call not in self.made:
             return None
         tool, about = self.made[call]
@@ -417,7 +415,7 @@ class Progress:
             self._vote(event)
 
     def _vote(self, event: InputReceived) -> None:
-        """A vote moves the confidence as it does for the rules, and that is seen."""
+        """Move the confidence by a vote, as the rules do."""
         vote, before = confidence.vote_of(event), confidence.told(self.confidence, None)
         self.votes = confidence.standing(self.votes, event.author.id, vote)
         if self.confidence is None:
@@ -427,7 +425,7 @@ class Progress:
         self._remark(f"{sign} by {event.author.name}: confidence {before} → {confidence.told(self.confidence, None)}")
 
     def _owned(self, event: OwnerChanged | HandedOver | Quarantined | WorkspaceFound) -> None:
-        """Its process ended, in order or not; another has it, or nobody."""
+        """Note a change of owner: its process ended, in order or not, and another has taken it or nobody."""
         if isinstance(event, Quarantined):
             self.crashes, self.thinking = max(self.owners, 1), False
         elif not isinstance(event, WorkspaceFound):
@@ -457,7 +455,7 @@ class Progress:
         return event.model_copy(update={"claims": claims})
 
     def _offer(self, event: CommitCreated) -> None:
-        """What stands on the branch is again as it was in the workspace."""
+        """Note that changes moved to a branch, so that the workspace is as before."""
         self.offered = True
         for path in event.paths:
             self.touched.pop(path, None)
@@ -469,7 +467,7 @@ class Progress:
 
 
 def update_of(event: Event) -> UpdateKind | None:
-    """The kind of update a person gets by an event, None where nothing is to be seen of it."""
+    """Return the kind of update that an event causes, None where people see nothing of it."""
     if isinstance(event, ModelRequested) and event.purpose != "turn":
         return None
     if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):

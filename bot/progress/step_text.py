@@ -1,4 +1,4 @@
-"""What the agent is doing, in plain words: "Running the tests (`pytest -q`)", not the names of tools; pure."""
+"""Steps in plain words: "Running the tests (`pytest -q`)", not the names of tools; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
 
 Verbs = tuple[str, str]
-"""While it runs, and afterwards."""
+"""(while it runs, afterwards)."""
 
 _VERBS: dict[str, Verbs] = {
     "shell": ("Running", "Ran"),
@@ -65,12 +65,12 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
     )
 )
 _LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
-"""What changes nothing, as long as that is all the command does."""
+"""Commands that change nothing, if they are all that a command line does."""
 _HARMLESS = re.compile(
     r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b"
 )
 _MORE = re.compile(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
-"""Something else happens too: a command after it, a file that is written."""
+"""The command line does more: another command follows, or a file is written."""
 _BEFORE = re.compile(
     r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
     r"|\w+=\S*\s+"
@@ -79,7 +79,7 @@ _BEFORE = re.compile(
 
 
 def phrase(step: ProgressStep, *, ended: bool) -> str:
-    """What a step does, or did."""
+    """Say what a step does, or did."""
     tense = 1 if ended else 0
     if step.tool == "shell" and (verbs := _recognised(step.subject)):
         return f"{verbs[tense]} ({inline(step.subject, 60)})"
@@ -93,13 +93,13 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
 
 
 def unbegun(step: ProgressStep) -> str:
-    """What a step was to do that was denied, refused or cancelled before it began."""
+    """Say what a step that was denied, refused or cancelled would have done."""
     words = phrase(step, ended=False)
     return f"Not done: {words[:1].lower()}{words[1:]}"
 
 
 def headline(step: ProgressStep) -> str:
-    """The same for the first line, where only the words are bold."""
+    """Say what a step does for the first line, where only the words are bold."""
     words, _, rest = phrase(step, ended=False).partition(" (`" if _is_recognised(step) else " `")
     if not rest:
         return f"**{words}**"
@@ -111,7 +111,7 @@ def _is_recognised(step: ProgressStep) -> bool:
 
 
 def _recognised(command: str) -> Verbs | None:
-    """Plain words for what a command is for, by how it begins; None where it says so best itself."""
+    """Return plain words for a command by how it begins; None where the command itself says it best."""
     step = next(iter(run_by(command).steps), None)
     kind = kind_of(step.words) if step is not None else None
     if kind is not None:

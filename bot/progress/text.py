@@ -1,5 +1,6 @@
-"""The words of the progress message and of questions; pure.  Those of the final answer stand in
-``bot/messages/final_card.py``."""
+"""The text of the progress message and of its footer; pure. The text of the final answer is in
+``bot/messages/final_card.py``.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +43,11 @@ ENDS: dict[Reason, str] = {
     "tour": "ℹ️ **Tour, no model is configured**",
 }
 UNCHANGED = "⚠ **Answered, nothing was changed**"
-"""The end of a task that asks for a change, and for which nothing was done."""
+"""The end of a task that asked for a change but changed nothing."""
 _UNBEGUN = ("denied", "refused", "cancelled")
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
 _SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user"))
-"""What is no step for a person: its result stands in the message itself, or below it."""
+"""Calls that are not shown as steps, because the message shows their result elsewhere."""
 STEPS_SHOWN = 5
 TODO_SHOWN = 8
 TAIL_SHOWN = 300
@@ -54,9 +55,9 @@ LINES_SHOWN = 6
 COLUMNS = 60
 _SPACE = re.compile(r"\s")
 _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
-"""What would begin a list."""
+"""Characters that would begin a list."""
 SHOWN_AFTER = 3.0
-"""So many seconds a step runs before its time is shown."""
+"""Seconds a step runs before its duration is shown."""
 
 HOST_FOOTER = "⚠ host, no sandbox, .aiignore is not firm"
 
@@ -64,10 +65,11 @@ HOST_FOOTER = "⚠ host, no sandbox, .aiignore is not firm"
 def progress_text(
     progress: Progress, tail: str = "", verbosity: Verbosity = "normal", now: datetime | None = None
 ) -> str:
-    """The progress message: what it does now, the to-do list, recent steps, what is being said, a footer.
+    """Return the progress message: the current step, the to-do list, recent steps, the streamed text, a footer.
 
-    ``quiet`` is one line that hardly changes; ``detailed`` has every call with what was expected and what came of it,
-    the confidence of each turn, and what the agent was reminded of.  Once it has ended, the footer stands under the answer.
+    ``quiet`` is one line that hardly changes; ``detailed`` has every call with its expectation and result, the
+    confidence of
+    each turn, and the agent's reminders. Once the execution has ended, the footer is under the answer.
     """
     if verbosity == "quiet":
         return _calm(progress)
@@ -93,7 +95,7 @@ def _calm(progress: Progress) -> str:
 
 
 def _nearly(progress: Progress, now: datetime | None) -> str:
-    """How much is used of the caps it comes near, or of those it has reached; '' before that."""
+    """Say how much is used of caps that are near or reached; '' before that."""
     near = progress.limits.near(now)
     full = [use for use in near if use.used >= use.cap]
     told = " · ".join(f"{_used(use)} of {_cap(use)}" for use in full or near)
@@ -116,7 +118,7 @@ def _used(use: Use) -> str:
 
 
 def _said(progress: Progress, tail: str) -> list[str]:
-    """What is being said: what a command prints as a block of code, the model's words as a quotation."""
+    """Return the streamed text: a command's output as a code block, the model's words as a quotation."""
     text = _last_words(tail or progress.said)
     lines = [line for line in text.splitlines() if line.strip()][-LINES_SHOWN:]
     if tail and progress.running:
@@ -125,7 +127,7 @@ def _said(progress: Progress, tail: str) -> list[str]:
 
 
 def _last_words(said: str) -> str:
-    """The end of a text, from a whole word on."""
+    """Return the end of a text, from a whole word on."""
     text = clean(said).strip()
     if len(text) <= TAIL_SHOWN:
         return text
@@ -139,7 +141,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
-    """What fits into a message: the oldest steps go first, then what stands last."""
+    """Fit the parts into a message: the oldest steps are dropped first, then the last parts."""
     ending = [foot] if foot else []
     while account and length("\n".join([head, *account, *after, *ending])) > LIMIT:
         account = account[1:]
@@ -159,7 +161,7 @@ def _heading(progress: Progress, now: datetime | None) -> str:
 
 
 def ending(end: Finished) -> str:
-    """How it ended, in a word or two."""
+    """Name the end in a word or two."""
     return UNCHANGED if end.unchanged and end.reason == "failed" else ENDS[end.reason]
 
 
@@ -181,7 +183,7 @@ def _now(progress: Progress, now: datetime | None) -> str:
 
 
 def _so_far(step: ProgressStep, now: datetime | None) -> str:
-    """How long a step runs; in steps of five seconds, so that time alone is seldom a reason to edit."""
+    """Return a step's duration so far, in steps of five seconds, so that time alone seldom causes an edit."""
     seconds = (now - step.began).total_seconds() if now is not None and step.began is not None else 0.0
     whole = int(seconds // 5 * 5 if seconds >= 10 else seconds)
     return f" · {f'{whole} s' if whole < 60 else duration(whole)}" if seconds >= SHOWN_AFTER else ""
@@ -226,7 +228,8 @@ def _todo(items: tuple[Todo, ...]) -> list[str]:
 
 
 def footer(progress: Progress, *, whole: bool = True) -> str:
-    """Role, tier and model, turns, time, cost, confidence, sandbox; turns and time where nothing else says them.
+    """Return role, tier and model, turns, time, cost, confidence, sandbox; turns and time only where nothing else shows
+    them.
 
     The tour has no model, and costs nothing.
     """
@@ -247,7 +250,7 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
 
 
 def sure_of(progress: Progress) -> str:
-    """How sure it is, '' where that is not known."""
+    """Return the confidence with its basis, '' where there is none."""
     end = progress.finished
     if end is None and not progress.turn:
         return ""
@@ -255,7 +258,7 @@ def sure_of(progress: Progress) -> str:
 
 
 def sure(number: int | None, last: Confidence | None) -> str:
-    """The number with what it rests on: an estimate until it is fitted, and what votes moved it from."""
+    """Return the number with its basis: an estimate until it is fitted, and its value before votes moved it."""
     if number is None:
         return ""
     notes = [f"{last.moved_from[0]} before votes"] if last is not None and last.moved_from is not None else []
@@ -264,31 +267,31 @@ def sure(number: int | None, last: Confidence | None) -> str:
 
 
 def estimated(number: int, *, fitted: bool) -> str:
-    """The number where there is no room for more."""
+    """Return the number in the short form."""
     return str(number) if fitted else f"{number} (estimate)"
 
 
 def names(files: Iterable[str], shown: int = 8) -> str:
-    """File names as code, with how many more there are."""
+    """Return file names as code, and how many more there are."""
     every = list(files)
     more = f" and {len(every) - shown} more" if len(every) > shown else ""
     return ", ".join(inline(name) for name in every[:shown]) + more
 
 
 def money(usd: float) -> str:
-    """Dollars with as many places as say something."""
+    """Return dollars with as many digits as matter."""
     if usd <= 0:
         return "$0"
     return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
 def briefly(seconds: float) -> str:
-    """A time that is meant to be short: 0.09 s."""
+    """Return a short time: 0.09 s."""
     return f"{seconds:.2f} s" if seconds < 1 else duration(seconds)
 
 
 def duration(seconds: float) -> str:
-    """Time in words: 0.4 s, 12 s, 3 min 05 s, 1 h 02 min."""
+    """Return a time in words: 0.4 s, 12 s, 3 min 05 s, 1 h 02 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -300,5 +303,5 @@ def duration(seconds: float) -> str:
 
 
 def turns(number: int) -> str:
-    """Turns, counted in words."""
+    """Return a number of turns in words."""
     return f"{number} turn" if number == 1 else f"{number} turns"
