@@ -23,7 +23,7 @@ NO_ANSWER = "👍 and 👎 do not answer a question. Press one of its buttons, o
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is told of tasks whose logs were deleted; ``days`` is how long logs are kept, 0 for ever."""
+    """Texts about tasks whose logs were deleted; ``days`` is how long logs are kept, 0 for ever."""
 
     days: int
 
@@ -33,17 +33,17 @@ class Bound:
 
     @property
     def expired(self) -> str:
-        """Why nothing can be done with one."""
+        """Say why nothing can be done with a deleted task."""
         return f"That task is over and its log was deleted{self._why}, so nothing was done. Write what I should do now."
 
     def missing(self, number: int) -> str:
-        """What a list of this thread leaves out."""
+        """Say how many tasks a list of this thread leaves out."""
         tasks = "1 earlier task is" if number == 1 else f"{number} earlier tasks are"
         return f"-# {tasks} left out: the log was deleted{self._why}."
 
     @property
     def always(self) -> str:
-        """What lists of several threads leave out, '' for nothing."""
+        """Say what lists of several threads leave out, '' for nothing."""
         return f"-# Logs are kept for {self.days} days; older tasks are left out." if self.days else ""
 
 
@@ -65,5 +65,5 @@ _ACTS: Mapping[Act, str] = {
 
 
 def refused(act: Act, needed: Level) -> str:
-    """Why somebody may not do it, and who can."""
+    """Say why somebody may not do it, and who can."""
     return _ACTS.get(act, NOT_YOURS).format(level=LEVELS[needed])

@@ -1,6 +1,6 @@
-"""What a person may do, from their Discord roles; pure.  Checked when the act is done, never remembered.
+"""What a person may do, from their Discord roles; pure. Checked at each action, never remembered.
 
-``allowed`` is the one question every entrance asks: messages, reactions, clicks, commands.  It is an intersection: of the
+``allowed`` answers for every entrance: messages, reactions, clicks, commands. It is an intersection: of the
 person's level, of what Discord lets the person do in that place, and of what it lets the bot do there.
 """
 
@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who did it; ``itself`` is the bot."""
+    """The author of an event; ``itself`` is the bot."""
 
     id: str
     name: str
@@ -28,10 +28,10 @@ class Speaker:
     bot: bool = False
     itself: bool = False
     writes: bool = True
-    """Discord lets them write in the place where they act."""
+    """Whether Discord lets them write in the place where they act."""
 
     def person(self) -> Person:
-        """As the log keeps it."""
+        """Return the form that the log keeps."""
         return Person(id=self.id, name=self.name, level=self.level)
 
 
@@ -46,7 +46,9 @@ def at_least(level: Level, needed: Level) -> bool:
 def level_of(
     roles: Iterable[str], mapping: Mapping[str, Level], *, administrator: bool = False, default: Level = "executor"
 ) -> Level:
-    """The highest level of a person's roles (ids, or names that count); administrators and the guild's owner are owners."""
+    """Return the highest level of a person's roles (ids, or names that count); administrators and the guild's owner are
+    owners.
+    """
     if administrator:
         return "owner"
     ranks = [ORDER.index(mapping[role]) for role in roles if role in mapping]
@@ -54,12 +56,12 @@ def level_of(
 
 
 def named_roles(mapping: Iterable[str]) -> tuple[str, ...]:
-    """The roles that were set by name; digits are always an id, whatever somebody calls a role."""
+    """Return the roles that were configured by name; digits are always an id, whatever a role is called."""
     return tuple(role for role in mapping if not role.isdecimal())
 
 
 def role_marks(roles: Iterable[tuple[str, str]], all_names: Iterable[str]) -> tuple[str, ...]:
-    """What a person's roles (id, name) are matched by: the ids, and names that only one role of the server has."""
+    """Return what a person's roles (id, name) are matched by: the ids, and names that only one role of the server has."""
     count, marks = Counter(all_names), list[str]()
     for number, name in roles:
         marks += [number] if name.isdecimal() or count[name] > 1 else [number, name]
@@ -67,7 +69,7 @@ def role_marks(roles: Iterable[tuple[str, str]], all_names: Iterable[str]) -> tu
 
 
 def role_warnings(mapping: Iterable[str], roles: Iterable[tuple[str, str]], server: str) -> tuple[str, ...]:
-    """What is wrong with roles that were set by name, given the roles (id, name) of a server."""
+    """Return what is wrong with roles configured by name, given the roles (id, name) of a server."""
     known, said = list(roles), list[str]()
     for name in named_roles(mapping):
         ids = [number for number, other in known if other == name]
@@ -85,7 +87,7 @@ def role_warnings(mapping: Iterable[str], roles: Iterable[tuple[str, str]], serv
 Act = Literal[
     "see", "start", "stop", "steer", "rate", "undo", "approve", "merge", "budget", "verbosity", "lessons", "settings",
 ]  # fmt: skip
-"""see: status, logs, costs of threads they can see; steer: guide, pause, answer, retry, extend turns; budget: money."""
+"""see: status, logs, costs of visible threads; steer: guide, pause, answer, retry, extend turns; budget: money."""
 
 _FOR_OWN: Mapping[Act, Level] = {
     "see": "viewer", "start": "executor", "stop": "executor", "steer": "executor", "rate": "executor",
@@ -101,12 +103,12 @@ _ACTS: Mapping[Sort, Act] = {
 
 
 def act_of(sort: Sort) -> Act:
-    """What a person does who causes an inbox item of this sort."""
+    """Return the permission that an inbox item of this kind needs."""
     return _ACTS.get(sort, "steer")
 
 
 def needed(act: Act, *, own: bool = True) -> Level:
-    """The lowest level that may do it to their own executions, or to another person's (``own=False``)."""
+    """Return the lowest level that may do it to their own executions, or to another person's (``own=False``)."""
     return (_FOR_OWN if own else _FOR_OTHERS)[act]
 
 
@@ -119,10 +121,10 @@ def may(level: Level, act: Act, *, own: bool = True) -> bool:
 
 
 def limited(level: Level, *, writes: bool) -> Level:
-    """The level in a place: whoever Discord does not let write there (muted, read-only) only looks."""
+    """Return the level in a place: whoever Discord does not let write there (muted, read-only) may only look."""
     return level if writes else "viewer"
 
 
 def may_steer(level: Level, person: str, requester: str) -> bool:
-    """Guide, answer, rate: executors for their own executions, operators for everyone's."""
+    """Whether somebody may guide, answer and rate: executors their own executions, operators everyone's."""
     return may(level, "steer", own=requester in ("", person))

@@ -1,12 +1,4 @@
-"""Which threads a person may reach with a command from where they stand; deny by default.
-
-A thread is within reach if it is a session of the same guild, its parent channel is visible to the person now, and,
-where it is private, they are in it.  From a direct message only that conversation is.  What is not within reach looks
-exactly like what does not exist, so that nobody learns by asking which threads there are.
-
-An answer to a command written as a message is read by everyone in the channel: then only threads of that channel are
-within reach (``openly``).
-"""
+"""Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 
 from __future__ import annotations
 
@@ -38,22 +30,22 @@ MINE = (
 THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/retry` works in the thread."
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 REMEMBERED = 5_000
-"""So many threads' places are known at once."""
+"""Number of threads whose parents are cached."""
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 LOOKED_UP = 10
-"""So many threads that are not known yet are asked about for one list; archived ones are not in the cache."""
+"""Uncached threads, such as archived ones, that are fetched for one list."""
 
 log = logging.getLogger(__name__)
 
 
 class OutOfReach(Exception):
-    """It cannot be done from here, or not by this person; the message says what to do instead."""
+    """The command cannot be used from here, or not by this person; the message says what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """Who asks, with the level they have now, and from where; ``openly``: others read the answer."""
+    """The person with their present level, and where they are; ``openly``: others read the answer."""
 
     user: discord.abc.User
     speaker: Speaker
@@ -64,25 +56,25 @@ class Stand:
 
     @property
     def guild_id(self) -> str:
-        """'' in a direct message."""
+        """The guild's id, '' in a direct message."""
         return str(self.guild.id) if self.guild else ""
 
     @property
     def alone_in(self) -> str:
-        """The conversation of a direct message, which shares nothing with others; '' in a guild."""
+        """The id of a direct conversation, which shares nothing with others; '' in a guild."""
         return "" if self.guild else str(self.channel)
 
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where a thread hangs; neither changes as long as it lives."""
+    """The parent of a thread; neither changes as long as it lives."""
 
     parent: int
     private: bool
 
 
 class SpeakerReader(Protocol):
-    """Reads who somebody is and which level their roles give them."""
+    """Reads a person and the level their roles give them."""
 
     def speaker(self, user: discord.abc.User, guild: discord.Guild | None, *, writes: bool = True) -> Speaker: ...
 
@@ -97,7 +89,7 @@ class Reach:
         self._homes: dict[int, _Home] = {}
 
     async def stand(self, source: discord.Interaction | discord.Message, command: str = "") -> Stand:
-        """Where a command is used, and the rights of who uses it, read now."""
+        """Return where a command is used, and the present rights of the person."""
         user = source.user if isinstance(source, discord.Interaction) else source.author
         channel = source.channel_id if isinstance(source, discord.Interaction) else source.channel.id
         reader = self._reader
@@ -114,7 +106,7 @@ class Reach:
         )  # fmt: skip
 
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
-        """The session that is meant: the one that was named, or where the command is used.  Raises ``OutOfReach``."""
+        """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""
         wanted = _id(named) if named else str(stand.channel)
         row = await self._store.session(wanted) if wanted else None
         if row is None or not await self._visible(stand, row):
@@ -124,7 +116,7 @@ class Reach:
         return row
 
     async def threads(self, stand: Stand, limit: int = 25, fitting: str = "") -> list[SessionRow]:
-        """Sessions within reach whose title or id holds ``fitting``, last used first."""
+        """Return sessions within reach whose title or id holds ``fitting``, last used first."""
         found: list[SessionRow] = []
         wanted = fitting.strip().lower()
         unknown = LOOKED_UP
@@ -142,7 +134,7 @@ class Reach:
         return found
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
-        """Sessions of a guild, last used first, ``LOOKED_THROUGH`` at most: this is asked with each letter somebody types."""
+        """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
         rows: list[SessionRow] = []
         for _ in range(LOOKED_THROUGH // PAGE):
             rows = await self._store.recent_sessions(PAGE, guild=guild, before=rows[-1] if rows else None)
@@ -152,7 +144,7 @@ class Reach:
                 return
 
     async def speaker(self, stand: Stand, row: SessionRow) -> Speaker:
-        """Who asks, with what Discord lets them do in the thread that is meant."""
+        """Return the person with what Discord lets them do in that thread."""
         home = await self._home(stand.guild, row)
         parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
         if parent is None or not isinstance(stand.user, discord.Member):
@@ -161,13 +153,13 @@ class Reach:
         return self._reader.speaker(stand.user, stand.guild, writes=writes)
 
     async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether Discord lets the bot itself write in the thread that is meant."""
+        """Whether Discord lets the bot itself write in that thread."""
         home = await self._home(stand.guild, row)
         parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
         return parent is None or parent.permissions_for(parent.guild.me).send_messages_in_threads
 
     async def room_for_fork(self, stand: Stand, row: SessionRow) -> str:
-        """The channel in which a fork of the thread would hang.  Raises ``OutOfReach`` where there can be none."""
+        """Return the channel that a fork of the thread would be in. Raises ``OutOfReach`` where there can be none."""
         if stand.guild is None:
             raise OutOfReach(NO_THREADS)
         home = await self._home(stand.guild, row)
@@ -186,7 +178,7 @@ class Reach:
         return str(parent.id)
 
     async def requesters(self, thread: str) -> set[str]:
-        """The people whose executions ran in a thread."""
+        """Return the people who asked for executions in a thread."""
         people: set[str] = set()
         for row in await self._store.executions(thread):
             async for envelope in self._store.read(row.execution):
@@ -196,11 +188,11 @@ class Reach:
         return people
 
     async def owns(self, stand: Stand, thread: str) -> bool:
-        """Whether everything that ran in the thread was asked for by this person."""
+        """Whether this person asked for everything that ran in the thread."""
         return await self.requesters(thread) <= {stand.speaker.id}
 
     async def _here(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether who reads this channel can read that thread, too."""
+        """Whether everybody who reads this channel can read that thread, too."""
         if row.thread == str(stand.channel):
             return True
         home = await self._home(stand.guild, row)
@@ -225,7 +217,7 @@ class Reach:
         return not home.private or rights.manage_threads or await self._is_in(stand, row)
 
     async def _is_in(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether the person is in a private thread: they stand in it, or Discord says so."""
+        """Whether the person is in a private thread: they act from it, or Discord says so."""
         if row.thread == str(stand.channel):
             return True
         try:
@@ -262,7 +254,7 @@ def _as_member(stand: Stand) -> discord.Member:
 
 
 async def _member(user: discord.abc.User, guild: discord.Guild) -> discord.abc.User:
-    """The same person with their roles, which a message that was fetched later does not tell."""
+    """Return the same person with their roles, which a message that was fetched later lacks."""
     if isinstance(user, discord.Member):
         return user
     try:

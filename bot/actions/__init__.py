@@ -1,1 +1,1 @@
-"""Actions on what a task left: undo, rerun, fork, merge and clean."""
+"""Actions on a finished task: undo, rerun, fork, merge and clean."""

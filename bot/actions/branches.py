@@ -1,4 +1,4 @@
-"""Offered branches: merged or deleted by those who may, once, inside the sandbox, and told in the offer's message."""
+"""Offered branches: merged or deleted once, inside the sandbox, by those who may; the offer's message says the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HASH_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """Decides about the branches that executions offered."""
+    """Merges or deletes the branches that executions offered."""
 
     store: Store
     clock: Clock
@@ -34,14 +34,14 @@ class Branches:
     offers: BranchOfferMessages
     build: str = ""
     came_out: Callable[[str], Awaitable[None]] | None = None
-    """Is told of the execution whose branch was decided on: how it came out is known better."""
+    """Called with the execution whose branch was decided on, since that says how well it did."""
 
     async def merge(self, item: InboxItem) -> str:
-        """Merge the offered branch; returns what is told."""
+        """Merge the offered branch; returns the receipt."""
         return await self._decide(item)
 
     async def reject(self, item: InboxItem) -> str:
-        """Delete the offered branch; returns what is told."""
+        """Delete the offered branch; returns the receipt."""
         return await self._decide(item)
 
     async def _decide(self, item: InboxItem) -> str:
@@ -77,7 +77,7 @@ class Branches:
 
 
 def told(created: CommitCreated, verdict: Verdict) -> str:
-    """What became of a branch."""
+    """Say what became of a branch."""
     branch, commit = inline(created.branch), inline(verdict.commit[:HASH_SHOWN])
     if isinstance(verdict, BranchMerged):
         return f"Merged {branch} into {inline(created.base)} as {commit}."

@@ -1,8 +1,8 @@
-"""Cleaning: everything in a thread's workspace goes but what ``.aiignore`` hides, and can be put back.
+"""Clean a thread's workspace: delete everything except ``.aiignore`` and what it hides; a redo restores it.
 
-The state before is kept as a checkpoint first; where that cannot be, nothing is deleted unless a person asked for just
-that.  It is recorded with the newest task that ended, so that the next one is told and the checkpoint is found again.
-Done again after a crash, the checkpoint is the one that was kept the first time.
+The state before is saved as a checkpoint first; where that fails, nothing is deleted unless a person asked for just
+that. It is recorded with the newest finished task, so that the next one is told and the checkpoint can be found again.
+Repeated after a crash, it uses the checkpoint of the first time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Cleaning:
     restoring: Restoring
 
     async def clean(self, item: InboxItem) -> Acted:
-        """Delete all there is, once for each item.  Raises ``NotDone``, ``SnapshotLost`` and ``AgenticError``."""
+        """Delete the files, once for each item. Raises ``NotDone``, ``SnapshotLost`` and ``AgenticError``."""
         restoring, thread = self.restoring, item.thread
         past = await self._newest(item)
         if item.text == WITHOUT_COPY:
@@ -65,7 +65,7 @@ class Cleaning:
         return _told(past, done, before, after)
 
     async def _newest(self, item: InboxItem) -> Past | None:
-        """The newest task that ended.  Raises ``NotDone`` where not all of them are of who asks, and that is needed."""
+        """Return the newest finished task. Raises ``NotDone`` where the person needs to own all tasks and does not."""
         own, newest = True, None
         for row in await self.restoring.store.executions(item.thread):
             past = await past_of(self.restoring.store, row)
@@ -84,7 +84,7 @@ class Cleaning:
         return saved.manifest
 
     async def _record(self, item: InboxItem, past: Past, kept: str, problem: str) -> WorkspaceRestored:
-        """What is gone by now, whichever of several attempts deleted it."""
+        """Record what has been deleted, over all attempts."""
         after = await self.restoring.workshop.save(item.thread)
         left = await self.restoring.snapshots.load(item.thread, after.manifest) if after.manifest else Manifest()
         before = await self.restoring.snapshots.load(item.thread, kept)
@@ -105,7 +105,7 @@ class Cleaning:
 
 
 def _spared(before: Manifest) -> list[str]:
-    """What the copy does not hold and nobody can make again stays where it is."""
+    """Return files that the checkpoint does not hold and nobody can make again; they are not deleted."""
     return [path for path, why in before.left_out.items() if why not in (MADE_AGAIN, HIDDEN) and path != IGNORE]
 
 

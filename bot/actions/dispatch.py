@@ -1,6 +1,6 @@
-"""What people do to what executions left behind: undo one, take it up again, merge or delete its branch, clean up.
+"""Carry out people's actions on finished executions: undo, resume, merge or delete a branch, clean.
 
-Between two executions only.
+Actions run only between two executions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ log = logging.getLogger(__name__)
 
 
 class ActFailed(AgenticError):
-    """It could not be done; the text says why, and what of it was done."""
+    """The action failed; the message says why, and what part of it was done."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadActs:
-    """The acts of every thread; ``Ground.acts``."""
+    """The actions of every thread; ``Ground.acts``."""
 
     undoing: Undoing
     branches: Branches
@@ -48,7 +48,7 @@ class ThreadActs:
     cleaning: Cleaning
 
     async def act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
-        """Do it, at most once in effect, under the thread's lease.  Raises ``AgenticError``."""
+        """Carry the action out, at most once in effect, under the thread's lease. Raises ``AgenticError``."""
         try:
             return await self._act(item, session, lease)
         except NotDone as why:
@@ -82,14 +82,14 @@ class ThreadActs:
                 return Acted(await self.branches.reject(item))
 
     async def ended(self, execution: Execution) -> None:
-        """An execution has ended: keep how it left the workspace.  Never fails."""
+        """Save the workspace as an ended execution left it. Never fails."""
         try:
             await self.undoing.remember(execution)
         except (AgenticError, OSError) as error:
             log.warning("execution %s: how it left its files is not kept: %s", execution.id, error)
 
     async def begins(self, thread: str) -> None:
-        """The next execution begins: what the process of the last one could not keep any more is kept now.  Never fails."""
+        """Before the next execution, save what the last one's process could not save any more. Never fails."""
         try:
             await self.undoing.catch_up(thread)
         except (AgenticError, OSError) as error:

@@ -1,13 +1,5 @@
-"""Forks: a new thread that goes on from a checkpoint of another one, which is left as it is.
-
-The new thread is made from a message that the bot posts in the parent channel, so its id is that message's.  Its log is a
-copy up to the checkpoint, its workspace what the checkpoint holds, and the copies of the workspace that its log names come
-along.  A checkpoint in the middle of a task is gone on with there; of one after an end, what was done stands there as ended.
-
-Each step is done once or may be done again: the message and the thread go through the outbox under keys made from the inbox
-item; files are linked and put back where they are not yet; the log appears in one transaction, last, under the new
-thread's lease.  Until then the new thread is no session, and whoever takes the item up after a crash ends with the same fork.
-Nothing of it needs the lease of the thread that is forked, so what runs there goes on.
+"""Seconds between looks whether something was delivered, which a store cannot announce: the first and the longest
+pause.
 """
 
 from __future__ import annotations
@@ -67,7 +59,7 @@ from reflexion.evaluation.outcome_stream import OutcomeStream
 LOOK_SECONDS, MOST_SECONDS = 0.05, 1.0
 """How often a store, which tells nobody, is asked whether something stands in Discord: often at first."""
 PATIENCE_SECONDS = 20.0
-"""After so long it is told that it waits."""
+"""Seconds of waiting before a notice is posted."""
 NONE_YET = (
     "There is no checkpoint here yet to fork from: one is made before the first change to a file. Write my name and the "
     "task in the channel; that opens a thread of its own."
@@ -87,12 +79,12 @@ REFUSED = "Discord did not take the message in <#{parent}> from which the fork's
 FORK = " (fork)"
 LEFT_OUT = 5
 ENDING_LOOKS = 40
-"""So often it is looked whether the copy of an end is there; where the process ended in that moment it never comes."""
+"""How often to look for the snapshot of an end; if the process crashed in that moment it never comes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is forked: a checkpoint, the log it belongs to, where it is cut."""
+    """What is forked: a checkpoint, its log, and where the log is cut."""
 
     kept: Kept
     log: list[Envelope]
@@ -101,7 +93,7 @@ class _Source:
 
     @property
     def idle(self) -> bool:
-        """The copy has its end; nothing goes on by itself."""
+        """Whether the copy has its end, so that nothing continues by itself."""
         return not self.kept.seq
 
 
@@ -118,7 +110,7 @@ class Forking:
     build: str = ""
 
     async def fork(self, item: InboxItem, source: SessionRow) -> Forked:
-        """Make the fork that the item asks for, once.  Raises ``NotDone``, ``AgenticError`` and ``OSError``."""
+        """Make the fork that the item asks for, once. Raises ``NotDone``, ``AgenticError`` and ``OSError``."""
         found_ = await self._source(item)
         thread = await self._thread(item, source, found_)
         title = _title(item, source)
@@ -158,7 +150,7 @@ class Forking:
         return _Source(kept, log_, cut, first)
 
     async def _ended(self, thread: str) -> None:
-        """What has just answered keeps how it left its files a moment later; the newest checkpoint is that one."""
+        """Wait for the snapshot of an execution that has just ended; it is the newest checkpoint."""
         for _ in range(ENDING_LOOKS):
             rows = await self.store.executions(thread)
             past = await past_of(self.store, rows[-1]) if rows and rows[-1].finished else None
@@ -169,7 +161,7 @@ class Forking:
     # --- the thread -------------------------------------------------------------------------------------------
 
     async def _thread(self, item: InboxItem, source: SessionRow, found_: _Source) -> str:
-        """The new thread's id: that of the message it is made from."""
+        """Return the new thread's id, which is that of the message it is made from."""
         name = execution_id(item.thread, item.id)
         kept, cut = found_.kept, found_.cut
         words = (
@@ -192,7 +184,7 @@ class Forking:
         return thread
 
     async def _delivered(self, key: str, item: InboxItem) -> list[str]:
-        """Wait until it stands in Discord; the ids of what it became."""
+        """Wait until an outbox item was delivered; returns the ids of its messages."""
         waited, pause = 0.0, LOOK_SECONDS
         while True:
             row = await self.store.outbox_row(key)
@@ -221,7 +213,9 @@ class Forking:
             await self._next_task(item, row)
 
     async def _workspace(self, item: InboxItem, thread: str, found_: _Source) -> Manifest:
-        """Its files are those of the checkpoint, and nothing else; the copies that its log names are its own."""
+        """Give the new thread the files of the checkpoint and nothing else, and its own hold on the snapshots in its
+        log.
+        """
         names = [e.event.manifest for e in found_.log[: found_.cut.through] if isinstance(e.event, CheckpointSaved)]
         await self.snapshots.adopt(item.thread, thread, [*names, found_.cut.manifest])
         reach("fork.copies")
@@ -262,7 +256,7 @@ class Forking:
         return [back, *more, *([said] if item.text else [])]
 
     async def _afterwards(self, name: str, found_: _Source) -> None:
-        """What became of an execution that ended comes along, so that it is neither judged nor saved again."""
+        """Copy the outcome of an ended execution, so that it is neither judged nor saved again."""
         if await self.store.read_outcome(name):
             return
         outcome = OutcomeStream(self.store, self.clock, name, self.build)
@@ -277,18 +271,18 @@ class Forking:
 
 
 def _never_kept(wanted: Manifest) -> list[str]:
-    """What no copy of a workspace holds, by name."""
+    """Name the files that no snapshot holds."""
     left = [f"{path} ({why})" for path, why in wanted.left_out.items()]
     return left if len(left) <= LEFT_OUT else [*left[:LEFT_OUT], f"{len(left) - LEFT_OUT} more paths of that sort"]
 
 
 def _title(item: InboxItem, source: SessionRow) -> str:
-    """What it is to do, where that was said: forks of one thread are told apart by it."""
+    """Return the title: the new task where there is one, so that forks of one thread can be told apart."""
     return f"{one_line(item.text or source.title.removesuffix(FORK) or 'A thread', 95 - len(FORK))}{FORK}"
 
 
 def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:
-    """What stands first in the new thread."""
+    """Return the first message of the new thread."""
     kept, cut = found_.kept, found_.cut
     lost = [*cut.not_kept, *_never_kept(wanted)]
     parts = [
@@ -306,7 +300,7 @@ def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:
 
 
 def _receipt(item: InboxItem, row: SessionRow, found_: _Source) -> str:
-    """What the thread that was forked is told."""
+    """Return the receipt for the original thread."""
     goes = "it begins there with what you wrote" if found_.idle and item.text else "it waits there for a task"
     goes = goes if found_.idle else "it goes on there"
     return f"Forked from checkpoint {inline(found_.kept.id)}: <#{row.thread}>; {goes}. Nothing changes here."

@@ -1,16 +1,17 @@
-"""Going on from an earlier position, in the same thread: a task again from its beginning or from a turn, or from a checkpoint.
+"""Rerun a task in the same thread: from its beginning, from a turn, or from a checkpoint.
 
-A task can also be tried again by the machine (``bot/after_run/auto_retry.py``): that is a retry from the beginning
-that nobody asked
-for, so it begins only where nothing was said meanwhile, and has the money that earlier attempts left.
+The machine may also try a task again (``bot/after_run/auto_retry.py``): that is a retry from the beginning that
+nobody asked
+for, so it begins only where nothing was said meanwhile, and may spend only what earlier attempts left.
 
-Each begins a new execution, whose id follows from what the person did, so that after a crash it is the same one; the old
-one stays as it is.  Of a retry from the beginning the log is new; else it begins with a copy of the old one up to the
-position (``bot/history/log_positions.py``), so that the transcript and what was spent come along.  The files are put
-back first, as an
-undo does it (``bot/actions/restore_files.py``).  The execution is then open in the log, and the thread goes on with
-it like with one
-that an earlier process left.
+Each rerun begins a new execution, whose id follows from the person's action, so that after a crash it is the same
+one; the
+old one is not changed. A retry from the beginning has a new log; otherwise the log begins with a copy of the old one
+up to
+the position (``bot/history/log_positions.py``), so that the transcript and what was spent come along. The files are
+restored first, as an undo does it (``bot/actions/restore_files.py``). The execution is then open in the log, and the
+thread
+continues it like one that an earlier process left.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ Begin = Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
 
 @dataclass(frozen=True, slots=True)
 class Rewinding:
-    """Retries, and executions that are gone on with from a checkpoint."""
+    """Retries, and executions that continue from a checkpoint."""
 
     store: Store
     clock: Clock
@@ -115,7 +116,7 @@ class Rewinding:
         return await self._go_on(item, lease, log, cut, past, later, trial=True)
 
     async def trial(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
-        """The machine tries a task again whose check failed; ``item.text`` is that check."""
+        """Try a task again by itself, because its check failed; ``item.text`` is that check."""
         past, later = await self._past(item)
         if (done := await self._done(item)) is not None:
             return done
@@ -125,7 +126,7 @@ class Rewinding:
         return await self._from_beginning(item, row, lease, past, later)
 
     async def rewind(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
-        """Go on with an execution that ended, from the checkpoint that the item names."""
+        """Continue a finished execution from the checkpoint that the item names."""
         kept = found(await checkpoints_of(self.store, self.restoring.snapshots, item.thread), item.target)
         if (done := await self._done(item)) is not None:
             return done
@@ -137,7 +138,7 @@ class Rewinding:
         return await self._go_on(item, lease, log, kept.cut(log), past, later)
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
-        """The execution that is meant, and those after it, if whoever asks may.  Raises ``NotDone``."""
+        """Return the execution and those after it, if the person may rerun it. Raises ``NotDone``."""
         named = item.target.partition("/")[0] or await self._newest(item)
         pasts = [past async for past in pasts_after(self.store, item.thread, named) if not past.side]
         if not pasts or pasts[0].execution != named:
@@ -149,7 +150,7 @@ class Rewinding:
         return past, pasts[1:]
 
     async def _newest(self, item: InboxItem) -> str:
-        """The newest that ended, and is no side question; what this very item began is not it."""
+        """Return the newest finished execution that is no side question and was not begun by this very item."""
         own = execution_id(item.thread, item.id)
         for row in reversed(await self.store.executions(item.thread)):
             if row.finished and row.execution != own:
@@ -160,7 +161,7 @@ class Rewinding:
         return ""
 
     async def _done(self, item: InboxItem) -> Acted | None:
-        """What was told of it, where it was done before a crash."""
+        """Return the receipt, where the action was done before a crash."""
         name = execution_id(item.thread, item.id)
         if await self.store.execution(name) is None:
             return None
@@ -221,7 +222,7 @@ class Rewinding:
     async def _restored(
         self, item: InboxItem, past: Past, later: list[Past], cut: Cut, *, exact: bool
     ) -> WorkspaceRestored:
-        """Put the files back and end what stood beside them; as the new execution's log says it."""
+        """Restore the files and end background processes; returns the event for the new execution's log."""
         event = WorkspaceRestored(manifest="", by=item.author, way="rewind", turn=cut.turn)
         if cut.manifest:
             way = "undo" if not cut.through else "rewind"
@@ -234,9 +235,9 @@ class Rewinding:
         return event.model_copy(update={"lost": lost, "way": "rewind", "turn": cut.turn})
 
     async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event], text: str) -> None:
-        """The new execution's log so far, with the receipt and its progress message, in one transaction.
+        """Write the new execution's log so far, with the receipt and its progress message, in one transaction.
 
-        Whatever crashes afterwards, what was done is said before anything comes of it.
+        So people are told of it before it has any effect, whatever crashes afterwards.
         """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
@@ -244,7 +245,7 @@ class Rewinding:
 
 
 def _family(past: Past, later: list[Past]) -> list[Past]:
-    """Later executions that went on with this one or tried its task again, or did so with one of these."""
+    """Return later executions that continued this one or retried its task, directly or through each other."""
     names, found_ = {past.execution, past.origin} - {""}, list[Past]()
     for one in later:
         if one.origin in names:
@@ -256,7 +257,7 @@ def _family(past: Past, later: list[Past]) -> list[Past]:
 def written(
     copy: list[Envelope], events: list[Event], execution: str, fence: int, at: datetime, build: str
 ) -> list[Envelope]:
-    """A copy, and what is new after it."""
+    """Return a copied log with new events after it."""
     new = [
         Envelope(execution=execution, seq=seq, at=at, fence=fence, event=event, build=build)
         for seq, event in enumerate(events, len(copy) + 1)
@@ -265,7 +266,7 @@ def written(
 
 
 def unusable(kept: Kept | None, named: str) -> str:
-    """Why an execution cannot be gone on with from a checkpoint, '' where it can."""
+    """Say why an execution cannot continue from a checkpoint, '' where it can."""
     if kept is None:
         return NO_CHECKPOINT.format(named=inline(named, 40))
     if not kept.there:
@@ -278,9 +279,9 @@ def unusable(kept: Kept | None, named: str) -> str:
 
 
 def extension(copy: list[Envelope], cut: Cut, item: InboxItem, now: datetime) -> list[PolicyChanged]:
-    """What has to be added to the caps, by who may, so that it can be gone on with; turns are asked about later.
+    """Return the raises of caps that continuing needs, by whoever may raise them; turns are asked about later.
 
-    Raises ``NotDone`` where something is used up and whoever asks may not raise it.
+    Raises ``NotDone`` where a cap is used up and the person may not raise it.
     """
     back = WorkspaceRestored(manifest=cut.manifest, way="rewind", turn=cut.turn)
     after = fold(written(copy, [back], copy[0].execution, copy[0].fence, now, ""))
@@ -307,13 +308,13 @@ def _adding(event: PolicyChanged, **amounts: float) -> PolicyChanged:
 
 
 def _extensions(log: list[Envelope]) -> list[PolicyChanged]:
-    """What was added after it was put back."""
+    """Return the raises of caps after the files were restored."""
     since = next(e.seq for e in log if isinstance(e.event, WorkspaceRestored))
     return [e.event for e in log[since : since + 1] if isinstance(e.event, PolicyChanged)]
 
 
 def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, extended: bool = False) -> str:
-    """The receipt: from where it goes on, what was put back, what is not as it was then."""
+    """Return the receipt: where it continues, what was restored, what differs from then."""
     parts: list[str] = []
     wanted = item.text if item.sort == "retry" else ""
     if item.sort == "trial":

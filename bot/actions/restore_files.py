@@ -1,10 +1,10 @@
-"""Putting the files of a thread back to how a checkpoint has them, and nothing else.
+"""Restore the files of a thread to a checkpoint, and nothing else.
 
-What is put back is what differs between the wanted state and the one in which the execution, or whoever put its files back
-before, had left them.  What is neither was changed by somebody since, and stays.  What a later execution changed too has
-to be undone first.  The state before is kept as a checkpoint, and so is the one after it, from which one can go back.
+Restored is what differs between the wanted state and the state in which the execution, or a later restore, had left the
+files. A file in neither state was changed by somebody since, and stays. What a later execution changed too has
+to be undone first. The states before and after are saved as checkpoints, so that the restore can be taken back.
 
-All of it may be done again after a crash: the state before is the one that was kept the first time.
+All of it may be repeated after a crash: the state before is the one that was saved the first time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream
 
 NAMED = 12
-"""So many files are named; the rest is counted."""
+"""Number of files that are named; more are counted."""
 NOT_KEPT = "Nothing was put back: the present state could not be kept first ({problem})."
 NEWER = "A later task changed the same files ({files}): “{task}”. Undo that one first, then this one."
 SINCE = "it was changed since"
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """What was done: as it is recorded, what was left with the reasons, and how much there was to do."""
+    """The result: the event for the log, what was left with the reasons, and how much there was to do."""
 
     event: WorkspaceRestored
     left: dict[str, str] = field(default_factory=dict[str, str])
@@ -53,10 +53,12 @@ class PutBack:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be done: the files of ``past`` as ``target`` has them; ``later`` ran since.
+    """What to restore: the files of ``past`` to ``target``; ``later`` ran since.
 
-    ``exact``: what others changed is left too, and named, for whoever goes on relies on the files.  ``family``: later ones
-    that went on with it, or tried it again; how the newest of them left the files counts, and none of them is in the way.
+    ``exact``: files that others changed are left too, and named, because the next execution relies on the files.
+    ``family``: later
+    executions that continued it or tried it again; the newest of them says how the files were left, and none of them
+    is in the way.
     """
 
     past: Past
@@ -70,7 +72,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """Puts files back, for undo, redo, and going on from an earlier position."""
+    """Restores files for undo, redo, and reruns."""
 
     store: Store
     clock: Clock
@@ -79,7 +81,7 @@ class Restoring:
     build: str = ""
 
     async def put_back(self, item: InboxItem, wish: Wish) -> PutBack:
-        """Do it, once for each item.  Raises ``NotDone``, ``SnapshotLost`` and ``OSError``."""
+        """Restore, once for each item. Raises ``NotDone``, ``SnapshotLost`` and ``OSError``."""
         done = wish.past.acts.get(item.id)
         if done is not None:
             return PutBack(done, changed=len(done.files))
@@ -117,11 +119,11 @@ class Restoring:
         return PutBack(event, left, plan.changed or len(files))
 
     def outcome(self, execution: str) -> OutcomeStream:
-        """What became of an execution."""
+        """Return the outcome stream of an execution."""
         return OutcomeStream(self.store, self.clock, execution, self.build)
 
     async def _keep(self, item: InboxItem, past: Past, manifest: str) -> str:
-        """The state before this was begun, which is written down before anything is touched; '' for no need to."""
+        """Return the checkpoint of the state before, recorded before anything changes; '' where none is needed."""
         if item.id in past.kept or not manifest:
             return past.kept.get(item.id, "")
         saved = CheckpointSaved(manifest=manifest, through_seq=0, why="restore")
@@ -136,7 +138,7 @@ class Restoring:
             return None
 
     async def _refuse_newer(self, thread: str, mine: frozenset[str], later: Sequence[Past]) -> None:
-        """Refuse where a later execution changed the same files and was not undone."""
+        """Raise ``NotDone`` where a later execution changed the same files and was not undone."""
         for past in later:
             shared = sorted(mine & await self._changed(thread, past)) if not past.undone else []
             if shared:
@@ -155,7 +157,7 @@ class Restoring:
 
 
 def _again(restored: Restored, before: Plan, left: dict[str, str]) -> list[str]:
-    """What was put back already when it was begun the first time."""
+    """Return the files that the first attempt had restored already."""
     done = set(restored.files)
     return [
         path
@@ -165,7 +167,7 @@ def _again(restored: Restored, before: Plan, left: dict[str, str]) -> list[str]:
 
 
 def _disputed(past: Past, now: Manifest) -> tuple[str, ...]:
-    """Files that are not as the log says the execution left them; for when nobody could look at its end."""
+    """Return files that differ from what the log says; for an execution whose end was not saved."""
     named = {readable(path): path for path in now.entries if not path.isascii()}
     present = {path: entry.sha for path, entry in now.entries.items() if entry.kind == "file"}
     return tuple(
@@ -180,11 +182,11 @@ def _is_sha(text: str) -> bool:
 
 
 def listed(files: Sequence[str]) -> str:
-    """Files by name; of many the first."""
+    """List files by name, the first ones where there are many."""
     more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
     return ", ".join(inline(path) for path in files[:NAMED]) + more
 
 
 def named(left: dict[str, str]) -> str:
-    """What was left, for the log."""
+    """List the files that were left, for the log."""
     return "; ".join(f"{readable(path)} ({why})" for path, why in list(left.items())[:50])

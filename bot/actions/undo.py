@@ -1,8 +1,9 @@
-"""Undo: put back what an execution changed, and nothing else.  And redo: take an undo back.
+"""Undo: restore what an execution changed, and nothing else. Redo: take an undo back.
 
-The state before its first change was kept by the execution, the state it left is kept when it has ended; both are
-checkpoints.  What is neither as the execution left it nor as it was before was changed by somebody since, and stays.  The
-state before the undo is kept too, so an undo loses nothing: a redo puts it back by the same rules
+The state before its first change was saved by the execution, the state it left is saved when it has ended; both are
+checkpoints. A file that is neither as the execution left it nor as it was before was changed by somebody since, and
+stays. The
+state before the undo is saved too, so an undo loses nothing: a redo restores it by the same rules
 (``bot/actions/restore_files.py``).
 """
 
@@ -39,14 +40,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """Remembers how executions leave their workspace, undoes them, and takes that back."""
+    """Saves how executions leave their workspace, undoes them, and redoes them."""
 
     store: Store
     workshop: Workshop
     restoring: Restoring
 
     async def remember(self, execution: Execution) -> None:
-        """Keep how an execution left the workspace, if it had kept how it found it."""
+        """Save how an execution left the workspace, if it had saved how it found it."""
         if execution.checkpoint is None or not execution.checkpoint.manifest:
             return
         saved = await self.workshop.save(execution.thread)
@@ -64,7 +65,7 @@ class Undoing:
         )
 
     async def catch_up(self, thread: str) -> None:
-        """The same for the thread's last execution, where its process ended just before; nobody has changed a file since."""
+        """Save the end of the thread's last execution where its process ended before; nobody has changed a file since."""
         rows = [] if self.workshop.workspaces.shared else await self.store.executions(thread)
         for row in reversed(rows):
             past = await past_of(self.store, row)
@@ -76,7 +77,7 @@ class Undoing:
             return
 
     async def undo(self, item: InboxItem) -> Acted:
-        """Undo the execution that the item names; returns what is told.  Doing it again does nothing."""
+        """Undo the execution that the item names; returns the receipt. Repeating it does nothing."""
         past, later = await self._past(item)
         if past.undone and item.id not in past.acts:
             by = f" by {plain(past.restored.by.name, 40)}" if past.restored and past.restored.by else ""
@@ -92,7 +93,7 @@ class Undoing:
         return Acted(words, redo=past.execution if done.event.files else "")
 
     async def redo(self, item: InboxItem) -> Acted:
-        """Take the undo of the execution back that the item names."""
+        """Take the undo of the named execution back."""
         past, later = await self._past(item)
         undo = past.restored
         if undo is None or undo.way not in ("undo", "clean") or not undo.kept:
@@ -101,7 +102,7 @@ class Undoing:
         return Acted(_again(past, await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
-        """The execution that is meant, and those after it, if it may be undone by who wants it.  Raises ``NotDone``."""
+        """Return the execution and those after it, if this person may undo it. Raises ``NotDone``."""
         pasts = [past async for past in pasts_after(self.store, item.thread, item.target)]
         if not pasts or pasts[0].execution != item.target:
             raise NotDone(DELETED if await self.store.was_buried(item.target) is not None else NOT_HERE)

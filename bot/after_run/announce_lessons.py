@@ -1,6 +1,6 @@
-"""The step that says on an answer's card, once, what was learned: a silent edit.
+"""The step that adds to an answer's card, once and silently, what was learned.
 
-That a card does not say what was learned is no loss: it is in the store, and the next task of the thread gets it.
+A missing addition is no loss: the lesson is in the store, and the thread's next task gets it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from reflexion.lessons.lesson import Lesson
 from reflexion.ports import LessonStore
 
 LOOKED_AT = 20
-"""So many of a thread's latest reflections are looked through for one, and so many of the lessons that it left."""
+"""Number of a thread's latest reflections, and of their lessons, that are searched."""
 LOOKS = 200
-"""How often the store is asked whether the answer has been posted: a busy machine posts late."""
+"""How often to look whether the answer has been posted: a busy machine posts late."""
 
 log = logging.getLogger(__name__)
 
 
 Asking = Callable[[Lesson, str, str], Awaitable[bool]]
-"""Asks people about a lesson, where it waits for them: (lesson, thread, execution) -> it is asked about in that thread."""
+"""Asks people about a lesson that needs approval: (lesson, thread, execution) -> whether it is asked in that thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What came of an execution for later ones."""
+    """What was learned from an execution."""
 
     thread: str
     insight: str
@@ -48,9 +48,9 @@ class _Found:
 
 
 class AnnounceLessons(AfterRunStep):
-    """Says on the card what was learned, and has people asked about the lesson where it waits for an approval.
+    """Adds what was learned to the card, and asks people about a lesson that needs approval.
 
-    ``changed`` is told that lessons may have changed.
+    ``changed`` is called when lessons may have changed.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class AnnounceLessons(AfterRunStep):
         self._store, self._lessons, self._desk, self._ask, self._changed = store, lessons, desk, ask, changed
 
     async def after(self, judged: JudgedRun) -> None:
-        """Say what came of an execution, where anything did."""
+        """Announce what was learned from an execution, if anything was."""
         execution = judged.execution
         self._changed()
         try:
@@ -73,7 +73,7 @@ class AnnounceLessons(AfterRunStep):
             log.info("the card of %s does not say what was learned: %s", execution, error or "it was deleted")
 
     async def _found(self, execution: str) -> _Found | None:
-        """The key insight of the execution's reflection, and the lesson it gave; None where it has no reflection."""
+        """Return the execution's reflection and its lesson; None where it has no reflection."""
         outcome = await self._store.read_outcome(execution)
         kept = [
             each.event.reflection for each in outcome if isinstance(each.event, Reflected) and each.event.reflection
@@ -89,7 +89,7 @@ class AnnounceLessons(AfterRunStep):
         return _Found(session.thread, insight, lesson) if insight else None
 
     async def _write(self, execution: str, lines: list[str]) -> None:
-        """All of the lines, or the first alone where the card has no more room."""
+        """Add all of the lines, or the first alone where the card has no more room."""
         thread, message = await self._card(execution)
         if not message:
             return
@@ -101,7 +101,7 @@ class AnnounceLessons(AfterRunStep):
                 return
 
     async def _card(self, execution: str) -> tuple[str, str]:
-        """(thread, last message) of the answer, once it was posted."""
+        """Return (thread, last message) of the answer, once it was posted."""
         ended = await self._store.execution(execution)
         key = f"{execution}.{ended.head}.0" if ended is not None else ""
         row = await posted(self._store, key, LOOKS) if key else None

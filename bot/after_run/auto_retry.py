@@ -1,9 +1,10 @@
-"""The step that has what failed tried again, where that is wished for and something can say whether it worked.
+"""The step that retries a failed task, where that is enabled and something can tell whether it worked.
 
-Once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py`` decides.  The decision stands in the
-outcome of the attempt before anything follows from it; the trial itself is an item in the inbox, whose id follows from the
-attempt, so that it begins once whatever fails.  It takes its turn like what people do to a task that ended
-(``bot/actions/rerun.py``), and is called off like that too.
+Once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py`` decides. The decision is written
+to the
+outcome of the attempt before it has any effect; the retry itself is an item in the inbox, whose id follows from the
+attempt, so that it begins once whatever fails. It is queued like people's actions on a finished task
+(``bot/actions/rerun.py``), and is called off like them too.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ class Delivery(Protocol):
     """``bot.threads.registry.Threads.deliver``."""
 
     def __call__(self, item: InboxItem, *, guild: str) -> Awaitable[Receipt]:
-        """Keep it and nudge what it concerns."""
+        """Store the item and wake what it concerns."""
         ...
 
 
 class AutoRetry(AfterRunStep):
-    """Has what failed tried again."""
+    """Retries failed tasks."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class AutoRetry(AfterRunStep):
         self._deciding = asyncio.Lock()
 
     async def after(self, judged: JudgedRun) -> None:
-        """Have a task tried again where that is decided; after a vote a person is there, so nothing begins by itself."""
+        """Retry the task where that is decided; after a vote a person is present, so nothing begins by itself."""
         if judged.by is not None:
             return
         async with self._deciding:
@@ -115,7 +116,7 @@ class AutoRetry(AfterRunStep):
         )
 
     async def _newer(self, thread: str, execution: str) -> bool:
-        """Something else was begun in the thread since; a side question is beside it."""
+        """Whether something else was begun in the thread since; side questions do not count."""
         rows = [row.execution for row in await self._store.executions(thread)]
         for name in rows[rows.index(execution) + 1 :]:
             async for envelope in self._store.read(name):

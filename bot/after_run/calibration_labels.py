@@ -1,9 +1,4 @@
-"""The step that keeps how executions came out as labels, and what they teach is what new executions show as their confidence.
-
-After an execution was judged, and after each vote on it, its label is derived again from its
-log.  Only numbers and names of roles and models go into a calibrator, no text of anyone, so the labels of all servers
-train one: a single server would wait long for its first fifty (docs/decisions/0021).
-"""
+"""The calibrator is fitted anew when this number or this share of labels are new or changed."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ from agentic.ports.runtime import LabelRow, Store
 from bot.after_run.pipeline import AfterRunStep, JudgedRun
 
 NEWEST = 1_000
-"""So many labels are fitted on; older ones say less about today's models."""
+"""Number of the newest labels that are used; older ones say less about today's models."""
 GROWN, SHARE = 10, 0.1
 """It is fitted anew when so many labels, or this share of them, are new or changed."""
 
@@ -28,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class CalibrationLabels(AfterRunStep):
-    """Keeps labels, and has the calibrator that new executions begin with."""
+    """Stores labels and fits the calibrator for new executions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,11 +33,11 @@ class CalibrationLabels(AfterRunStep):
         self._fitting = asyncio.Lock()
 
     async def after(self, judged: JudgedRun) -> None:
-        """Keep how an execution came out now."""
+        """Update the label of an execution."""
         await self.came_out(judged.execution)
 
     async def came_out(self, execution: str) -> None:
-        """Derive the label of an execution again; what goes wrong costs the label and nothing else."""
+        """Derive the label of an execution again; a failure costs only the label."""
         try:
             row = await label(self._store, execution)
             if row is not None:
@@ -51,7 +46,7 @@ class CalibrationLabels(AfterRunStep):
             log.warning("how execution %s came out could not be kept: %s", execution, error)
 
     async def calibrator(self) -> Calibrator | None:
-        """What new executions show by; None while labels are few, or cannot be read."""
+        """Return the calibrator of new executions; None while labels are few, or cannot be read."""
         if self._fitted_on < 0:
             await self._fit()
         return self._calibrator
@@ -74,7 +69,7 @@ class CalibrationLabels(AfterRunStep):
             await self._store.save_session(replace(session, confidence=confidence))
 
     async def _fit(self) -> None:
-        """In a thread: it takes a tenth of a second and more."""
+        """Fit in a thread, since it takes a tenth of a second and more."""
         async with self._fitting:
             try:
                 rows = await self._store.labels(newest=NEWEST)
@@ -86,7 +81,7 @@ class CalibrationLabels(AfterRunStep):
 
 
 async def label(store: Store, execution: str) -> LabelRow | None:
-    """How an execution came out, from its log and outcome; None while it runs."""
+    """Derive the label of an execution from its log and outcome; None while it runs."""
     row = await store.execution(execution)
     if row is None or not row.finished:
         return None
@@ -96,7 +91,7 @@ async def label(store: Store, execution: str) -> LabelRow | None:
 
 
 def session_confidence(rows: list[LabelRow]) -> int:
-    """A thread's confidence after these executions, in their order; talk says nothing about it."""
+    """Return a thread's confidence after these executions, in their order; small talk does not count."""
     confidence = SESSION_BEGINS
     for row in rows:
         if not row.talk:

@@ -1,8 +1,11 @@
-"""The step that asks a person who says 👎 what was wrong: once, with buttons and in their own words; nobody has to answer.
+"""The step that asks a person who votes 👎 what was wrong: once, with buttons and in their own words; answering is
+optional.
 
-The question stands in the outcome of the execution (``reflexion/reflection/trigger.py`` decides on it), and its message in
-the outbox, so that both survive a restart.  The reflection waits for the answer, but not for long, and not once the next
-task of the thread begins: what is known then has to do.  An answer is a correction; one that comes later still reaches the
+The question is written to the outcome of the execution (``reflexion/reflection/trigger.py`` decides on it), and its
+message to
+the outbox, so that both survive a restart. The reflection waits for the answer, but not for long, and not once the next
+task of the thread begins: it is then written from what is known. An answer is a correction; a later one still
+reaches the
 reflection.
 """
 
@@ -51,7 +54,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Wait:
-    """A reflection that waits for what a person says."""
+    """A reflection that waits for a person's answer."""
 
     thread: str
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,14 +62,14 @@ class _Wait:
 
 
 class FeedbackSurvey(AfterRunStep):
-    """Asks what was wrong, and has the reflection written when that is known or the time is over."""
+    """Asks what was wrong, and starts the reflection when that is known or the time is over."""
 
     def __init__(self, store: Store, clock: Clock, desk: DiscordApi, tell: Tell, build: str) -> None:
         self._store, self._clock, self._desk, self._tell, self._build = store, clock, desk, tell, build
         self._waits: dict[str, _Wait] = {}
 
     async def after(self, judged: JudgedRun) -> None:
-        """Ask, where that was decided; where somebody was being asked, wait for them again."""
+        """Ask, where that was decided; where a person was being asked before a restart, wait for them again."""
         outcome = await outcome_of(self._store, judged.execution)
         await self._ask(judged, outcome)
         if judged.by is not None and judged.why:
@@ -75,7 +78,7 @@ class FeedbackSurvey(AfterRunStep):
             await self._heard(judged.execution, judged.by, judged.why, outcome)
 
     async def next_task(self, thread: str) -> None:
-        """Wait for nobody's answer in the thread any more; the reflections that waited are written."""
+        """Stop waiting for answers in the thread; the waiting reflections are written."""
         waits = [wait for wait in self._waits.values() if wait.thread == thread]
         for wait in waits:
             wait.over.set()
@@ -83,14 +86,14 @@ class FeedbackSurvey(AfterRunStep):
             await asyncio.wait(tasks, timeout=PATIENCE)
 
     async def close(self) -> None:
-        """Wait for nobody any more; the next process does."""
+        """Stop waiting; the next process waits again."""
         tasks = [wait.task for wait in self._waits.values() if wait.task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _ask(self, judged: JudgedRun, outcome: list[Event]) -> None:
-        """Put the question, once, and wait for its answer where nothing else is waited for."""
+        """Post the question, once, and wait for its answer unless one is being waited for."""
         asked = next((event for event in outcome if isinstance(event, Asked)), None)
         execution = judged.execution
         row = await self._store.execution(execution) if asked is not None else None
@@ -107,7 +110,7 @@ class FeedbackSurvey(AfterRunStep):
             wait.task = asyncio.create_task(self._wait(judged, asked, wait), name=f"what was wrong with {execution}")
 
     async def _wait(self, judged: JudgedRun, asked: Asked, wait: _Wait) -> None:
-        """Until it is answered, the next task begins, or the time is over; then the reflection is written."""
+        """Wait until it is answered, the next task begins, or the time is over; then have the reflection written."""
         execution = judged.execution
         left = (asked.expires - self._clock.now()).total_seconds() if asked.expires is not None else 0.0
         try:
@@ -126,7 +129,7 @@ class FeedbackSurvey(AfterRunStep):
             self._waits.pop(execution, None)
 
     async def _heard(self, execution: str, person: Person, why: str, outcome: list[Event]) -> None:
-        """Say that it was heard, and offer another attempt; then the question is closed."""
+        """Acknowledge the answer, offer another attempt, and close the question."""
         envelopes = [envelope async for envelope in self._store.read(execution)]
         started = envelopes[0].event
         assert isinstance(started, Started)
@@ -156,5 +159,5 @@ class FeedbackSurvey(AfterRunStep):
 
 
 def regret_key(execution: str) -> str:
-    """The outbox key of the question about an execution."""
+    """Return the outbox key of the question about an execution."""
     return f"{execution}.regret"

@@ -1,8 +1,8 @@
-"""What follows the end of an execution: it is scored and learned from (``reflexion``), then the steps are taken in order.
+"""The pipeline after an execution: ``reflexion`` scores it and learns from it, then the steps run in order.
 
-``bot/app/app.py`` lists the steps: say on the card what was learned, keep how it came out as a label, try again what
-failed, ask what was wrong.  A vote goes the same way.  Whatever goes wrong is gone over again: in a while, by the next
-execution of the thread, with the next start.
+``bot/app/app.py`` lists the steps: announce lessons on the card, store the label, retry a failure, ask what was
+wrong. A vote
+goes the same way. Whatever fails is repeated: after a while, by the next execution of the thread, at the next start.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 
 
 class Learner(Learning, Feedback, LessonSource, Protocol):
-    """What scores and learns, and what is known of it: ``reflexion``."""
+    """Scoring and learning: ``reflexion``."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
     """An execution that was scored and learned from; ``by`` is None where no vote caused it.
 
-    ``again`` goes through everything once more.
+    ``again`` runs the whole pipeline once more.
     """
 
     execution: str
@@ -49,20 +49,20 @@ class JudgedRun:
 
 
 class AfterRunStep:
-    """One of the things that follow; by itself it does nothing."""
+    """One step of the pipeline; this base does nothing."""
 
     async def after(self, judged: JudgedRun) -> None:
-        """Take the step.  What is raised keeps the later steps from being taken now."""
+        """Run the step. An exception keeps the later steps from running now."""
 
     async def next_task(self, thread: str) -> None:
-        """The next task of a thread begins: wait for nobody any more."""
+        """The next task of the thread begins: stop waiting for people."""
 
     async def close(self) -> None:
-        """The process ends."""
+        """Stop, because the process ends."""
 
 
 class AfterRunPipeline:
-    """Learns through ``learner``, then takes the steps; what is owed from an execution is gone over again."""
+    """Learns through ``learner``, then runs the steps; unfinished work is repeated."""
 
     def __init__(self, learner: Learner, store: Store, steps: Sequence[AfterRunStep]) -> None:
         self._learner, self._store, self._steps = learner, store, steps
@@ -74,7 +74,7 @@ class AfterRunPipeline:
         self._closed = False
 
     async def after(self, execution: str) -> Evaluated:
-        """Score an execution that ended, learn from it, and take the steps."""
+        """Score an ended execution, learn from it, and run the steps."""
         with self._at_work(execution):
             evaluated = await self._learner.after(execution)
             await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
@@ -83,7 +83,7 @@ class AfterRunPipeline:
     async def feedback(
         self, execution: str, person: Person, vote: VoteWay, target: str = "", why: str = ""
     ) -> Evaluated:
-        """Take in a vote, or what was wrong, learn from it, and take the steps."""
+        """Record a vote or a correction, learn from it, and run the steps."""
         with self._at_work(execution):
             evaluated = await self._learner.feedback(execution, person, vote, target, why)
             await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
@@ -94,14 +94,14 @@ class AfterRunPipeline:
             await step.after(judged)
 
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
-        """What the next execution of a thread is told, once that is known."""
+        """Return the lessons for the next execution of a thread, once learning allows."""
         await self.known(thread)
         return await self._learner.lessons_for(thread, guild, task, execution=execution, model=model)
 
     async def known(self, thread: str) -> None:
         """Wait until the next execution of a thread can know what is being learned in it.
 
-        What is owed, because the process died meanwhile or the lessons could not be kept, is learned now.
+        Learning that a crash or a failing store left undone is done now.
         """
         for step in self._steps:
             await step.next_task(thread)
@@ -128,7 +128,7 @@ class AfterRunPipeline:
 
     @contextlib.contextmanager
     def _at_work(self, execution: str) -> Generator[None]:
-        """To be held while something is learned from an execution; what is owed then is gone over again."""
+        """Mark that an execution is being learned from; what becomes due in this context is repeated at its end."""
         self._running[execution] += 1
         try:
             yield
@@ -151,5 +151,5 @@ class AfterRunPipeline:
 
 
 async def outcome_of(store: Store, execution: str) -> list[Event]:
-    """What became of an execution after its end.  Raises ``StoreError``."""
+    """Return the events after an execution's end. Raises ``StoreError``."""
     return [envelope.event for envelope in await store.read_outcome(execution)]

@@ -1,4 +1,4 @@
-"""What a picture shows, from the logs; pure.  Positions count turns over all executions that are shown."""
+"""The content of charts, from the logs; pure. Positions count turns over all shown executions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
 )
 
 EXECUTIONS = 5
-"""The newest ones stand in a picture."""
+"""Number of the newest executions in a chart."""
 TITLE = 34
 _ENDS = {
     "done": "done",
@@ -36,7 +36,7 @@ Kind = Literal["confidence", "escalation"]
 
 
 class Point(BaseModel):
-    """A turn: what was shown, the heuristic behind it, the tier that answered, dollars spent by then."""
+    """A turn: the shown confidence, the heuristic behind it, the tier that answered, dollars spent by then."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,7 +48,7 @@ class Point(BaseModel):
 
 
 class Mark(BaseModel):
-    """Something that happened between turns."""
+    """An event between turns."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -71,7 +71,7 @@ class Run(BaseModel):
 
 
 class Chart(BaseModel):
-    """A picture's content; the drawing decides nothing but how it looks."""
+    """A chart's content; drawing decides only its look."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,7 +83,7 @@ class Chart(BaseModel):
 
     @property
     def told(self) -> str:
-        """The picture in words, for who cannot see it."""
+        """Describe the chart in words, for people who cannot see it."""
         shown = [point for run in self.runs for point in run.points]
         if self.kind == "confidence":
             return f"Confidence of {len(shown)} turns, from {shown[0].shown} to {shown[-1].shown} of 100"
@@ -96,7 +96,7 @@ def chart_of(
     logs: Sequence[Sequence[Envelope]],
     outcomes: Sequence[Sequence[Envelope]],
 ) -> Chart | None:
-    """The newest executions as a chart; None where too little happened for a picture."""
+    """Make a chart of the newest executions; None where there is too little to draw."""
     runs: list[Run] = []
     marks: list[Mark] = []
     tiers: tuple[tuple[int, str], ...] = ()
@@ -167,6 +167,6 @@ class _Reading:
 
 
 def _votes(outcome: Sequence[Envelope], at: float) -> list[Mark]:
-    """The last vote of each person on the result."""
+    """Return the last vote of each person on the result."""
     votes = {e.event.by.id: e.event.vote for e in outcome if isinstance(e.event, FeedbackGiven)}
     return [Mark(x=at, sort=vote) for vote in votes.values() if vote == "up" or vote == "down"]

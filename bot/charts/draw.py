@@ -1,6 +1,7 @@
-"""Draws a chart: JSON on standard input, a PNG on standard output.
+"""Draw a chart: JSON on standard input, a PNG on standard output.
 
-A program of its own: it imports nothing of the bot's, so that it can be started from anywhere, and nothing of it stays.
+This is a program of its own: it imports nothing of the bot's, so that it can be started from anywhere and its memory
+is freed.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -28,7 +29,7 @@ Chart = dict[str, Any]
 
 
 def main() -> int:
-    """Draw what stands on standard input."""
+    """Draw the chart on standard input."""
     chart: Chart = json.load(sys.stdin.buffer)
     mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 9, "text.color": INK})
     figure = {"confidence": confidence, "escalation": escalation}[chart["kind"]](chart)
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def confidence(chart: Chart) -> Figure:
-    """How sure it was, turn by turn, over its bands."""
+    """Draw the confidence turn by turn, over its bands."""
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = _axes(figure.add_subplot(), chart, "confidence")
     axes.set_ylim(0, 100)
@@ -66,7 +67,7 @@ def confidence(chart: Chart) -> Figure:
 
 
 def escalation(chart: Chart) -> Figure:
-    """Which tier answered each turn, and what was spent by then."""
+    """Draw which tier answered each turn, and the dollars spent by then."""
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = _axes(figure.add_subplot(), chart, "tier")
     numbers = sorted({number for number, _ in chart["tiers"]} | {p["tier"] for r in chart["runs"] for p in r["points"]})
@@ -95,7 +96,7 @@ def escalation(chart: Chart) -> Figure:
 
 
 def _axes(axes: Axes, chart: Chart, what: str) -> Axes:
-    """The common frame: turns below, an execution beside the other."""
+    """Draw the common frame: turns on the x axis, executions side by side."""
     runs = chart["runs"]
     axes.set_facecolor(PAPER)
     axes.set_xlim(runs[0]["begins"] + 0.4, max(runs[-1]["ends"] + 0.6, runs[0]["begins"] + 2))
@@ -119,7 +120,7 @@ def _axes(axes: Axes, chart: Chart, what: str) -> Axes:
 
 
 def _ticks(runs: Sequence[Chart]) -> list[tuple[float, str]]:
-    """Turns count from 1 in each execution."""
+    """Return the ticks; turns count from 1 in each execution."""
     turns = sum(len(run["points"]) for run in runs)
     every = max(int(MaxNLocator(nbins=12, integer=True).tick_values(0, turns)[1]), 1)
     return [

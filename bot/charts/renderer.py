@@ -1,6 +1,6 @@
-"""Has a chart drawn by a process of its own: the bot carries neither the library's memory nor its stalls.
+"""Draw charts in a child process: the bot carries neither the library's memory nor its stalls.
 
-Whatever goes wrong leaves the answer without its picture, and the log says why; the words are there anyway.
+A failure leaves the answer without its picture, and is logged; the words are there anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bot.charts.data import Chart
 
 PROGRAM = Path(__file__).with_name("draw.py")
 SECONDS = 30.0
-"""The first picture on a machine builds an index of its fonts."""
+"""Time-out; the first chart on a machine builds an index of its fonts."""
 AT_ONCE = 2
 LARGEST = 4 * 1024 * 1024
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 
 
 class Studio:
-    """Draws; ``cache`` is a folder for what the library keeps between pictures."""
+    """Draws charts; ``cache`` is a folder for what the library keeps between charts."""
 
     def __init__(self, cache: Path, program: Path = PROGRAM) -> None:
         self._cache, self._program = cache, program
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def png(self, chart: Chart) -> bytes | None:
-        """The picture, or None where it could not be drawn in time."""
+        """Return the chart, or None where it could not be drawn in time."""
         try:
             async with asyncio.timeout(SECONDS), self._room:
                 return await self._drawn(chart)

@@ -1,12 +1,4 @@
-"""Where things lie below ``THREADWRIGHT_HOME``.
-
-threadwright.sqlite   events, inbox, outbox, lessons
-workspaces/<thread>/  the files of each thread
-checkpoints/<thread>/ the same as they were before and after each execution
-sandboxes/            homes of the sandboxes
-guild/                what was said in the local guild
-tasks/<stamp>/        the same again, for each `threadwright task`
-"""
+"""Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 
 from __future__ import annotations
 
@@ -44,17 +36,17 @@ _REASONS = {
 
 
 class HomeUnusable(Exception):
-    """Nothing can be kept in ``THREADWRIGHT_HOME``; the message says why and what to do."""
+    """Nothing can be stored in ``THREADWRIGHT_HOME``; the message says why and what to do."""
 
 
 def databases(home: Path) -> list[Path]:
-    """Every database below a home: the bot's own, then those of tasks, newest first."""
+    """Return every database below a home: the bot's own, then those of tasks, newest first."""
     tasks = sorted((home / TASKS).glob(f"*/{DATABASE}"), reverse=True)
     return [path for path in (home / DATABASE, *tasks) if path.is_file()]
 
 
 def why_unusable(home: Path, error: OSError) -> str:
-    """What is wrong with a home, in plain words."""
+    """Say what is wrong with a home, in plain words."""
     if home.exists() and not home.is_dir():
         return _REASONS[errno.EEXIST]
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
@@ -62,7 +54,7 @@ def why_unusable(home: Path, error: OSError) -> str:
 
 @contextmanager
 def usable(home: Path) -> Generator[None]:
-    """What is made in a home here is made, or ``HomeUnusable`` says why not."""
+    """Raise ``HomeUnusable`` with the reason where something in this context cannot be created."""
     try:
         yield
     except OSError as error:
@@ -71,7 +63,9 @@ def usable(home: Path) -> Generator[None]:
 
 
 def own(home: Path) -> None:
-    """Make the home, or make it ours alone; raises ``HomeUnusable`` where another user could change what is in it."""
+    """Create the home, or restrict it to this user; raises ``HomeUnusable`` where another user could change its
+    contents.
+    """
     with usable(home):
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if wrong := not_ours(home):
@@ -81,7 +75,7 @@ def own(home: Path) -> None:
 
 
 def not_ours(home: Path) -> str:
-    """Why a home cannot be trusted; '' where it can."""
+    """Say why a home cannot be trusted; '' where it can."""
     about = home.stat()
     if about.st_uid in (os.geteuid(), 0):
         return ""
@@ -89,12 +83,12 @@ def not_ours(home: Path) -> str:
 
 
 def wide(home: Path) -> bool:
-    """Whether others reach what is in the home."""
+    """Whether other users can reach the home."""
     return bool(stat.S_IMODE(home.stat().st_mode) & 0o077)
 
 
 def new_task_folder(home: Path, now: datetime) -> Path:
-    """State of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed, copies of workspaces earlier."""
+    """Create the state of one `threadwright task`; the oldest beyond ``KEPT_TASKS`` are removed, snapshots earlier."""
     tasks = home / TASKS
     folder = tasks / f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
     own(home)

@@ -1,4 +1,4 @@
-"""Which models are used, from settings and the providers' variables."""
+"""The models to use, from settings and the providers' variables."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ NO_MODEL = (
     "Threadwright again. The command “threadwright setup” asks for all of it."
 )
 JUDGING_TIERS = (2, 3, 1, 4)
-"""A judge costs about what a turn costs, so the tier in which most turns are is looked at first."""
+"""The order in which tiers are searched for a judge: it costs about what a turn costs, so the tier of most turns comes
+first.
+"""
 
 
 def models_from(settings: Settings, env: Mapping[str, str], prices: Prices) -> TierChoice:
-    """The tiers; raises ``SettingsMistaken`` where a model that was named cannot be asked at all."""
+    """Return the tiers; raises ``SettingsMistaken`` where a named model cannot be asked at all."""
     chosen = tiers_from(settings.tiers, env, prices)
     judge = settings.judge_model
     doubts = doubts_about(variable("judge_model"), judge, env, prices) if judge and settings.judge != "off" else ()
@@ -46,9 +48,9 @@ def has_model(settings: Settings, env: Mapping[str, str]) -> bool:
 
 
 def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[JudgeCandidate, ...]:
-    """Who may judge: the model that was named, else those of the tiers, in the order in which they are looked at.
+    """Return the candidates for judge: the named model, else those of the tiers in order.
 
-    Nobody where the place is not ``lasting``: it has no later executions, for which a judge could earn its weight.
+    There are none where the home is not ``lasting``: without later executions a judge could not earn its weight.
     """
     from reflexion.judge.judge import JudgeCandidate  # whoever only asks models needs no judge
 
@@ -61,5 +63,5 @@ def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = 
 
 
 def prices_from(settings: Settings) -> Prices:
-    """LiteLLM's price map, with what settings add."""
+    """Return LiteLLM's price map with the prices from settings."""
     return Prices(settings.priced)

@@ -1,6 +1,6 @@
-"""What people chose for a guild, a channel or a thread; the nearest choice counts: thread, channel, guild, default.
+"""Choices of people for a guild, a channel or a thread; the nearest one counts: thread, channel, guild, default.
 
-Each place's choices are one small fact in the store, and stay in memory once read, so that asking is cheap enough
+Each place's choices are one small fact in the store, and stay in memory once read, so that reading them is cheap enough
 for every edit of a progress message.
 """
 
@@ -22,12 +22,12 @@ Origin = Literal["default", "guild", "channel", "thread"]
 
 AUTO = "auto"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""From the widest to the nearest."""
+"""Scopes from the widest to the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What applies in one place; each field is one thing that can be set."""
+    """The choices that apply in one place."""
 
     verbosity: Verbosity = "normal"
     role: str = AUTO
@@ -35,7 +35,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceChoice:
-    """One thing that can be set: its values, what they do, and which counts where nobody chose."""
+    """One thing that can be chosen: its values, what they do, and the default."""
 
     name: str
     about: str
@@ -70,11 +70,11 @@ CHOICES: Mapping[str, PreferenceChoice] = {
 
 
 class UnknownChoice(Exception):
-    """There is no such setting, or it has no such value; the message says which there are."""
+    """There is no such choice, or it has no such value; the message says which there are."""
 
 
 REMEMBERED = 5_000
-"""So many places' choices are kept in memory; a channel and a server are asked for most often and read again."""
+"""Number of places whose choices are kept in memory."""
 
 
 class Preferences:
@@ -86,12 +86,12 @@ class Preferences:
         self._writing = asyncio.Lock()
 
     async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
-        """What applies in the thread, or in the channel or guild where no thread is named."""
+        """Return what applies in the thread, or in the channel or guild where no thread is given."""
         applies = await self.origins(thread, channel, guild)
         return Preference(verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0])
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
-        """Each setting's name -> its value, and where that was chosen."""
+        """Return each choice's value and where it was made."""
         applies: dict[str, tuple[str, Origin]] = {name: (each.default, "default") for name, each in CHOICES.items()}
         for scope, id in zip(SCOPES, (guild, channel, thread), strict=True):
             if id:
@@ -99,7 +99,7 @@ class Preferences:
         return applies
 
     async def put(self, scope: Scope, id: str, name: str, value: str) -> None:
-        """Choose for one place; '' takes the choice back.  Raises ``UnknownChoice``."""
+        """Choose for one place; '' withdraws the choice. Raises ``UnknownChoice``."""
         value = value and checked(name, value)
         if not value:
             checked(name, CHOICES[name].default if name in CHOICES else "")
@@ -120,7 +120,7 @@ class Preferences:
 
 
 def checked(name: str, value: str) -> str:
-    """The value as it is kept.  Raises ``UnknownChoice``, which names what there is instead."""
+    """Return the value as it is stored. Raises ``UnknownChoice``, which names the valid ones."""
     choice = CHOICES.get(name.strip().lower())
     if choice is None:
         raise UnknownChoice(f"There is no setting {name!r}. There is: {', '.join(CHOICES)}.")
@@ -135,7 +135,7 @@ def _key(scope: Scope, id: str) -> str:
 
 
 def _readable(fact: str | None) -> dict[str, str]:
-    """What of a stored fact this version understands; the rest is as if nobody had chosen."""
+    """Return the part of a stored fact that this version understands."""
     try:
         raw: object = orjson.loads(fact or "{}")
     except orjson.JSONDecodeError:

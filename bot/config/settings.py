@@ -1,8 +1,9 @@
 """Every setting, in one frozen object that is read once at start and passed down.
 
-A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``.  Values come from
-the environment, then from the files that `settings_sources.py` names.  Whatever is wrong is told all at once, each with what
-to write instead, so that nobody has to start the bot five times to find five mistakes.
+A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``. Values come from
+the environment, then from the files that `settings_sources.py` names. All mistakes are reported at once, each with
+what to
+write instead, so that nobody has to start the bot five times to find five mistakes.
 
 Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the libraries that need them read them.
 """
@@ -254,7 +255,7 @@ class Settings(BaseSettings):
 
     @property
     def env_file(self) -> Path | None:
-        """The file that `--env-file` named."""
+        """The file given by `--env-file`."""
         return self._env_file
 
     @field_validator("home")
@@ -311,7 +312,7 @@ class Settings(BaseSettings):
 
     @property
     def priced(self) -> dict[str, ModelFacts]:
-        """What is known of the models that were given a price."""
+        """The models that were given a price."""
         return dict(price_from(price) for price in self.prices)
 
     @property
@@ -324,17 +325,17 @@ class Settings(BaseSettings):
 
     @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """The models of tiers 1 to 4, as they were set."""
+        """The configured models of tiers 1 to 4."""
         return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
 
 
 def read_settings(env_file: Path | None = None) -> Settings:
-    """Read the environment and the files that count; raises ``SettingsMistaken`` with every mistake at once."""
+    """Read the environment and the files; raises ``SettingsMistaken`` with every mistake at once."""
     return settings_from(gather(env_file, os.environ))
 
 
 def settings_from(sources: Sources) -> Settings:
-    """The settings that these sources say; raises ``SettingsMistaken`` with every mistake at once."""
+    """Return the settings of these sources; raises ``SettingsMistaken`` with every mistake at once."""
     fields = Settings.model_fields
     mistakes = (*unknown_names(sources.names(), fields), *sources.mixed())
     files = sources.from_files()
@@ -350,5 +351,5 @@ def settings_from(sources: Sources) -> Settings:
 
 
 def honour_provider_variables(sources: Sources) -> None:
-    """Let the libraries of model providers see those of their variables that stand in a file."""
+    """Put the providers' variables from files into the environment, for their libraries."""
     os.environ.update(sources.for_providers())

@@ -1,4 +1,4 @@
-"""What is wrong with settings, each thing with what to write instead."""
+"""Mistakes in settings, each with what to write instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIXED = re.compile(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
 
 
 class SettingsMistaken(Exception):
-    """Settings that cannot be used; ``mistakes`` says each, with what to write instead."""
+    """The settings cannot be used; ``mistakes`` lists why, each with what to write instead."""
 
     def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
         super().__init__("\n".join(str(mistake) for mistake in mistakes))
@@ -43,22 +43,22 @@ class Mistake:
 
 
 def shown(value: str) -> str:
-    """What stands in a setting, if it is too short for a key: one may have got into the wrong line."""
+    """Return a setting's value if it is too short to be a key, which may have got into the wrong line."""
     return repr(value) if len(value) < SHORTEST_KEY else "what stands there"
 
 
 def without_keys(text: str) -> str:
-    """The text without words that have the form of a key: long, of letters and digits, and no path or name of a model."""
+    """Remove words that look like a key: long, of letters and digits, and no path or name of a model."""
     return _KEY.sub(lambda word: REDACTED if _MIXED.search(word[0]) else word[0], redact_known(text))
 
 
 def variable(field: str) -> str:
-    """The environment variable of a field."""
+    """Return the environment variable of a field."""
     return "DISCORD_TOKEN" if field == "discord_token" else PREFIX + field.upper()
 
 
 def unknown_names(names: Iterable[str], fields: Fields) -> Iterator[Mistake]:
-    """Names that look like ours and are none."""
+    """Yield variables that have our prefix and are no setting."""
     known = [variable(field) for field in fields]
     for name in sorted(names):
         if name.startswith(PREFIX) and name not in (*known, failpoints.VARIABLE):
@@ -68,7 +68,7 @@ def unknown_names(names: Iterable[str], fields: Fields) -> Iterator[Mistake]:
 
 
 def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
-    """What cannot be used, each with what may stand there."""
+    """Yield invalid values, each with what is allowed."""
     for wrong in error.errors(include_url=False):
         field = str(wrong["loc"][0])
         name = field if field == "DISCORD_TOKEN" else variable(field)
@@ -78,7 +78,7 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
 
 
 def _instead(field: str, fields: Fields) -> str:
-    """What may be written, read from the field's own type and bounds."""
+    """Say what is allowed, from the field's type and bounds."""
     info = fields.get(field)
     if info is None:
         return "Write the token as the developer portal shows it"

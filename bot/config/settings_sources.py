@@ -1,8 +1,10 @@
-"""Where settings come from: the environment, `--env-file`, and ``.env`` in ``THREADWRIGHT_HOME``; nothing else.
+"""The sources of settings: the environment, `--env-file`, and ``.env`` in ``THREADWRIGHT_HOME``; nothing else.
 
-A folder that one works on may be anybody's, and so may be a ``.env`` in it: no such file is ever looked for there.  A file
-that others can write is refused, and an address that stands in a file never meets a key from elsewhere: whoever can set
-the one would else be sent the other.
+A folder that one works on may be anybody's, and so may be a ``.env`` in it: no such file is ever looked for there. A
+file
+that others can write is refused, and an address from a file never meets a key from elsewhere: otherwise, whoever can
+set
+the address would be sent the key.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ TOKEN = "DISCORD_TOKEN"  # noqa: S105 - the name of a setting
 DEFAULT_HOME = Path("~/.threadwright")
 ENVIRONMENT = "the environment"
 LARGEST = 1_000_000
-"""Bytes of a file of settings."""
+"""Maximum bytes of a settings file."""
 PROVIDER_VARIABLES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE",
     "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY",
     "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
 )  # fmt: skip
-"""Variables of model providers that are honoured, from the environment or from a file."""
+"""Variables of model providers that are read from the environment or from a file."""
 _ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE)")
 _CREDENTIAL = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|HEADERS)")
 _DISCORD = f"{PREFIX}DISCORD_API"
@@ -41,7 +43,7 @@ _ASSIGNED = re.compile(r"\s{0,9}(?:export\s{1,9})?([A-Za-z_][A-Za-z0-9_]{0,80})\
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of settings, as it was when it was read."""
+    """The content of a settings file when it was read."""
 
     path: Path
     values: Mapping[str, str]
@@ -55,15 +57,15 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The environment and the files; what comes first wins."""
+    """The environment and the files, in order of precedence."""
 
     environment: Mapping[str, str]
     files: tuple[File, ...]
     env_file: Path | None = None
-    """The file that `--env-file` named."""
+    """The file given by `--env-file`."""
 
     def told(self, name: str) -> tuple[str, str]:
-        """A variable's value and where it comes from; ('', '') where it is not set."""
+        """Return a variable's value and its source; ('', '') where it is not set."""
         if name in self.environment:
             return self.environment[name], ENVIRONMENT
         for file in self.files:
@@ -72,22 +74,22 @@ class Sources:
         return "", ""
 
     def from_files(self) -> dict[str, str]:
-        """What the files say that the environment does not."""
+        """Return the variables that only the files set."""
         merged: dict[str, str] = {}
         for file in reversed(self.files):
             merged |= {name: value for name, value in file.values.items() if value}
         return {name: value for name, value in merged.items() if name not in self.environment}
 
     def names(self) -> set[str]:
-        """Every name that is set anywhere."""
+        """Return every name that is set anywhere."""
         return {*self.environment, *(name for file in self.files for name in file.values)}
 
     def for_providers(self) -> dict[str, str]:
-        """What the files say to the libraries of model providers."""
+        """Return the providers' variables that the files set."""
         return {name: value for name, value in self.from_files().items() if name in PROVIDER_VARIABLES}
 
     def mixed(self) -> Iterator[Mistake]:
-        """Addresses of a file beside keys from elsewhere."""
+        """Yield addresses from a file that would be used with a key from elsewhere."""
         for name, place in sorted((name, self.told(name)[1]) for name in self.from_files()):
             for key in self._keys_for(name):
                 value, other = self.told(key)
@@ -99,7 +101,7 @@ class Sources:
                     )
 
     def _keys_for(self, name: str) -> Iterable[str]:
-        """The variables whose values are sent to the address that ``name`` holds."""
+        """Return the variables whose values are sent to the address in ``name``."""
         if name == _DISCORD:
             return (TOKEN,)
         address = _ADDRESS.fullmatch(name)
@@ -112,7 +114,7 @@ class Sources:
 
 
 def gather(env_file: Path | None, environment: Mapping[str, str]) -> Sources:
-    """Read the files that count; raises ``SettingsMistaken`` where one of them cannot be trusted, or read."""
+    """Read the files; raises ``SettingsMistaken`` where one of them cannot be trusted, or read."""
     here = {_ours(name): value for name, value in environment.items() if value or name in PROVIDER_VARIABLES}
     files: list[File] = []
     if env_file is not None:
@@ -131,7 +133,7 @@ def gather(env_file: Path | None, environment: Mapping[str, str]) -> Sources:
 
 
 def home_of(text: str) -> Path:
-    """The home that a setting names; raises ``SettingsMistaken`` for one that is another in each folder."""
+    """Return the home that a setting names; raises ``SettingsMistaken`` for a relative one."""
     home = (Path(text) if text else DEFAULT_HOME).expanduser()
     if not home.is_absolute():
         problem = "it does not begin with / or ~, so it would be another folder wherever you are"
@@ -140,9 +142,9 @@ def home_of(text: str) -> Path:
 
 
 def read(path: Path) -> File | None:
-    """A file of settings; None where there is none.  Raises ``SettingsMistaken``.
+    """Read a settings file; None where there is none. Raises ``SettingsMistaken``.
 
-    ``${NAME}`` stands for nothing in it: a file could send a key of the environment away by putting it into an address.
+    ``${NAME}`` is not expanded: a file could send a key of the environment away by putting it into an address.
     """
     where = path.expanduser().absolute()
     try:
@@ -165,7 +167,7 @@ def read(path: Path) -> File | None:
 
 
 def why_distrusted(about: os.stat_result) -> str:
-    """Who else can have written a file; '' for nobody."""
+    """Say which other users can write a file; '' for none."""
     if stat.S_ISFIFO(about.st_mode):  # `--env-file <(…)`
         return ""
     if about.st_uid not in (os.geteuid(), 0):
@@ -176,7 +178,9 @@ def why_distrusted(about: os.stat_result) -> str:
 
 
 def unread(folder: Path, sources: Sources | None) -> Path | None:
-    """The ``.env`` of a folder if it holds settings of ours and was not read; it is anybody's, so it is read with care."""
+    """Return a folder's ``.env`` if it holds our settings and was not read; anybody may have written it, so it is
+    parsed with care.
+    """
     path = folder / ENV_FILE
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -201,7 +205,7 @@ def _same(path: Path, about: os.stat_result) -> bool:
 
 
 def _ours(name: str) -> str:
-    """Our own names count in any case, as pydantic reads them."""
+    """Return the name of one of our settings in capitals, since pydantic reads them in any case."""
     return name.upper() if name.upper().startswith(PREFIX) or name.upper() == TOKEN else name
 
 

@@ -1,4 +1,4 @@
-"""The attempts at one task: the first, the trials that followed it, what they left of its money, what answers say of it."""
+"""The attempts at one task: the first, the retries after it, the money that is left for more."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.reflection.retry_policy import BY_ITSELF, worth_offering
 
 OFFERED = "-# 🔄 tries it again from its beginning (attempt {attempt} of {most})."
-"""What was learned is not known yet, nor whether anything was: that is said on the card when it is."""
+"""Says that learning is still in progress; the card is completed when it ends."""
 TOOK = "-# That took {attempt} attempts."
 WAS = "-# That was attempt {attempt} of {most}."
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """``first`` is the execution that was the first one, ``most`` the highest number of an attempt so far.
+    """``first`` is the first execution, ``most`` the highest number of an attempt so far.
 
-    ``left_usd``: what all of them together, their judging and reflecting included, left of what the first might cost.
+    ``left_usd``: what all of them together, including judging and reflecting, left of the first one's cap.
     """
 
     first: str
@@ -30,7 +30,7 @@ class Attempts:
 
 
 async def attempts_at(store: Store, thread: str, execution: str) -> Attempts:
-    """Those at the task of an execution.  Raises ``StoreError``."""
+    """Return the attempts at the task of an execution. Raises ``StoreError``."""
     logs = {row.execution: fold([e async for e in store.read(row.execution)]) for row in await store.executions(thread)}
     own = logs[execution].started
     first = (own.trial_of if own is not None else "") or execution
@@ -45,7 +45,7 @@ async def attempts_at(store: Store, thread: str, execution: str) -> Attempts:
 
 
 async def _learning_usd(store: Store, execution: str) -> float:
-    """What judging an execution and reflecting on it cost, counted as its caps count it."""
+    """Return the cost of judging an execution and reflecting on it, as its caps count it."""
     return sum(costs_in(each.event for each in await store.read_outcome(execution)).values())
 
 
@@ -58,7 +58,7 @@ class Tried:
 
 
 async def tried_in(store: Store, execution: str) -> Tried:
-    """What the answer of an execution says of attempts at its task.  Raises ``StoreError``."""
+    """Return what the answer of an execution says of attempts at its task. Raises ``StoreError``."""
     log = [envelope async for envelope in store.read(execution)]
     started = log[0].event if log else None
     if not isinstance(started, Started) or started.side:
@@ -67,7 +67,7 @@ async def tried_in(store: Store, execution: str) -> Tried:
 
 
 def tried(started: Started, trajectory: Trajectory) -> Tried:
-    """The same, of what was read."""
+    """The same for values that were read already."""
     numbers = {"attempt": started.attempt, "most": max(started.policy.trials_most, started.attempt)}
     lines: list[str] = []
     offered = worth_offering(trajectory, started.policy)

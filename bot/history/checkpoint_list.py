@@ -1,4 +1,4 @@
-"""The checkpoints of a thread: read from the logs of its executions and from what became of them afterwards."""
+"""The checkpoints of a thread, read from the logs and outcomes of its executions."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Kept:
     saved: CheckpointSaved
     at: datetime
     seq: int = 0
-    """Where it stands in the log; 0 where it stands in the outcome."""
+    """Its position in the log; 0 where it is in the outcome."""
     turn: int = 0
     changed: int = 0
-    """Files that changed since the one before, as far as the log saw."""
+    """Files that changed since the previous checkpoint, as far as the log knows."""
     there: bool = True
     finished: str = ""
     """How the execution ended, '' while it is open."""
 
     @property
     def why(self) -> Moment:
-        """Why it was taken."""
+        """Why it was saved."""
         return "end" if not self.seq and self.saved.why != "restore" else self.saved.why
 
     def cut(self, log: Sequence[Envelope], *, with_end: bool = False) -> Cut:
-        """Its position in its execution's log."""
+        """Return its position in its execution's log."""
         if self.seq:
             return log_positions.of_checkpoint(self.seq, self.saved.model_copy(update={"turn": self.turn}))
         return log_positions.at_end(log, self.saved, with_end=with_end)
@@ -57,7 +57,7 @@ class Kept:
 
 @dataclass(slots=True)
 class _Reading:
-    """Goes through one execution."""
+    """Collects the checkpoints of one execution."""
 
     execution: str
     finished: str
@@ -67,10 +67,10 @@ class _Reading:
     turn: int = 0
     changed: set[str] = field(default_factory=set[str])
     same_thread: bool = False
-    """What it was copied from is of this thread too."""
+    """Whether the execution it was copied from is in this thread too."""
 
     def take(self, envelope: Envelope, *, ended: bool) -> None:
-        """An event of the log, or of what came after it (``ended``)."""
+        """Read an event of the log, or of the outcome (``ended``)."""
         event: Event = envelope.event
         self.turn = log_positions.turn_of(envelope) or self.turn
         if isinstance(event, Started):
@@ -83,7 +83,7 @@ class _Reading:
             self.changed.clear()
 
     def _copied(self, envelope: Envelope) -> bool:
-        """It is listed where it was copied from, in the same thread."""
+        """Whether it is listed with the execution it was copied from."""
         fork = self.started.forked_from if self.started is not None else None
         return fork is not None and self.same_thread and envelope.seq <= fork[1]
 
@@ -99,7 +99,7 @@ class _Reading:
 
 
 async def checkpoints_of(store: Store, snapshots: Snapshots | None, thread: str) -> list[Kept]:
-    """All of a thread, newest first; an execution whose log is damaged is left out."""
+    """Return all checkpoints of a thread, newest first; an execution whose log is damaged is left out."""
     there = frozenset(await snapshots.listed(thread)) if snapshots is not None else frozenset[str]()
     rows = await store.executions(thread)
     own = {row.execution for row in rows}
@@ -120,7 +120,7 @@ async def checkpoints_of(store: Store, snapshots: Snapshots | None, thread: str)
 
 
 def found(kept: Sequence[Kept], named: str) -> Kept | None:
-    """The one that is meant: by its name or by that of its manifest; without a name the newest that is there."""
+    """Find a checkpoint by its name or its manifest's; without a name, the newest that can be restored."""
     wanted = named.strip().strip("`").lower()
     if not wanted:
         return next((one for one in kept if one.there), None)
@@ -134,9 +134,9 @@ MOMENTS: dict[Moment, str] = {
     "end": "at the end, after turn {turn}",
     "restore": "before files were put back",
 }
-"""When it was taken, in words."""
+"""When a checkpoint was saved, in words."""
 
 
 def moment(why: Moment, turn: int) -> str:
-    """When a checkpoint was taken, in words."""
+    """Say when a checkpoint was saved."""
     return MOMENTS[why].format(turn=turn)

@@ -1,7 +1,8 @@
 """What tasks cost, and what they would have cost at one tier alone, from stored logs; pure.
 
-The second is an estimate: the requests that were made, at the prices of another model.  ``ASSUMPTIONS`` says what that
-takes for granted, and stands wherever the figures are shown.
+The second is an estimate: the same requests at the prices of another model. ``ASSUMPTIONS`` states its limits, and
+is shown
+with the figures.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PriceOf = Callable[[str, Usage], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One task: US dollars as it was, and as it may have been."""
+    """One task: US dollars it cost, and what it might have cost."""
 
     execution: str
     thread: str
@@ -86,7 +87,7 @@ class Sum:
 
 
 def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent | None:
-    """What a task that ended cost; None for one that runs, for talk, for side questions and for the tour."""
+    """Return what a finished task cost; None for a running one, for small talk, for side questions and for the tour."""
     first = log[0].event if log else None
     ended = next((e.event for e in reversed(log) if isinstance(e.event, Finished)), None)
     triaged = next((e.event for e in reversed(log) if isinstance(e.event, Triaged)), None)
@@ -115,7 +116,7 @@ def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent 
 
 
 def summed(name: str, tasks: Iterable[Spent]) -> Sum:
-    """Tasks together."""
+    """Add tasks up."""
     rows = list(tasks)
     return Sum(
         name=name,
@@ -135,7 +136,7 @@ _Answered = tuple[ModelAnswered, float]
 
 
 def _turns(own: Sequence[Envelope], hand_over: int) -> tuple[list[_Answered], list[_Answered]]:
-    """Answers of turns before and after a position; requests beside the turns are left out, but for their price."""
+    """Return the answers of turns before and after a change of tier; other requests count by their price alone."""
     asked = {e.event.request: e.event for e in own if isinstance(e.event, ModelRequested)}
     before: list[_Answered] = []
     after: list[_Answered] = []
@@ -150,13 +151,13 @@ def _turns(own: Sequence[Envelope], hand_over: int) -> tuple[list[_Answered], li
 
 
 def _models(policy: Policy) -> tuple[str, str]:
-    """The first models of the starting and of the top tier."""
+    """Return the first models of the starting and of the top tier."""
     top = max((tier.number for tier in policy.tiers), default=policy.starting_tier)
     return first_of(policy, starting_tier(policy)), first_of(policy, top)
 
 
 def _at(model: str, answers: Iterable[_Answered], price: PriceOf) -> float:
-    """The answers at a model's prices; what has no known price counts as it was."""
+    """Return the price of the answers at a model's prices; an answer without a known price counts as it was."""
     total = 0.0
     for answered, usd in answers:
         other = price(model, answered.usage)

@@ -1,18 +1,24 @@
-"""Where an execution can be gone on with: positions of a log at which log and workspace agree; pure.
+"""The positions of a log at which log and workspace agree, so that an execution can continue from there; pure.
 
-A checkpoint is noted in the log when it was saved, and nothing that changes the workspace begins while it is being saved.
-So at the very place of ``CheckpointSaved`` the log up to there and the manifest speak of the same moment, also in the
-middle of a turn: a checkpoint before the first change stands between an answer and the calls that it asked for, one before
-a question between two calls.  Going on from there makes the calls that had not begun; none of those before it is made again.
+A checkpoint is logged after it was saved, and nothing that changes the workspace begins while it is being saved.
+So at the position of ``CheckpointSaved`` the log up to there and the manifest describe the same moment, also in the
+middle of a turn: a checkpoint before the first change lies between an answer and the calls that it asked for, one
+before
+a question between two calls. Continuing there makes the calls that had not begun; none of those before it is made
+again.
 
-A turn can be thought again where its first request was about to be made: behind everything that was said and decided by
-then, before what was perceived (that is looked at anew).  No checkpoint stands just there, as a rule.  Two positions have
-the same workspace if between them no call that may change it began or ended, no file of a person came in, and nothing was
-found changed by an owner that had died.  So the copy that belongs to such a position is that of any checkpoint with the
-same workspace, before or behind it; where there is none, an earlier turn is taken.
+A turn can be repeated from where its first request was about to be made: after everything that was said and decided by
+then, before the workspace was looked at (that is done anew). There is seldom a checkpoint at that position. Two
+positions have
+the same workspace if between them no call that may change it began or ended, no file of a person came in, and
+nothing was
+found changed by an owner that had crashed. So such a position can use any checkpoint with the same workspace, before
+or after
+it; where there is none, an earlier turn is taken.
 
-The checkpoint at the end stands in the outcome and belongs to the place of ``Finished``: to the log with its end (which
-is how a fork that only knows what was done has it), and to the log without its end, with which it can be gone on.
+The checkpoint at the end is in the outcome and belongs to the position of ``Finished``: to the log with its end (for
+a fork
+that only knows what was done), and to the log without its end, which can continue.
 """
 
 from __future__ import annotations
@@ -55,29 +61,29 @@ class Cut:
 
 
 def of_checkpoint(seq: int, saved: CheckpointSaved) -> Cut:
-    """The position of a checkpoint that stands in the log."""
+    """Return the position of a checkpoint in the log."""
     return Cut(seq, saved.manifest, saved.turn, saved.why, saved.not_kept)
 
 
 def at_end(log: Sequence[Envelope], saved: CheckpointSaved, *, with_end: bool) -> Cut:
-    """The position of the checkpoint that was saved after the end."""
+    """Return the position of the checkpoint that was saved after the end."""
     last = len(log) if with_end else len(log) - isinstance(log[-1].event, Finished)
     why: Moment = "restore" if saved.why == "restore" else "end"
     return Cut(last, saved.manifest, last_turn(log), why, saved.not_kept or fold(log).beside)
 
 
 def last_turn(log: Sequence[Envelope]) -> int:
-    """The number of the last turn."""
+    """Return the number of the last turn."""
     return max((turn_of(envelope) for envelope in log), default=0)
 
 
 def before_turn(
     log: Sequence[Envelope], wanted: int, usable: Callable[[str], bool], end: CheckpointSaved | None = None
 ) -> Cut | None:
-    """The position from which turn ``wanted`` can be thought again, or the nearest earlier turn that can; None for none.
+    """Return the position from which turn ``wanted`` can be repeated, or the nearest earlier turn; None for none.
 
-    ``usable`` says which manifests are still kept; ``end`` is the checkpoint after the end.  The turn that is thought
-    again is the one after ``turn`` of the result.
+    ``usable`` says which manifests are still kept; ``end`` is the checkpoint after the end. The turn that is repeated
+    is the one after ``turn`` of the result.
     """
     kept = [(e.seq, e.event) for e in log if isinstance(e.event, CheckpointSaved)]
     kept += [(len(log), end)] if end is not None else []
@@ -103,24 +109,24 @@ def agree(log: Sequence[Envelope], one: int, other: int) -> bool:
 
 
 def copied(log: Sequence[Envelope], cut: Cut, started: Started, execution: str, fence: int) -> list[Envelope]:
-    """The log up to the cut as the beginning of another one: with another ``Started``, everything else as it was."""
+    """Copy the log up to the cut as the beginning of another one, with another ``Started`` and nothing else changed."""
     first = log[0].model_copy(update={"event": started})
     update = {"execution": execution, "fence": fence}
     return [envelope.model_copy(update=update) for envelope in (first, *log[1 : cut.through])]
 
 
 def id_in_log(execution: str, seq: int) -> str:
-    """The short name of a checkpoint that stands in a log."""
+    """Return the short name of a checkpoint in the log."""
     return digest("checkpoint", execution, seq, length=6)
 
 
 def id_in_outcome(execution: str, saved: CheckpointSaved) -> str:
-    """The short name of a checkpoint of what became of an execution afterwards."""
+    """Return the short name of a checkpoint in the outcome."""
     return digest("checkpoint", execution, saved.why, saved.manifest, length=6)
 
 
 def _beginnings(log: Sequence[Envelope]) -> dict[int, int]:
-    """Each turn with the position just before its first request and what was perceived for it."""
+    """Map each turn to the position just before its first request and its look at the workspace."""
     found: dict[int, int] = {}
     for envelope in log:
         turn = turn_of(envelope)
@@ -133,7 +139,7 @@ def _beginnings(log: Sequence[Envelope]) -> dict[int, int]:
 
 
 def turn_of(envelope: Envelope) -> int:
-    """The turn that a request begins, 0 for every other event."""
+    """Return the turn that a request begins, 0 for every other event."""
     event = envelope.event
     return event.turn if isinstance(event, ModelRequested) and event.purpose == "turn" else 0
 

@@ -1,4 +1,6 @@
-"""Reads the logs of threads for ``bot/history/summaries.py``; what has ended is read once, since it never changes."""
+"""Read the logs of threads for ``bot/history/summaries.py``; finished executions are read once, since they never
+change.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +20,31 @@ from bot.history.summaries import (
 )
 
 KEPT = 2_000
-"""Costs of so many executions stay in memory."""
+"""Number of executions whose costs stay in memory."""
 
 log = logging.getLogger(__name__)
 
 
 class Records:
-    """What happened, by thread."""
+    """Reads the logs of threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._costs: OrderedDict[str, Cost] = OrderedDict()
 
     async def log(self, execution: str) -> list[Envelope]:
-        """One execution's events.  Raises ``StoreError``."""
+        """Return one execution's events. Raises ``StoreError``."""
         return [envelope async for envelope in self._store.read(execution)]
 
     async def newest(self, thread: str) -> list[Envelope]:
-        """The events of a thread's newest execution, [] where there was none.  Raises ``StoreError``."""
+        """Return the events of a thread's newest execution, [] where there was none. Raises ``StoreError``."""
         rows = await self._store.executions(thread)
         return await self.log(rows[-1].execution) if rows else []
 
     async def logs(self, thread: str) -> list[list[Envelope]]:
-        """Every execution of a thread, oldest first; one that is damaged is left out, and the process's log says so."""
+        """Return the log of every execution of a thread, oldest first; a damaged one is left out and reported in the
+        program's log.
+        """
         found: list[list[Envelope]] = []
         for row in await self._store.executions(thread):
             try:
@@ -50,12 +54,12 @@ class Records:
         return found
 
     async def streams(self, thread: str) -> tuple[list[list[Envelope]], list[list[Envelope]]]:
-        """Every execution's log and its outcome stream, oldest first, without tours."""
+        """Return every execution's log and its outcome stream, oldest first, without tours."""
         logs = [log for log in await self.logs(thread) if log and not is_tour(log)]
         return logs, [await self._store.read_outcome(log[0].execution) for log in logs]
 
     async def costs(self, threads: Iterable[str], limit: int = 500) -> list[Cost]:
-        """What the newest executions of these threads cost, oldest first."""
+        """Return the costs of the newest executions of these threads, oldest first."""
         rows: list[ExecutionRow] = []
         for thread in threads:
             rows += await self._store.executions(thread)
@@ -64,7 +68,7 @@ class Records:
         return sorted((cost for cost in found if cost is not None), key=lambda cost: cost.at)
 
     async def trends(self, thread: str) -> list[Trend]:
-        """How sure each execution of the thread was, oldest first."""
+        """Return the confidence of each execution of the thread, oldest first."""
         return [trend(log, outcome) for log, outcome in zip(*await self.streams(thread), strict=True)]
 
     async def _cost(self, row: ExecutionRow) -> Cost | None:

@@ -29,45 +29,45 @@ Verdict = BranchMerged | BranchRejected
 
 @dataclass(slots=True)
 class Past:
-    """One execution, as far as its files and branches go."""
+    """The files and branches of one execution."""
 
     execution: str
     task: str = ""
     requester: Person | None = None
     side: bool = False
-    """It answered a side question."""
+    """Whether it answered a side question."""
     origin: str = ""
-    """The execution of which it is a trial, or which it goes on with."""
+    """The execution that it retries or continues, '' for none."""
     finished: bool = False
     before: str = ""
     """The checkpoint of the state before its first change, '' where there is none; ``problem`` says why."""
     problem: str = ""
     after: str = ""
-    """The checkpoint of the state in which the workspace was left, by it or by what people had put back since."""
+    """The checkpoint of the state in which the workspace was left, by it or by a later restore."""
     end: CheckpointSaved | None = None
     """The checkpoint of the state it left itself."""
     kept: dict[str, str] = field(default_factory=dict[str, str])
-    """Checkpoints of the state before people had files put back, by what they did."""
+    """Checkpoints of the states before people had files restored, by their action."""
     changes: dict[str, str] = field(default_factory=dict[str, str])
-    """Files its log saw change, with the hash it left each with ('' = deleted)."""
+    """Files that changed by its log, with the hash each was left with ('' = deleted)."""
     offers: dict[str, tuple[CommitCreated, str]] = field(default_factory=dict[str, tuple[CommitCreated, str]])
     """Branches it offered, by the offer's id, with the outbox key of the message."""
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
-    """What was decided about them."""
+    """The decisions about its branches."""
     restored: WorkspaceRestored | None = None
-    """How files of it were put back last."""
+    """The last restore of its files."""
     reasons: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """What people said was wrong with it afterwards: name and words, by person."""
+    """What people said was wrong with it: name and words, by person."""
     acts: dict[str, WorkspaceRestored] = field(default_factory=dict[str, WorkspaceRestored])
-    """All the times, by the inbox item that asked for it."""
+    """All restores, by the inbox item that asked for each."""
 
     @property
     def undone(self) -> bool:
-        """Its changes are not there any more."""
+        """Whether its changes were undone."""
         return self.restored is not None and self.restored.way == "undo"
 
     def take(self, envelope: Envelope) -> None:
-        """An event of its log or of its outcome."""
+        """Add an event of its log or of its outcome."""
         match event := envelope.event:
             case Started():
                 self.task, self.requester, self.side = event.task, event.requester, event.side
@@ -100,7 +100,7 @@ class Past:
 
 
 async def past_of(store: Store, row: ExecutionRow) -> Past:
-    """The past of one execution."""
+    """Read the past of one execution."""
     past = Past(row.execution, row.task)
     async for envelope in store.read(row.execution):
         past.take(envelope)
@@ -110,7 +110,7 @@ async def past_of(store: Store, row: ExecutionRow) -> Past:
 
 
 async def undoable(store: Store, thread: str) -> tuple[str, ...]:
-    """The checkpoints by which the thread's latest execution that changed something is undone, and that taken back."""
+    """Return the checkpoints needed to undo the thread's latest execution that changed something, and to redo it."""
     for row in reversed(await store.executions(thread)):
         try:
             past = await past_of(store, row)
@@ -123,7 +123,7 @@ async def undoable(store: Store, thread: str) -> tuple[str, ...]:
 
 
 async def pasts_after(store: Store, thread: str, execution: str) -> AsyncIterator[Past]:
-    """An execution of the thread, then those that came later, in order; nothing where it is not of the thread."""
+    """Yield an execution of the thread, then the later ones in order; nothing where it is not of the thread."""
     begun = False
     for row in await store.executions(thread):
         begun = begun or row.execution == execution
@@ -132,7 +132,7 @@ async def pasts_after(store: Store, thread: str, execution: str) -> AsyncIterato
 
 
 async def offered(store: Store, thread: str, offer: str) -> Past | None:
-    """The execution of the thread that made an offer, newest first."""
+    """Find the execution of the thread that made an offer, newest first."""
     for row in reversed(await store.executions(thread)):
         past = await past_of(store, row)
         if offer in past.offers:
@@ -141,7 +141,7 @@ async def offered(store: Store, thread: str, offer: str) -> Past | None:
 
 
 def told_later(past: Past) -> tuple[str, ...]:
-    """What people did about it, in words for the agent's next execution."""
+    """Say what people did about it, for the agent's next execution."""
     told: list[str] = []
     if past.restored is not None and past.restored.way != "redo":
         who = past.restored.by.name if past.restored.by else "a person"

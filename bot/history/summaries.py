@@ -1,4 +1,4 @@
-"""What the logs say, for people: costs, confidence, notes, the log itself; pure."""
+"""Summaries of logs for people: costs, confidence, notes, the log itself; pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from agentic.core.fold.fold import fold
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one execution used up; ``models`` are dollars by the model that was asked."""
+    """What one execution used; ``models`` are dollars by model."""
 
     execution: str
     thread: str
@@ -46,29 +46,29 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How sure one execution was: the score after each turn, and the number of its card."""
+    """The confidence of one execution: the score after each turn, and the number on its card."""
 
     execution: str
     task: str
     scores: tuple[int, ...]
     shown: int | None = None
-    """The one number that people are shown of it, None where none is known."""
+    """The one number that people see, None where there is none."""
     reason: str = ""
     """How it ended, '' while it runs."""
     evaluated: int | None = None
-    """The score that the evaluator gave the whole execution."""
+    """The evaluator's score of the whole execution."""
     votes: tuple[str, ...] = ()
     """The last vote of each person."""
     heuristics: tuple[int, ...] = ()
-    """What the rules read after each turn."""
+    """The heuristic score after each turn."""
     labels: int = 0
-    """So many outcomes taught what was shown; 0 where the heuristic itself is shown."""
+    """Number of outcomes that the calibrator was fitted on; 0 where the heuristic itself is shown."""
 
 
 def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
-    """What an execution cost; None for a log without a beginning, and for the tour.
+    """Return what an execution cost; None for a log without a beginning, and for the tour.
 
-    What it was copied with was paid for where it was copied from.
+    Requests that were copied from another execution are counted there.
     """
     first = envelopes[0].event if envelopes else None
     if not isinstance(first, Started) or first.policy.tour:
@@ -91,7 +91,7 @@ def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
 
 
 def by_person(costs: Iterable[Cost]) -> list[tuple[Person, int, float]]:
-    """(person, executions, dollars), the dearest first."""
+    """Return (person, executions, dollars), highest first."""
     people: dict[str, tuple[Person, int, float]] = {}
     for cost in costs:
         _, count, usd = people.get(cost.requester.id, (cost.requester, 0, 0.0))
@@ -100,7 +100,7 @@ def by_person(costs: Iterable[Cost]) -> list[tuple[Person, int, float]]:
 
 
 def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
-    """(thread, executions, dollars), the dearest first."""
+    """Return (thread, executions, dollars), highest first."""
     threads: dict[str, tuple[int, float]] = {}
     for cost in costs:
         count, usd = threads.get(cost.thread, (0, 0.0))
@@ -109,7 +109,7 @@ def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
 
 
 def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Trend:
-    """How sure it was, turn by turn, and what became of it."""
+    """Return the confidence turn by turn, and the outcome."""
     started = next((e.event for e in envelopes if isinstance(e.event, Started)), None)
     finished = next((e.event for e in envelopes if isinstance(e.event, Finished)), None)
     execution = fold(envelopes)
@@ -134,34 +134,34 @@ def trend(envelopes: Sequence[Envelope], outcome: Iterable[Envelope] = ()) -> Tr
 
 
 def is_tour(envelopes: Sequence[Envelope]) -> bool:
-    """Whether no model was configured: it says nothing of how sure anybody was, nor of what tasks cost."""
+    """Whether no model was configured, so that the log says nothing about confidence or costs."""
     first = envelopes[0].event if envelopes else None
     return isinstance(first, Started) and first.policy.tour
 
 
 def notes(envelopes: Iterable[Envelope]) -> list[str]:
-    """What the agent noted for itself, in order, each once."""
+    """Return the agent's notes in order, without repetition."""
     return list(dict.fromkeys(e.event.text for e in envelopes if isinstance(e.event, Noted)))
 
 
 def todo(envelopes: Iterable[Envelope]) -> list[tuple[str, str]]:
-    """(state, text) of the agent's to-do list as it is now."""
+    """Return (state, text) of the agent's present to-do list."""
     changed = [e.event for e in envelopes if isinstance(e.event, TodoChanged)]
     return [(item.state, item.text) for item in changed[-1].items] if changed else []
 
 
 def extensions(envelopes: Iterable[Envelope]) -> list[PolicyChanged]:
-    """What people added to the caps."""
+    """Return people's raises of caps."""
     return [e.event for e in envelopes if isinstance(e.event, PolicyChanged)]
 
 
 def offers(envelopes: Iterable[Envelope]) -> list[CommitCreated]:
-    """Branches that were offered."""
+    """Return the offered branches."""
     return [e.event for e in envelopes if isinstance(e.event, CommitCreated)]
 
 
 def stopped_in(log: Iterable[Envelope]) -> float | None:
-    """Seconds from a person's stop to the end, after which nothing of it ran; None where nobody stopped it."""
+    """Return the seconds from a person's stop to the end; None where nobody stopped it."""
     since: datetime | None = None
     for each in log:
         if since is None and isinstance(each.event, InputReceived) and each.event.sort == "stop":
@@ -172,7 +172,7 @@ def stopped_in(log: Iterable[Envelope]) -> float | None:
 
 
 def away(log: Sequence[Envelope]) -> float:
-    """Seconds between the positions that were gone back to and going on from them: nothing of it ran then."""
+    """Return the seconds between earlier positions and the resumption from them, in which nothing ran."""
     pairs = ((before, each) for before, each in pairwise(log) if isinstance(each.event, WorkspaceRestored))
     return sum(max((each.at - before.at).total_seconds(), 0.0) for before, each in pairs)
 
@@ -181,5 +181,5 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[int], width: int = 40) -> str:
-    """Numbers 0-100 as a line of bars, the newest ``width`` of them."""
+    """Return numbers 0-100 as a line of bars, the newest ``width`` of them."""
     return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])

@@ -1,4 +1,4 @@
-"""What a fork and other actions on a finished task give, and what they answer where they cannot be done."""
+"""Results and errors of forks and other actions on a finished task."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from agentic.ports.runtime import Clock, SessionRow, Store
 
 
 class NotDone(AgenticError):
-    """Nothing was done; the message is what is told."""
+    """Nothing was done; the message is for the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """A complete fork: the new session, and the words of the receipt."""
+    """A complete fork: the new session, and the text of the receipt."""
 
     row: SessionRow
     text: str
 
 
 class ForkAction(Protocol):
-    """What makes a new thread out of an earlier one."""
+    """Makes a new thread out of an earlier one."""
 
     @property
     def store(self) -> Store: ...
@@ -36,5 +36,5 @@ class ForkAction(Protocol):
     def tell(self) -> Callable[[OutboxItem], Awaitable[None]]: ...
 
     async def fork(self, item: InboxItem, source: SessionRow) -> Forked:
-        """Fork ``source``, once for each item.  Raises ``NotDone``, ``SnapshotLost``, ``StoreError`` and ``OSError``."""
+        """Fork ``source``, once for each item. Raises ``NotDone``, ``SnapshotLost``, ``StoreError`` and ``OSError``."""
         ...

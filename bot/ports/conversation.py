@@ -36,39 +36,39 @@ from agentic.core.events.execution_events import Asked, InboxItem
 Activity = Literal["idle", "busy", "asking", "paused"]
 """What a thread with an agent is doing."""
 ThreadState = Literal["unknown", "idle", "busy", "asking", "paused"]
-"""The same, or a thread that is no session."""
+"""An activity, or that the thread is no session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of an item: ``text`` is told to the person where it is not empty."""
+    """The result of an item: ``text`` is told to the person where it is not empty."""
 
     accepted: bool
     state: Activity
     text: str = ""
     again: bool = False
-    """It was kept before: by this process or by one that may have died before it could be acknowledged."""
+    """Whether it was stored before: by this process, or by one that may have ended before it could acknowledge it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """What a person may ask of a thread; fields that are not known are empty."""
+    """What a person may know of a thread; unknown fields are empty."""
 
     state: ThreadState
     execution: str = ""
     task: str = ""
     requester: str = ""
-    """Id of the person whose execution it is."""
+    """Id of the person who asked for the execution."""
     question: str = ""
     """Id of the open question."""
     asked: Asked | None = None
     """The open question itself."""
     paused: str = ""
-    """Id of who paused it, '' where it is not."""
+    """Id of the person who paused it, '' where it is not paused."""
     crashes: int = 0
-    """How often its process ended in the middle of it, where it is left alone for that; else 0."""
+    """How often its process crashed during it, where it is left alone because of that; else 0."""
     stopped_in: float | None = None
-    """Seconds from the stop to its end, after which nothing of it ran; None where nobody stopped it."""
+    """Seconds from the stop to its end; None where nobody stopped it."""
     step: str = ""
     turn: int = 0
     tier: int = 0
@@ -76,42 +76,44 @@ class StatusView:
     usd: float = 0.0
     seconds: float = 0.0
     confidence: int | None = None
-    """The one number that people are shown of the newest execution, None where none is known."""
+    """The one number that people see of the newest execution, None where there is none."""
     fitted: bool = False
-    """It follows how enough earlier tasks came out; else it is an estimate."""
+    """Whether it is fitted on enough earlier tasks; else it is an estimate."""
     queued: int = 0
     finished: str = ""
     """How the newest execution ended, '' while it is open."""
 
 
 class Conversation(Protocol):
-    """All threads with an agent, as the Discord side sees them."""
+    """All threads with an agent, as Discord's handlers see them."""
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
-        """Keep the item durably, then start or nudge the thread's execution; returns without waiting for either.
+        """Store the item durably, then start or wake the thread's execution; returns without waiting for either.
 
         ``item.channel`` is the parent channel where the thread is still to be made from the message.
-        An item with an id that was ever kept changes nothing.
+        An item whose id was stored before changes nothing.
         """
         ...
 
     def state(self, thread: str) -> ThreadState:
-        """What the thread is doing now; ``unknown``, too, where nothing was asked of it since the process began."""
+        """Return what the thread is doing; ``unknown``, too, where it was given no work since the process began."""
         ...
 
     async def knows(self, thread: str) -> bool:
-        """Whether the thread is a session; from now on ``state`` says what it does."""
+        """Whether the thread is a session; from then on ``state`` says what it does."""
         ...
 
     async def status(self, thread: str) -> StatusView:
-        """The thread's newest execution in a person's terms."""
+        """Describe the thread's newest execution in a person's terms."""
         ...
 
     async def standing(self, thread: str) -> StatusView:
-        """As much of ``status`` as decides what words and signs mean, at once where something runs: the state, whose
-        execution it is, its open question, who paused it."""
+        """Return the part of ``status`` that decides the meaning of messages and reactions: the state, the requester,
+        the open
+        question, who paused it. Does not wait where something runs.
+        """
         ...
 
     async def thread_of_message(self, message_id: str) -> str | None:
-        """The session a message belongs to: the task's own message, or one that the bot posted."""
+        """Return the session a message belongs to: a task's own message, or one that the bot posted."""
         ...

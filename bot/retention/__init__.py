@@ -1,1 +1,1 @@
-"""What is deleted, and when: expired logs, and the data of one person."""
+"""Deletion of expired logs, and of one person's data."""

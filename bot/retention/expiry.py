@@ -1,9 +1,4 @@
-"""What is deleted in time: logs of tasks that ended, what was delivered, contents and checkpoints that nothing names.
-
-One task of the bot does it, a while after the start and then every hour, in pieces of a few milliseconds with a pause after
-each, so that nobody waits for it.  Each piece is a transaction of its own: a process may die between any two.  Lessons,
-labels, open work, and what is needed to take nothing in twice are never deleted.
-"""
+"""Seconds from the start to the first round, and between rounds."""
 
 from __future__ import annotations
 
@@ -34,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Retention:
-    """Deletes what is older than ``days``, for as long as ``run`` runs; 0 days: only what was deleted by people."""
+    """Deletes what is older than ``days`` while ``run`` runs; with 0 days only what people deleted."""
 
     def __init__(
         self, store: Store, days: int, snapshots: Snapshots | None = None, home: Path | None = None,
@@ -47,12 +42,12 @@ class Retention:
         """Something was deleted that may still stand in the files."""
 
     def poke(self) -> None:
-        """Something was deleted: what is left of it goes now."""
+        """Something was deleted: begin a round now."""
         self._to_scrub = True
         self._due.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Delete until cancelled."""
         wait = FIRST_SECONDS
         while True:
             try:
@@ -68,7 +63,7 @@ class Retention:
                 log.warning("what is to be deleted stays for now: %s", error)
 
     async def round(self) -> None:
-        """Everything that is due.  Raises ``StoreError`` and ``OSError``; the next round goes on where it was."""
+        """Delete everything that is due. Raises ``StoreError`` and ``OSError``; the next round continues where it was."""
         if self._days:
             await self._expire(self._now() - timedelta(days=self._days))
         await self.clear()
@@ -77,7 +72,7 @@ class Retention:
             self._to_scrub = not await self._store.scrub()
 
     async def clear(self) -> None:
-        """Delete what is left of logs that are buried; contents that only they named go with the next round."""
+        """Delete what is left of logs that are marked deleted; contents that only they named go with the next round."""
         async with self._clearing:
             for thread in await self._store.burials():
                 await self._clear(thread)
@@ -95,13 +90,15 @@ class Retention:
             await asyncio.to_thread(_delete_tasks, self._home / TASKS, before)
 
     async def _clear(self, thread: str) -> None:
-        """The copies of the workspace go first: as long as the log is known to be buried they are looked for again."""
+        """Delete the snapshots first: while the log is still marked, a restart looks for them again."""
         if self._snapshots is not None and (named := await self._named(thread)) is not None:
             await self._snapshots.keep_only(thread, named)
         await _through(lambda: self._store.clear(thread))
 
     async def _named(self, thread: str) -> frozenset[str] | None:
-        """The checkpoints that the logs of a thread name which are kept; None, and all stay, where one cannot be read."""
+        """Return the checkpoints that the thread's remaining logs name; None, so that all stay, where one cannot be
+        read.
+        """
         named: set[str] = set()
         for row in await self._store.executions(thread):
             try:
@@ -117,31 +114,31 @@ class Retention:
 
 
 class Expiry:
-    """What people are told of tasks whose logs are gone."""
+    """Texts about tasks whose logs were deleted."""
 
     def __init__(self, store: Store, days: int) -> None:
         self._store, self._bound = store, Bound(days)
 
     async def of_execution(self, execution: str, thread: str) -> str:
-        """Why nothing can be done with an execution of this thread, '' where its log is there or never was."""
+        """Say why nothing can be done with an execution of this thread, '' where its log exists or never did."""
         buried = await self._store.was_buried(execution) if execution else None
         return self._bound.expired if buried is not None and buried.thread == thread else ""
 
     async def of_thread(self, thread: str) -> str:
-        """A line on what is not counted and shown of a thread, '' where all of it is."""
+        """Say what is missing from a thread's figures, '' for nothing."""
         buried = await self._store.buried(thread)
         return self._bound.missing(len(buried)) if buried else ""
 
     @property
     def always(self) -> str:
-        """A line on what lists of several threads leave out, '' where nothing ever is."""
+        """Say what lists of several threads leave out, '' where nothing ever is."""
         return self._bound.always
 
 
 async def forget_logs(store: Store, thread: str, owner: str) -> None:
-    """A thread is no more and nothing runs there: its logs, messages and inbox go.  Raises ``StoreError``.
+    """Delete the logs, messages and inbox of a deleted thread in which nothing runs. Raises ``StoreError``.
 
-    What is still open there can be gone on with by nobody; where another process holds the thread, it stays until that ends.
+    Open executions of it can no longer be continued; where another process holds the thread, it stays until that ends.
     """
     opened = await store.open_executions(thread)
     lease = await store.acquire(thread, owner) if opened else None
@@ -155,7 +152,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
 
 
 async def _through(piece: Callable[[], Awaitable[bool]]) -> bool:
-    """Whether there was anything to do."""
+    """Delete one piece; returns whether there was anything to delete."""
     any_ = False
     while await piece():  # nothing is waited for: others go first
         any_ = True
@@ -174,7 +171,7 @@ def _checkpoints_in(event: Event) -> tuple[str, ...]:
 
 
 def _delete_tasks(tasks: Path, before: datetime) -> None:
-    """State of `threadwright task` that nothing was written to since."""
+    """Delete the state of `threadwright task` folders that were not written to since."""
     for database in tasks.glob(f"*/{DATABASE}"):
         if database.stat().st_mtime < before.timestamp():
             shutil.rmtree(database.parent, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""What is stored of one person, told in plain words, and erased when they want it.
+"""What is stored of one person: listed in plain words, and erased at their request.
 
-Logs of their own tasks are deleted whole.  In logs of others' tasks their words and their name are taken out, in place
-(``agentic/core/audit/erasure.py``).  Everything may be done again: whoever was interrupted presses once more.
+Logs of their own tasks are deleted whole. In logs of others' tasks their words and their name are removed in place
+(``agentic/core/audit/erasure.py``). Everything may be repeated: if it was interrupted, the person presses again.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from reflexion.ports import LessonStore
 
 SOMEBODY = "somebody"
-"""Stands in the history of a lesson for who had their name erased."""
+"""Replaces an erased name in the history of a lesson."""
 REWORDED_AT_ONCE = 100
-"""Messages that are changed in one transaction."""
+"""Number of messages that are changed in one transaction."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredData:
-    """What there is of a person."""
+    """What is stored of a person."""
 
     tasks: int = 0
     opened: tuple[str, ...] = ()
-    """Threads in which a task of theirs is open, or in whose open task they have a part."""
+    """Threads in which a task of theirs is open, or in whose open task they take part."""
     messages: int = 0
     votes: int = 0
     since: datetime | None = None
@@ -56,17 +56,17 @@ class StoredData:
     lessons: int = 0
     """Lessons in their words, or that name them."""
     unread: int = 0
-    """Logs that are damaged, so that nobody knows."""
+    """Logs that are damaged and could not be searched."""
 
     @property
     def any(self) -> bool:
-        """There is something."""
+        """Whether anything is stored."""
         return bool(self.tasks or self.messages or self.votes or self.reflections or self.lessons)
 
 
 @dataclass(slots=True)
 class _Found:
-    """The logs in which a person has a part."""
+    """The logs in which a person takes part."""
 
     called: frozenset[str]
     shares: dict[str, tuple[ExecutionRow, Share]] = field(default_factory=dict[str, "tuple[ExecutionRow, Share]"])
@@ -94,13 +94,13 @@ class _Found:
 
 
 class PersonalData:
-    """Reads and erases what is a person's."""
+    """Lists and erases a person's data."""
 
     def __init__(self, store: Store, lessons: LessonStore | None, retention: Retention) -> None:
         self._store, self._lessons, self._retention = store, lessons, retention
 
     async def of(self, person: str, name: str) -> StoredData:
-        """What is stored of somebody, who goes by this name now.  Raises ``StoreError``."""
+        """Return what is stored of a person of this present name. Raises ``StoreError``."""
         found = await self._find(person, name)
         shares = [share for _, share in found.shares.values()]
         reflections, lessons = await self._learned(found)
@@ -110,7 +110,7 @@ class PersonalData:
         )  # fmt: skip
 
     async def erase(self, person: str, name: str) -> StoredData:
-        """Erase what can be, and return what is left: what is open, and what nobody can read.
+        """Erase what can be erased, and return what is left: open tasks, and logs that nobody can read.
 
         Raises ``StoreError`` and ``LessonStoreError``.
         """
@@ -151,7 +151,7 @@ class PersonalData:
         return events, await self._store.read_outcome(execution)
 
     async def _rewrite(self, row: ExecutionRow, erasure: Erasure) -> None:
-        """Until nothing was added meanwhile: a vote, say."""
+        """Rewrite a log, again if an event such as a vote was added meanwhile."""
         while True:
             events, outcome = await self._read(row.execution)
             clean = await asyncio.to_thread(erased, events, erasure)
@@ -161,7 +161,7 @@ class PersonalData:
                 return
 
     async def _unsay(self, found: _Found, erasure: Erasure) -> None:
-        """What was posted is kept too, for as long as logs are: questions and answers that quote them."""
+        """Rewrite stored messages that quote the person; they are kept as long as logs."""
         opened = {row.execution for row, _ in found.shares.values() if not row.finished}
         for thread in found.threads:
             items = [each for each in await self._store.said_in(thread) if each.execution not in opened]
@@ -170,7 +170,7 @@ class PersonalData:
                 await self._store.reword(other[start : start + REWORDED_AT_ONCE])
 
     async def _untitle(self, own: Sequence[ExecutionRow]) -> None:
-        """A thread is titled with the words of its first task."""
+        """Remove titles, since a thread's title is made from its first task."""
         theirs = {row.execution for row in own}
         for thread in dict.fromkeys(row.thread for row in own):
             first = next(iter(await self._store.executions(thread)), None)
@@ -194,7 +194,7 @@ class PersonalData:
             return 0, 0
 
     async def _unlearn(self, own: list[str], found: _Found) -> None:
-        """Raises ``LessonStoreError``: nothing of a log is erased before what was learned from it is."""
+        """Erase lessons before any log they came from. Raises ``LessonStoreError``."""
         if self._lessons is None:
             return
         for lesson in await self._lessons.lessons(None):
@@ -204,12 +204,12 @@ class PersonalData:
 
 
 def _reworded(items: Sequence[OutboxItem], erasure: Erasure) -> list[OutboxItem]:
-    """Those that say something else without a person."""
+    """Return the items whose text changes without the person."""
     return [clean for item in items if (clean := unsaid(item, erasure)) != item]
 
 
 def _told(lesson: Lesson, own: set[str]) -> bool:
-    """It says what the person said, and nobody else."""
+    """Whether the lesson has this person's words and nobody else's."""
     return lesson.author_trust == "person" and bool(lesson.executions) and set(lesson.executions) <= own
 
 
@@ -219,7 +219,7 @@ def _touches(lesson: Lesson, own: set[str], names: frozenset[str]) -> bool:
 
 
 def _without_person(lesson: Lesson, own: set[str], names: frozenset[str]) -> Lesson:
-    """A lesson in their words is blanked and counts no longer; in the history of any other somebody did it."""
+    """Blank and retire a lesson in their words; in the history of any other, replace their name."""
     history = tuple(
         change.model_copy(update={"by": SOMEBODY, "what": change.what.replace(change.by, SOMEBODY)})
         if change.by in names

@@ -1,4 +1,4 @@
-"""Fetching what a person attached, within bounds."""
+"""Download what a person attached, within bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECONDS = 60.0
 
 
 async def download(address: str, most: int) -> bytes:
-    """The content at an address of Discord's (or the local guild's) file store; raises ``AttachmentGone``."""
+    """Return the content at an address of Discord's (or the local guild's) file store; raises ``AttachmentGone``."""
     try:
         async with asyncio.timeout(SECONDS), aiohttp.ClientSession() as session, session.get(address) as response:
             return await _content(response, most)

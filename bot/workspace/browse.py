@@ -1,4 +1,4 @@
-"""A thread's workspace as people use it: look, fetch, clear; always through the sandbox, never past ``.aiignore``."""
+"""List, fetch and clear a thread's workspace for people; always through the sandbox, never past ``.aiignore``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _PATTERN = re.compile(r"([*?\[\]\\])")
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What stands in a folder of the workspace, files with their sizes."""
+    """The files in a folder of the workspace, with their sizes."""
 
     files: tuple[tuple[str, int], ...]
     more: bool = False
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """Total bytes."""
         return sum(size for _, size in self.files)
 
 
 async def look(world: RealWorld, path: str = ".") -> Shelf:
-    """Every file below a folder.  Raises ``PathRefused``."""
+    """List every file below a folder. Raises ``PathRefused``."""
     found = await world.glob("**", inside(path), MOST_LISTED)
     files = tuple((entry.name, entry.size) for entry in found.entries if entry.kind == "file")
     visible = await world.visible([name for name, _ in files])
@@ -41,7 +41,7 @@ async def look(world: RealWorld, path: str = ".") -> Shelf:
 
 
 async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
-    """A file's base name and content.  Raises ``PathRefused`` where it has more than ``cap`` bytes."""
+    """Return a file's base name and content. Raises ``PathRefused`` where it has more than ``cap`` bytes."""
     wanted = inside(path)
     if await world.stat(wanted) is None:
         raise PathRefused(path, "there is no such file")
@@ -49,7 +49,7 @@ async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
 
 
 async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
-    """Delete everything but ``.aiignore``, what it hides and what is ``spared``; '' or what went wrong."""
+    """Delete everything but ``.aiignore``, what it hides and what is ``spared``; returns '' or what went wrong."""
     result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
@@ -60,7 +60,7 @@ async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
 
 
 def clearing(hidden: Iterable[str]) -> str:
-    """The command that deletes all but what is hidden; folders that still hold something stay."""
+    """Return the command that deletes all but hidden files; folders that still hold something stay."""
     spared: list[str] = ["!", "-path", f"./{IGNORE}"]
     for path in hidden:
         literal = "./" + _PATTERN.sub(r"\\\1", path.strip("/"))
@@ -69,7 +69,7 @@ def clearing(hidden: Iterable[str]) -> str:
 
 
 def inside(path: str) -> str:
-    """The path within the workspace as it was written by a person; absolute ones are meant from there.
+    """Return a person's path relative to the workspace, which absolute paths start from.
 
     Raises ``PathRefused`` for one that leads out of it.
     """
@@ -80,7 +80,7 @@ def inside(path: str) -> str:
 
 
 def told(shelf: Shelf) -> str:
-    """A line a file, and the sum."""
+    """List the files in a line each, and the sum."""
     if not shelf.files:
         return "It is empty."
     width = max(len(bytes_of(size)) for _, size in shelf.files)
@@ -90,13 +90,13 @@ def told(shelf: Shelf) -> str:
 
 
 def summed(files: Sequence[tuple[str, int]]) -> str:
-    """How many and how much."""
+    """Say how many files and how many bytes."""
     count = f"{len(files)} file" if len(files) == 1 else f"{len(files)} files"
     return f"{count}, {bytes_of(sum(size for _, size in files))}"
 
 
 def bytes_of(size: int) -> str:
-    """Bytes in words."""
+    """Return bytes in words."""
     for limit, unit in ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")):
         if size >= limit:
             return f"{size / limit:.1f} {unit}"

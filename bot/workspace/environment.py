@@ -1,6 +1,6 @@
-"""What an execution is told of where it works: date, platform, shell, network, what is installed, a line each.
+"""Facts about the sandbox for an execution: date, platform, shell, network, installed programs, one line each.
 
-It is found out once an execution begins and recorded, so that the prompt stays the same all through it.
+They are collected once when an execution begins and recorded, so that its prompt stays the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ PROGRAMS = (
     "python3", "pip3", "uv", "uvx", "pipx", "node", "npm", "npx", "git", "make", "gcc", "cargo", "go", "java", "ruby",
     "php", "perl", "curl", "wget", "jq", "rg", "sqlite3", "psql", "ffmpeg", "pandoc", "unzip",
 )  # fmt: skip
-"""What one looks for first; other programs may be there too."""
+"""The programs that are looked for; others may be installed too."""
 IN_OUR_IMAGE = ("python3", "pip3", "git", "make", "curl", "jq", "sqlite3", "unzip")
 """Those of them that deploy/sandbox puts into the image."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where a sandbox on this machine's own system looks for programs."""
+"""The program search path of a sandbox on this machine's own system."""
 NO_NETWORK = "Network: none. No package can be fetched: use what is installed, or say what is missing."
 NETWORK = (
     "Network: that of this machine. Take packages for a single use through uvx, pipx run or npx: do not install them."
@@ -28,7 +28,7 @@ NETWORK = (
 
 
 def environment(place: str, now: datetime, image: str = IMAGE) -> tuple[str, ...]:
-    """The lines; ``place`` is where commands run in words (``Workshop.place``), '' while nobody knows."""
+    """Return the lines; ``place`` says where commands run (``Workshop.place``), '' while that is unknown."""
     rung = place.partition(",")[0]
     lines = [f"Date: {now:%A, %Y-%m-%d} (UTC).", "Shell: bash."]
     if rung == "docker":

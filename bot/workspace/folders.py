@@ -1,4 +1,4 @@
-"""Which folder of this machine is a thread's workspace, and which of a person's files were put into it."""
+"""The folders of this machine that are threads' workspaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.sandbox.hidden_files import adopt
 
 
 class Workspaces:
-    """A folder a thread below ``root``; with ``bound`` every thread works in that folder (`task --dir`)."""
+    """One folder a thread below ``root``; with ``bound`` every thread works in that folder (`task --dir`)."""
 
     def __init__(self, root: Path, bound: Path | None = None) -> None:
         self._root = root
@@ -23,7 +23,7 @@ class Workspaces:
         return self._bound is not None
 
     def folder(self, thread: str) -> Path:
-        """The thread's folder, made if it is not there."""
+        """Return the thread's folder, created where it does not exist."""
         if self._bound is not None:
             return self._bound
         if not thread.isalnum():
@@ -33,14 +33,14 @@ class Workspaces:
         return folder
 
     def forget(self, thread: str) -> None:
-        """Delete the folder of a thread that is no more; one that all threads share stays."""
+        """Delete the folder of a deleted thread; a folder that all threads share stays."""
         if self._bound is None and thread.isalnum():
             remove_tree(self._root / thread)
 
 
 @contextmanager
 def lent(folder: Path | None) -> Generator[None]:
-    """A person's own folder, which root hands to the sandbox's user for the time of a task, is theirs again afterwards."""
+    """Restore a folder's owner after a task: as root, the sandbox's user gets it for the duration."""
     owner = folder.stat() if folder is not None else None
     try:
         yield

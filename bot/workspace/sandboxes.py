@@ -1,4 +1,4 @@
-"""What gives each thread its world, its tools, and the files that people send."""
+"""Each thread's workspace with its sandbox, its tools, and the files that people send."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FILE_BYTES = 25 * MB
 MESSAGE_BYTES = 50 * MB
 FILES = 20
 PLACE_SECONDS = 0.3
-"""How long a beginning waits to know its sandbox's name."""
+"""Seconds that a start waits for the name of its sandbox."""
 
 TRYING_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
 Download = Callable[[str, int], Awaitable[bytes]]
-"""Fetches an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
+"""Downloads an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
 Afresh = Callable[[InboxItem, FileRef], Awaitable[str]]
-"""The present address of a file of somebody's message, '' where there is none: addresses run out after a day."""
+"""Returns the present address of a message's file, '' where there is none: addresses expire after a day."""
 
 
 class AttachmentGone(Exception):
-    """A file that a person sent cannot be fetched; ``expired`` where its address may only have run out."""
+    """A person's file cannot be downloaded; ``expired`` where perhaps only its address has expired."""
 
     def __init__(self, reason: str, *, expired: bool = False) -> None:
         super().__init__(reason)
@@ -44,44 +44,46 @@ class AttachmentGone(Exception):
 
 
 HOST = "host, .aiignore is not firm"
-"""Nothing can be mounted over there: a command that sets out to can open what is hidden."""
+"""The warning of the host backend: nothing can be mounted over hidden files, so a command that sets out to can read
+them.
+"""
 
 
 @dataclass(slots=True)
 class Workshop:
-    """Worlds are kept a thread, so that what one execution changed is known in the next."""
+    """Makes and keeps the workspaces of threads, so that what one execution changed is known in the next."""
 
     sandboxes: Sandboxes
     workspaces: Workspaces
     download: Download
     afresh: Afresh | None = None
     snapshots: Snapshots | None = None
-    """Where the workspaces are kept as they were before each execution."""
+    """The store of snapshots from before each execution."""
     offers: bool = True
-    """Somebody can still decide about an offered branch when its task has ended."""
+    """Whether somebody can still decide about an offered branch when its task has ended."""
     masks: bool = True
-    """Agents see secrets of known form as placeholders."""
+    """Whether agents see secrets of known form as placeholders."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
     def world(self, thread: str) -> RealWorld:
-        """The thread's world; no sandbox is made before something runs in it."""
+        """Return the thread's workspace; its sandbox is started when something runs in it."""
         if thread not in self._worlds:
             self._worlds[thread] = RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
         return self._worlds[thread]
 
     async def choice(self) -> Choice:
-        """Which sandbox is used and why; trying one goes on when whoever asked no longer waits."""
+        """Return which sandbox is used and why; trying one out goes on even if the caller is cancelled."""
         if self._trying is None:
             self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
         return await asyncio.shield(self._trying)
 
     def left(self) -> tuple[str, ...]:
-        """What an earlier process left in the sandboxes and nobody can end, in words."""
+        """Describe what an earlier process left in sandboxes and nobody can end."""
         return self.sandboxes.left
 
     async def place(self) -> str:
-        """Where commands run, in words; '' while that is still being tried."""
+        """Say where commands run; '' while that is still being tried out."""
         if self._trying is None:
             return ""  # who is quick to write something does not wait for it
         try:
@@ -94,22 +96,22 @@ class Workshop:
         return HOST if choice.name == "host" else f"{choice.name}, no network"
 
     async def close(self) -> None:
-        """Wait until a sandbox that is being tried was ended by who tries it."""
+        """Wait until the trial of a sandbox has ended it."""
         if self._trying is not None:
             await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
 
     async def end_sandbox(self, thread: str) -> None:
-        """What lives beside the workspace (an interpreter, commands in the background, /tmp) ends; the files stay."""
+        """End what lives beside the workspace (an interpreter, background commands, /tmp); the files stay."""
         if thread in self._worlds:
             await self._worlds[thread].close()
 
     def tidy(self) -> None:
-        """Of threads in which no agent is at work, keep no list of what was changed there."""
+        """Drop the lists of changed files of threads in which no agent works."""
         for world in self._worlds.values():
             world.tidy()
 
     async def forget(self, thread: str) -> None:
-        """The thread is no more: its sandbox ends, and neither its workspace nor copies of it are kept."""
+        """End the sandbox of a deleted thread, and delete its workspace and snapshots."""
         world = self._worlds.pop(thread, None)
         if world is not None:
             await world.close()
@@ -119,7 +121,7 @@ class Workshop:
             await self.snapshots.forget(thread)
 
     def toolbox(self, thread: str) -> StandardToolbox:
-        """The tools of a new agent in the thread's world."""
+        """Return the tools of a new agent in the thread's workspace."""
 
         async def world() -> RealWorld:
             return self.world(thread)
@@ -137,7 +139,7 @@ class Workshop:
         )
 
     async def save(self, thread: str) -> Saved:
-        """Keep the thread's workspace as it is; what is hidden by .aiignore stays out, and no sandbox is needed."""
+        """Save a snapshot of the thread's workspace without what .aiignore hides; needs no sandbox."""
         if self.snapshots is None:
             return Saved(problem="no copies of workspaces are kept here")
         world = self.world(thread)
@@ -150,7 +152,7 @@ class Workshop:
         return await self.snapshots.save(thread, world.workspace, hidden)
 
     async def inspect(self, thread: str, manifest: str, since: tuple[FileChange, ...]) -> Found:
-        """What in the thread's workspace is neither as in this copy nor as these later changes left it."""
+        """Return the files that differ from this snapshot and from these later changes."""
         saved = await self.save(thread)
         if self.snapshots is None or saved.problem:
             return Found(problem=saved.problem)
@@ -162,7 +164,7 @@ class Workshop:
         return Found(unexplained(before, now, since))
 
     async def shown_file(self, thread: str, path: str, cap: int) -> bytes | None:
-        """A file that the agent shows to people, at most ``cap`` bytes; None where it may not be read."""
+        """Return a file that the agent shows to people, at most ``cap`` bytes; None where it may not be read."""
         try:
             return await self.world(thread).get_file(path, cap)
         except PathRefused as refused:
@@ -170,7 +172,7 @@ class Workshop:
             return None
 
     async def receive(self, item: InboxItem) -> tuple[FileRef, ...]:
-        """Put a person's files into the workspace, within bounds; each that was left out says why."""
+        """Put a person's files into the workspace, within bounds; each that was left out has a reason."""
         received: list[FileRef] = []
         room = MESSAGE_BYTES
         for number, file in enumerate(item.files):
@@ -192,7 +194,7 @@ class Workshop:
         return file.model_copy(update={"path": path, "size": len(content)})
 
     async def _fetched(self, item: InboxItem, file: FileRef, most: int) -> bytes:
-        """The content; where its address has run out, from the address that its message has now."""
+        """Download a file; where its address has expired, from its message's present one."""
         try:
             return await self.download(file.path, most)
         except AttachmentGone as gone:
