@@ -1,4 +1,4 @@
-"""The local guild as a whole: started, driven as a person would, waited for, and closed."""
+"""The local guild as a whole: start it, act in it as a person would, wait for changes, close it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LocalGuild(InteractionDriver):
     ) -> Self:
         """Listen on loopback; with a `state` folder the conversation outlives the process.
 
-        `notice` stands on the page, above whatever is written there.
+        `notice` is shown at the top of the page.
         """
         home = found(state, bot_name)
         home.state.notice = notice
@@ -81,21 +81,21 @@ class LocalGuild(InteractionDriver):
 
     @property
     def url(self) -> str:
-        """Its address, which opens nothing by itself."""
+        """The address, which needs a key to open the page."""
         return self._server.url
 
     def link(self) -> str:
-        """A new link to the page to chat in; it works once."""
+        """Return a new link to the page; it works once."""
         return page_access.link(self.url, self._server.access.key())
 
     @property
     def rest_base(self) -> str:
-        """What stands for https://discord.com/api/v10."""
+        """The replacement of https://discord.com/api/v10."""
         return self._server.rest_base
 
     @property
     def gateway_url(self) -> str:
-        """What stands for wss://gateway.discord.gg/."""
+        """The replacement of wss://gateway.discord.gg/."""
         return self._server.gateway_url
 
     @property
@@ -131,7 +131,7 @@ class LocalGuild(InteractionDriver):
             self._detach = attach(self.rest_base, self.gateway_url, self._server.url)
 
     def restore(self) -> None:
-        """Point discord.py back at where it was."""
+        """Point discord.py back at Discord."""
         if self._detach is not None:
             self._detach()
             self._detach = None
@@ -139,21 +139,21 @@ class LocalGuild(InteractionDriver):
     # -- looking ------------------------------------------------------------------------------
 
     def messages(self, channel_id: int, *, viewer: Person = None) -> list[Message]:
-        """The messages of a channel as a person sees them, oldest first."""
+        """Return the messages of a channel as a person sees them, oldest first."""
         return self.state.history(channel_id, self._person(viewer).id)
 
     @property
     def asked(self) -> list[Asked]:
-        """The newest requests to the REST API, oldest first."""
+        """Return the newest requests to the REST API, oldest first."""
         return list(self._api.asked)
 
     @property
     def refused(self) -> int:
-        """How many requests were answered with 429, since the allowances were last set."""
+        """Return the number of requests answered with 429 since the allowances were last set."""
         return self._api.ratelimits.refused
 
     def commands(self, guild_id: int | None = None) -> list[dict[str, Json]]:
-        """The commands that the bot registered: global ones, or those of the guild."""
+        """Return the registered commands: global ones, or those of the guild."""
         return self._api.commands.all(guild_id)
 
     def threads(self) -> list[Channel]:
@@ -175,7 +175,7 @@ class LocalGuild(InteractionDriver):
         return content
 
     async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 30.0) -> T:
-        """The first result of `predicate` that is neither None nor False, asked at each change."""
+        """Return the first result of `predicate` that is neither None nor False; it is called at each change."""
         async with asyncio.timeout(timeout):
             while True:
                 changed = self.state.feed.next_change()
@@ -188,36 +188,36 @@ class LocalGuild(InteractionDriver):
     # -- making trouble -----------------------------------------------------------------------
 
     def misbehave(self, rule: Rule) -> None:
-        """Does something wrong at the next matching request or event."""
+        """Activate a fault for matching requests or events."""
         self.misbehaviour.add(rule)
 
     @property
     def misbehaviour(self) -> Misbehaviour:
-        """The rules in force, and what they did so far."""
+        """Return the active rules, with what they did so far."""
         return self._api.misbehaviour
 
     def limit_requests(self, limit: int, seconds: float = 1.0) -> None:
-        """How many requests each bucket holds from now on."""
+        """Set how many requests each bucket holds from now on."""
         bucket = Limit(limit, seconds)
         wide = replace(WIDE, routes=tuple(replace(r, limit=bucket) for r in WIDE.routes), other=bucket)
         self.allow_requests(replace(wide, everything=Limit(max(limit, WIDE.everything.number), seconds)))
 
     def allow_requests(self, allowed: Allowances) -> None:
-        """Other allowances from now on, all unused."""
+        """Set other allowances from now on, all unused."""
         self._api.ratelimits = RateLimits(self.state.clock, allowed)
 
     def grant_intents(self, *, members: bool = True, message_content: bool = True) -> None:
-        """What the application is granted; identifying with more is closed with 4014."""
+        """Set the granted intents; identifying with more is closed with 4014."""
         self.state.grants.members = members
         self.state.grants.message_content = message_content
 
     def pass_time(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
-        """Let time pass at once, for messages, nonces, interactions, sessions and limits alike."""
+        """Advance the clock, for messages, nonces, interactions, sessions and limits alike."""
         self.state.clock.set_ahead(seconds + 60 * minutes + 3600 * hours)
         archive_quiet(self.state)
 
     def expire_links(self) -> None:
-        """The addresses of attachments given out so far are void; a message that is read anew has fresh ones."""
+        """Expire all addresses of attachments; a message that is read anew has fresh ones."""
         self._api.view.signer.expire()
 
     def forget_nonces(self) -> None:
@@ -233,8 +233,9 @@ class LocalGuild(InteractionDriver):
         self._server.gateway.invalidate_sessions(resumable=resumable)
 
     def heartbeats(self, *, seconds: float | None = None, answered: bool = True, patience: float = PATIENCE) -> None:
-        """How often connections made from now on must beat, whether that is answered (a zombie if not), and
-        how many seconds late a beat may be before the connection is closed (4009)."""
+        """Set how often new connections must send a heartbeat, whether it is answered (a zombie if not), and
+        how many seconds late one may be before the connection is closed (4009).
+        """
         gateway = self._server.gateway
         gateway.answers_heartbeats = answered
         gateway.patience = patience
@@ -246,18 +247,18 @@ class LocalGuild(InteractionDriver):
         self._server.gateway.request_heartbeat()
 
     def recommend_shards(self, shards: int, *, required: bool = False) -> None:
-        """How many shards clients are told to use; `required` closes those without any (4011)."""
+        """Set how many shards clients are told to use; `required` closes those without any (4011)."""
         sharding = self._api.sharding
         sharding.shards, sharding.required = shards, required
 
     def unfurl(self, message_id: int) -> Message:
-        """Add a link preview, as Discord does by itself a moment later: an update, but no edit."""
+        """Add a link preview, as Discord does a moment after a post: an update, but no edit."""
         return self._api.messages.unfurl(self.state.find_message(message_id))
 
     def disconnect(self, code: int = 4000) -> None:
-        """Drop the bot's connection."""
+        """Close the bot's connection."""
         self._server.gateway.disconnect(code)
 
     def as_sent(self, message: Message) -> dict[str, Json]:
-        """The message as the API writes it."""
+        """Return the message as the API writes it."""
         return self._api.view.payload(message)

@@ -1,4 +1,4 @@
-"""A new guild, or the one that a folder remembers."""
+"""Create a guild, or load the one in a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_CHANNEL = "general"
 
 @dataclass(frozen=True, slots=True)
 class Founded:
-    """A guild's state, its commands, the bot's token, and what keeps the records."""
+    """A guild's state, its commands, the bot's token, and its store."""
 
     state: GuildState
     commands: Commands
@@ -27,7 +27,7 @@ class Founded:
 
 
 def found(folder: Path | None, bot_name: str) -> Founded:
-    """A new guild without a folder; with one, the guild it remembers."""
+    """Create a new guild without a folder; with one, load the guild in it."""
     if folder is None:
         return _new(MemoryStore(), bot_name)
     store = FolderStore(folder)

@@ -1,4 +1,4 @@
-"""Points discord.py at another Discord.
+"""Point discord.py at another Discord.
 
 discord.py reads three class attributes: the REST base (interactions and webhooks follow it), the
 default gateway (to which it returns when a session is invalid), and the base of asset addresses.
@@ -16,7 +16,7 @@ from discord.http import Route
 
 
 async def attach_over_http(rest_base: str, token: str) -> Callable[[], None]:
-    """Point it at a Discord that is known by its API alone; that says where its gateway is.  Raise ``ClientError``."""
+    """Point it at a Discord known by its API address alone; that says where its gateway is. Raise ``ClientError``."""
     headers = {"Authorization": f"Bot {token}"}
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0), headers=headers) as session:
         async with session.get(f"{rest_base}/gateway/bot", raise_for_status=True) as response:
@@ -25,7 +25,7 @@ async def attach_over_http(rest_base: str, token: str) -> Callable[[], None]:
 
 
 def attach(rest_base: str, gateway_url: str, cdn_base: str) -> Callable[[], None]:
-    """Set all three for this process; the result sets them back."""
+    """Set all three for this process; call the result to restore them."""
     before = (Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY, discord.Asset.BASE)
 
     def point(rest: str, gateway: yarl.URL, cdn: str) -> None:

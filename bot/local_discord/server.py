@@ -1,9 +1,9 @@
-"""The one port: REST, gateway, files and page, behind one guard that keeps strangers out.
+"""The one port: REST, gateway, files and page, behind a guard that refuses foreign origins.
 
 A page elsewhere on the web can make a browser send requests to 127.0.0.1 (CSRF), and a name that
 resolves to 127.0.0.1 makes it read the answers too (DNS rebinding). Both show in the headers: the
-Host must be a loopback name, an Origin, where there is one, this server's own, and where a browser says
-who asks (Sec-Fetch-Site), no other port of this machine does: it may send people to the page, no more.
+Host must be a loopback name, an Origin, where there is one, must be this server's own, and where a browser states the
+requesting site (Sec-Fetch-Site), it must not be another port of this machine, except for links to the page.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Server:
 
     @classmethod
     async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
-        """Bind first, because addresses in payloads contain the port."""
+        """Listen; the port is bound first, because addresses in payloads contain it."""
         if host not in LOOPBACK:
             raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
         sock = _bound(host, port)
@@ -129,7 +129,7 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def _asked_from_elsewhere(request: web.Request) -> bool:
-    """Whether a page of another address asks; a link to the page itself may stand anywhere."""
+    """Whether a page of another address sent the request; a link to the page itself may be anywhere."""
     said = request.headers.get
     if said("Sec-Fetch-Site", "none") in ("none", "same-origin"):
         return False
@@ -138,7 +138,7 @@ def _asked_from_elsewhere(request: web.Request) -> bool:
 
 @web.middleware
 async def refuse_strangers(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse a foreign Host or Origin before anything is looked at."""
+    """Refuse a foreign Host or Origin before the request is read."""
     host = request.headers.get("Host", "")
     origin = request.headers.get("Origin")
     foreign = origin is not None and not is_own_origin(origin, host)

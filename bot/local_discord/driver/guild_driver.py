@@ -1,4 +1,4 @@
-"""Changing the guild as its owner would: members, roles, channels, what a channel allows, and whether the bot is in it."""
+"""Change the guild as its owner would: members, roles, channels and their permissions, and the bot's membership."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Person: TypeAlias = Member | int | str | None
 
 
 class GuildDriver:
-    """Members, roles and channels; every change is told to the bot as Discord would."""
+    """Members, roles and channels; the bot is told of every change as Discord would."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -98,7 +98,7 @@ class GuildDriver:
         self.state.publish("GUILD_CREATE", body)
 
     def refuse_direct(self, who: Person = None, *, refused: bool = True) -> None:
-        """Have a person take no direct messages from the bot (50007), or take them again."""
+        """Make a person refuse direct messages from the bot (50007), or accept them again."""
         number = self._person(who).id
         self.state.closed_to_bot = self.state.closed_to_bot - {number} | ({number} if refused else set())
 
@@ -111,15 +111,15 @@ class GuildDriver:
         return channel
 
     def deny(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
-        """Take rights away in a channel: from the bot, from a member, or from a role; none gives them back."""
+        """Deny permissions in a channel to the bot, a member, or a role; without any, restore them."""
         self._overwrite(channel_id, member, role, deny=_combined(rights))
 
     def allow(self, channel_id: int, *rights: Permission, member: Person = None, role: int | None = None) -> None:
-        """Give rights in a channel beyond those of the roles."""
+        """Grant permissions in a channel beyond those of the roles."""
         self._overwrite(channel_id, member, role, allow=_combined(rights))
 
     def _overwrite(self, channel_id: int, member: Person, role: int | None, *, allow: int = 0, deny: int = 0) -> None:
-        """A channel's overwrites change; who loses sight of it still hears of that."""
+        """Change a channel's overwrites; members who can no longer see it are still told."""
         me = self.state.identity.bot_id
         target = role or (me if member is None else self._person(member).id)
         channel = self.state.channel(channel_id)

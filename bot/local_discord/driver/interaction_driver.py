@@ -1,4 +1,4 @@
-"""Acting in the guild as a person would: reacting, clicking, using commands, opening threads."""
+"""Act in the guild as a person would: react, click, use commands, open threads."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _REFERENCES = (Option.USER, Option.CHANNEL, Option.ROLE, Option.MENTIONABLE)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the values that the bot offers while somebody types."""
+    """A value that the bot offers while somebody types."""
 
     name: str
     value: Json
 
 
 class InteractionDriver(MessageDriver):
-    """What people do in a guild; every act goes the way that a request would."""
+    """A person's actions; each takes the same way as a client's request."""
 
     async def open_dm(self, who: Person = None) -> Channel:
-        """The direct messages between the bot and a person, who is the default author there."""
+        """Open the direct messages between the bot and a person, who is the default author there."""
         return direct_messages.opened(self.state, self._person(who).id)
 
     async def react(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
@@ -47,7 +47,7 @@ class InteractionDriver(MessageDriver):
         return message_reactions.add(self.state, self._author(message.channel_id, author).id, message, emoji)
 
     async def unreact(self, message_id: int, emoji: str, *, author: Person = None) -> Message:
-        """Take a reaction back."""
+        """Remove a reaction."""
         message = self.state.find_message(message_id)
         who = self._author(message.channel_id, author).id
         return message_reactions.remove(self.state, who, who, message, emoji)
@@ -57,7 +57,7 @@ class InteractionDriver(MessageDriver):
         self._api.messages.typing(self._author(channel_id, author).id, channel_id)
 
     async def create_thread(self, where: int, name: str, *, author: Person = None, private: bool = False) -> Channel:
-        """A thread from a message (its id), or alone in a channel (its id)."""
+        """Create a thread from a message (its id), or without one in a channel (its id)."""
         who, ask = self._person(author).id, ThreadRequest(name, private=private)
         view = self._api.view
         if where in self.state.channels:
@@ -83,12 +83,12 @@ class InteractionDriver(MessageDriver):
         return threads.change(self.state, view, self._person(author).id, thread, change)
 
     async def add_to_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
-        """Add somebody to a thread, which is said there."""
+        """Add somebody to a thread, which a system message says there."""
         thread, view = self.state.channel(thread_id), self._api.view
         members.add(self.state, view, self._person(author).id, thread, self._person(who).id)
 
     async def remove_from_thread(self, thread_id: int, who: Person, *, author: Person = None) -> None:
-        """Remove somebody from a thread, which is said there."""
+        """Remove somebody from a thread, which a system message says there."""
         thread, view = self.state.channel(thread_id), self._api.view
         members.remove(self.state, view, self._person(author).id, thread, self._person(who).id)
 
@@ -134,7 +134,9 @@ class InteractionDriver(MessageDriver):
         *,
         author: Person = None,
     ) -> list[Choice]:
-        """Type in an option of a slash command; what the bot offers, or TimeoutError after three seconds."""
+        """Type in an option of a slash command; returns what the bot offers, or raises TimeoutError after three
+        seconds.
+        """
         who = self._author(channel_id, author)
         first, *path = name.split()
         command = self._command(who, channel_id, first, CHAT_INPUT)
@@ -148,7 +150,7 @@ class InteractionDriver(MessageDriver):
         return [Choice(str(c["name"]), c["value"]) for c in one.choices]
 
     async def use_on(self, target: Member | Message, name: str, *, channel: int = 0, author: Person = None) -> str:
-        """Use a command of the menu of a message or a member (who needs `channel`); the interaction's id."""
+        """Use a command from the menu of a message or a member (who needs `channel`); returns the interaction's id."""
         on_message = isinstance(target, Message)
         where = target.channel_id if on_message else channel
         who = self._author(where, author)
@@ -167,7 +169,7 @@ class InteractionDriver(MessageDriver):
         return str(self._api.interactions.begin(Kind.COMMAND, who.id, where, data).id)
 
     async def submit(self, interaction_id: str, values: Mapping[str, Json]) -> str:
-        """Fill in the form that the bot answered with."""
+        """Fill in and send the form that the bot answered with."""
         asked = self.interaction(interaction_id)
         if asked.modal is None:
             raise LookupError("That interaction was not answered with a form.")
@@ -177,7 +179,7 @@ class InteractionDriver(MessageDriver):
         return str(self._api.interactions.begin(Kind.MODAL, asked.user_id, asked.channel_id, data, message).id)
 
     def interaction(self, interaction_id: str) -> Interaction:
-        """An interaction: `answer` is the callback type it got, or None."""
+        """Return an interaction: its `answer` is the callback type, or None."""
         return self._api.interactions.find(int(interaction_id))
 
     def expire_interaction(self, interaction_id: str) -> None:
@@ -185,7 +187,7 @@ class InteractionDriver(MessageDriver):
         self._api.interactions.expire(int(interaction_id))
 
     def _command(self, who: Member, channel_id: int, name: str, kind: int) -> JsonObject:
-        """The command that this person can use here; the guild's own come before global ones."""
+        """Return the command that this person can use here; the guild's own come before global ones."""
         channel = self.state.channel(channel_id)
         self.state.require(who.id, channel, Permission.USE_APPLICATION_COMMANDS)
         scopes = [None] if channel.is_direct else [self.state.identity.guild_id, None]
@@ -230,7 +232,7 @@ def _works_in_direct(command: Fields) -> bool:
 
 
 def _invoked(command: JsonObject, path: list[str], options: list[Json]) -> JsonObject:
-    """The `data` of an interaction: the command, down to its subcommand."""
+    """Build the `data` of an interaction: the command, down to its subcommand."""
     level = Fields(command)
     kinds: list[int | None] = []
     for name in path:

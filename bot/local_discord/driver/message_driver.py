@@ -1,4 +1,4 @@
-"""Saying something in the guild as a person would, or as a webhook does: text, files, polls, voice, forwards."""
+"""Post in the guild as a person would, or as a webhook does: text, files, polls, voice, forwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERSON_CHARACTERS = 4_000
 
 
 class MessageDriver(GuildDriver):
-    """What people say in a guild; everything goes the way that a request would."""
+    """A person's messages; each takes the same way as a client's request."""
 
     async def post(
         self,
@@ -51,20 +51,20 @@ class MessageDriver(GuildDriver):
         return self._said(channel_id, draft, author)
 
     async def forward(self, message_id: int, channel_id: int, *, author: Person = None) -> Message:
-        """Pass a message on into a channel, as it is now."""
+        """Forward a message into a channel, as it is now."""
         original = self.state.find_message(message_id)
         return self._said(channel_id, Draft(forward_of=(original.channel_id, original.id)), author)
 
     async def ask_poll(
         self, channel_id: int, question: str, answers: Iterable[str], *, multiple: bool = False, author: Person = None
     ) -> Message:
-        """Ask everyone in a channel, for a day."""
+        """Post a poll that runs for a day."""
         listed: list[Json] = [{"poll_media": {"text": a}} for a in answers]
         fields = Fields({"question": {"text": question}, "answers": listed, "allow_multiselect": multiple}, ("poll",))
         return self._said(channel_id, Draft(poll=parse_poll(fields)), author)
 
     async def vote(self, message_id: int, answer_id: int, *, author: Person = None) -> Message:
-        """Vote for an answer of a poll; they count from 1."""
+        """Vote for an answer of a poll; answers count from 1."""
         message = self.state.find_message(message_id)
         return poll_votes.vote(self.state, self._author(message.channel_id, author).id, message, answer_id)
 
@@ -77,17 +77,17 @@ class MessageDriver(GuildDriver):
     async def say_aloud(
         self, channel_id: int, sound: bytes = b"OggS", seconds: float = 1.5, *, author: Person = None
     ) -> Message:
-        """Post a voice message; what is heard in it is up to `sound`, an Ogg file."""
+        """Post a voice message with the content of an Ogg file."""
         waveform = base64.b64encode(bytes(range(0, 256, 16))).decode()
         upload = Upload("voice-message.ogg", sound, "audio/ogg", duration_secs=seconds, waveform=waveform)
         return self._said(channel_id, Draft(uploads=(upload,), flags=int(MessageFlag.IS_VOICE_MESSAGE)), author)
 
     async def add_webhook(self, channel_id: int, name: str) -> Webhook:
-        """A webhook of a channel."""
+        """Create a webhook in a channel."""
         return webhooks.created(self.state, self.state.channel(channel_id), name)
 
     async def post_as(self, webhook: Webhook, text: str, *, thread_id: int | None = None, name: str = "") -> Message:
-        """Post as a webhook does, which is nobody's account."""
+        """Post through a webhook, which is nobody's account."""
         draft = Draft(content=text)
         return webhooks.executed(self._api.messages, replace(webhook, name=name or webhook.name), draft, thread_id)
 

@@ -1,1 +1,1 @@
-"""Faults on purpose: what is delayed, lost, repeated or refused."""
+"""Injected faults: delayed, lost, repeated and refused requests and events."""

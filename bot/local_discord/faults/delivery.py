@@ -1,4 +1,4 @@
-"""The frames that leave for one client, in order; they can be held up, slowed down, cut off, and waited for."""
+"""Outgoing frames of each client, in order; they can be held, delayed, cut off, and waited for."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bot.local_discord.model.json_fields import JsonObject
 
 FLUSH_SECONDS = 5.0
 PATIENCE = 20.0
-"""So many seconds late may a heartbeat be."""
+"""Seconds a heartbeat may be late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing leaves for so long."""
+    """Send nothing for a number of seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection is reset."""
+    """Reset the connection."""
 
 
 # A number closes the connection with that code.
@@ -32,7 +32,7 @@ Frame: TypeAlias = "JsonObject | int | Pause | Cut"
 
 
 class Queue:
-    """What is to leave on one connection."""
+    """The frames that wait on one connection."""
 
     def __init__(self, outgoing: Outgoing) -> None:
         self._frames: asyncio.Queue[Frame] = asyncio.Queue()
@@ -43,7 +43,7 @@ class Queue:
         self._frames.put_nowait(frame)
 
     async def next(self) -> Frame:
-        """The next frame that is due; `done` has to follow."""
+        """Return the next frame that is due; call `done` afterwards."""
         while True:
             frame = await self._frames.get()
             await self._outgoing.open.wait()
@@ -53,11 +53,11 @@ class Queue:
             self.done()
 
     def done(self) -> None:
-        """The frame has left."""
+        """Note that the frame was sent."""
         self._frames.task_done()
 
     async def flushed(self) -> None:
-        """Wait until everything has left, and not for ever."""
+        """Wait until everything was sent, for a limited time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await self._frames.join()
@@ -74,7 +74,7 @@ class Outgoing:
 
     @contextlib.contextmanager
     def queue(self) -> Generator[Queue]:
-        """A queue for as long as its connection is there."""
+        """Provide the queue of a connection while it lasts."""
         one = Queue(self)
         self._queues.add(one)
         try:
@@ -83,12 +83,12 @@ class Outgoing:
             self._queues.discard(one)
 
     async def flushed(self) -> None:
-        """Wait until every frame of every connection has left."""
+        """Wait until every frame of every connection was sent."""
         await asyncio.gather(*(one.flushed() for one in self._queues))
 
     @contextlib.contextmanager
     def held(self, seconds: float) -> Generator[None]:
-        """Nothing leaves meanwhile, nor for so many seconds after."""
+        """Send nothing during this context, nor for so many seconds after it."""
         self._holds += 1
         self.open.clear()
         try:

@@ -1,4 +1,4 @@
-"""Faults on demand: what a test tells the local guild to do wrong.
+"""Rules by which a test makes the local Discord misbehave.
 
 A `Rule` names what it is about (a request such as "POST */messages", or a dispatch such as
 "MESSAGE_CREATE") and the fault; it applies to the next `times` matches after `skip` others.
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class RateLimited:
-    """429, on the bucket or globally; `html` as an edge in front of Discord would answer."""
+    """Answer 429, for the bucket or globally; with `html`, as the edge in front of Discord does."""
 
     retry_after: float = 0.2
     is_global: bool = False
@@ -22,7 +22,7 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Any JSON error: status, code and message; with `landed`, after the request took effect."""
+    """Answer with any JSON error; with `landed`, after the request took effect."""
 
     status: int
     code: int = 0
@@ -32,14 +32,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The connection is reset; with `landed`, after the request took effect, or after the event was sent."""
+    """Reset the connection; with `landed`, after the request took effect, or after the event was sent."""
 
     landed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """The answer comes late; with `landed`, the request takes effect at once. An event and all after it come late."""
+    """Answer late; with `landed`, the request takes effect at once. An event is sent late, with all that follow it."""
 
     seconds: float
     landed: bool = False
@@ -47,22 +47,22 @@ class Delayed:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The event is never sent on this connection, though it counts in the sequence."""
+    """Never send the event on this connection, though it counts in the sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicated:
-    """The event is sent twice."""
+    """Send the event twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """The event is sent after the next one."""
+    """Send the event after the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Instead of the event, the gateway asks to reconnect (7), ends the session (9) or closes."""
+    """Instead of the event, ask to reconnect (7), end the session (9) or close."""
 
     op: int = 7
     resumable: bool = True
@@ -71,12 +71,12 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class EventsFirst:
-    """The request is answered only after its events have left."""
+    """Answer the request only after its events were sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFirst:
-    """The request is answered first; its events leave so many seconds after."""
+    """Answer the request first; send its events so many seconds later."""
 
     seconds: float = 0.0
 
@@ -101,22 +101,22 @@ class Rule:
 
 
 class Misbehaviour:
-    """The rules in force; the first that matches applies."""
+    """The active rules; the first that matches applies."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[Rule, int]] = []
         self.applied: list[tuple[str, Fault]] = []
 
     def add(self, rule: Rule) -> None:
-        """Put a rule in force."""
+        """Activate a rule."""
         self._rules.append((rule, 0))
 
     def clear(self) -> None:
-        """Behave again."""
+        """Remove all rules."""
         self._rules.clear()
 
     def fault_for(self, what: str) -> Fault | None:
-        """The fault for a request or dispatch, used up if its rule says so."""
+        """Return the fault for a request or dispatch, and count it against its rule."""
         for n, (rule, seen) in enumerate(self._rules):
             if not fnmatchcase(what, rule.match):
                 continue

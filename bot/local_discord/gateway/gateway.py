@@ -1,4 +1,4 @@
-"""The gateway: one websocket connection a client, from HELLO to its close, and the orders that go to every client.
+"""The gateway: one WebSocket connection a client, from HELLO to its close, and commands that go to every client.
 
 https://discord.com/developers/docs/events/gateway
 https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
@@ -29,7 +29,7 @@ from bot.local_discord.rest.routes_guild import application_flags
 HEARTBEAT_MS = 41_250
 RESUMABLE_SECONDS = 300.0
 GOODBYE = (1000, 1001)
-"""Who closes with one of these ends the session with it."""
+"""Close codes by which a client ends its session, too."""
 SENDS_A_MINUTE = 120
 LARGEST_SEND = 4_096
 ACK_SECONDS = 0.05
@@ -38,7 +38,7 @@ happens only without a network in between, it measures from the heartbeat before
 
 
 class Closed(Exception):
-    """The connection is to be closed with a code."""
+    """The connection must be closed with a code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"{code}: {reason}")
@@ -336,7 +336,7 @@ class Gateway:
                 self.api.state.feed.changed()
 
     def open_session(self, intents: int, *, has_guild: bool, has_direct: bool = True) -> Session:
-        """A new session, which hears the guild from now on."""
+        """Open a session, which receives the guild's events from now on."""
         self._drop_abandoned()
         session = Session(self.api.state, intents, has_guild=has_guild, has_direct=has_direct)
         self.sessions[session.id] = session
@@ -344,7 +344,7 @@ class Gateway:
         return session
 
     def drop_session(self, session: Session) -> None:
-        """End a session for good: it hears nothing more and cannot be resumed."""
+        """End a session for good: it receives nothing more and cannot be resumed."""
         if self.sessions.pop(session.id, None) is not None:
             self._leave.pop(session.id)()
 
@@ -360,14 +360,14 @@ class Gateway:
         return any(s.connected for s in self.sessions.values())
 
     def tell_presence(self) -> None:
-        """Tell the person at the page whether the bot is there."""
+        """Tell the page whether the bot is connected."""
         state = self.api.state
         user: JsonObject = {"id": str(state.identity.bot_id)}
         body: JsonObject = {"user": user, "status": "online" if self.online else "offline"}
         state.publish("PRESENCE_UPDATE", body, only_for=state.identity.owner_id)
 
     def refuse_start(self) -> None:
-        """No start of a session is left today: all of them end, and the token is no longer good.
+        """Use up today's session starts: all sessions end, and the token is no longer valid.
 
         https://discord.com/developers/docs/events/gateway#identifying
         """

@@ -1,4 +1,4 @@
-"""The members that a client asks for over the gateway, in chunks.
+"""Answer a client's request for members, in chunks.
 
 https://discord.com/developers/docs/events/gateway-events#request-guild-members
 """
@@ -16,7 +16,7 @@ NONCE_BYTES = 32
 
 
 def asks_for_all(fields: Fields) -> bool:
-    """Whether all members are asked for, which has a limit of its own."""
+    """Whether all members are requested, which has a limit of its own."""
     return fields.data.get("user_ids") is None and not fields.text("query") and not fields.integer("limit")
 
 
@@ -32,7 +32,7 @@ def _nonce(fields: Fields) -> JsonObject:
 
 
 def chunks(state: GuildState, fields: Fields) -> list[JsonObject]:
-    """What is sent for one request; nothing for a guild that is not this one."""
+    """Return the chunks for one request; none for a guild that is not this one."""
     if fields.snowflake("guild_id") != state.identity.guild_id:
         return []
     found, missing = _found(state, fields)

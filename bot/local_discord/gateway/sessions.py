@@ -1,4 +1,4 @@
-"""Gateway sessions: which events a session gets, in numbered order, and what it can be resent.
+"""Gateway sessions: which events a session receives, in numbered order, and which it can receive again.
 
 A session outlives its connection: on RESUME everything after the last number the client saw is
 sent again. https://discord.com/developers/docs/events/gateway#resuming
@@ -59,13 +59,13 @@ _DIRECT = {
 
 
 def intent_of(event: str, *, direct: bool = False) -> Intent | None:
-    """The intent that an event needs, in the guild or in a direct message; None if it always comes."""
+    """Return the intent that an event needs, in the guild or in a direct message; None if it is always sent."""
     found = next((intent for prefix, intent in _BY_PREFIX if event.startswith(prefix)), None)
     return _DIRECT.get(found, found) if direct and found is not None else found
 
 
 class Session:
-    """What one client that identified itself is sent."""
+    """The events of one client that identified itself."""
 
     def __init__(self, state: GuildState, intents: int, *, has_guild: bool = True, has_direct: bool = True) -> None:
         self.id = secrets.token_hex(16)
@@ -80,16 +80,16 @@ class Session:
 
     @property
     def connected(self) -> bool:
-        """Whether a client is listening now."""
+        """Whether a client is connected now."""
         return self.deliver is not None
 
     def hear(self, event: Event) -> None:
-        """Take an event from the feed, if this session is to get it."""
+        """Dispatch an event if this session is to receive it."""
         if (self.has_direct if self._is_direct(event) else self.has_guild) and self._wants(event):
             self.dispatch(event.name, self._as_seen(event))
 
     def dispatch(self, name: str, data: Json) -> None:
-        """Numbers an event, remembers it, and sends it if a client is connected."""
+        """Number an event, remember it, and send it if a client is connected."""
         self.sequence += 1
         frame: JsonObject = {"t": name, "s": self.sequence, "op": 0, "d": data}
         self._sent.append(frame)
@@ -97,7 +97,7 @@ class Session:
             self.deliver(frame)
 
     def missed_since(self, sequence: int) -> list[JsonObject]:
-        """What a client that last saw `sequence` has to be sent again."""
+        """Return what a client that last saw `sequence` has missed."""
         return [f for f in self._sent if isinstance(f["s"], int) and f["s"] > sequence]
 
     def remembers(self, sequence: int) -> bool:

@@ -1,6 +1,6 @@
 """Options of slash commands: how they may be defined, and which values they take.
 
-Discord checks what a person gave before the bot hears of it, so a bot never gets a number that is
+Discord checks a person's values before the bot receives them, so a bot never gets a number that is
 out of range. https://discord.com/developers/docs/interactions/application-commands#application-command-object
 """
 
@@ -38,7 +38,7 @@ _NAME = re.compile(r"^[-_'\w]{1,32}$")
 
 
 def is_name(name: str) -> bool:
-    """Whether a command or option may be called so."""
+    """Whether this is a valid name of a command or option."""
     return bool(_NAME.match(name)) and name == name.lower()
 
 
@@ -46,7 +46,7 @@ def is_name(name: str) -> bool:
 
 
 def check_options(fields: Fields) -> None:
-    """The options of a command that is being registered, each with its nested ones."""
+    """Check the options of a command that is being registered, with their nested ones."""
     options = fields.objects("options") or []
     if len(options) > CHOICES:
         raise out_of_range(fields.at("options"), 0, CHOICES)
@@ -79,7 +79,7 @@ def _check_kind(option: Fields) -> None:
 
 
 def check_choices(choices: list[Fields], path: tuple[str, ...]) -> None:
-    """Choices, whether registered with an option or suggested while somebody types."""
+    """Check choices, whether registered with an option or suggested while somebody types."""
     if len(choices) > CHOICES:
         raise out_of_range(path, 0, CHOICES)
     for choice in choices:
@@ -95,7 +95,7 @@ def check_choices(choices: list[Fields], path: tuple[str, ...]) -> None:
 
 
 def level_of(command: Fields, path: list[str]) -> Fields:
-    """The command's level that takes the options: itself, or its subcommand."""
+    """Return the part of a command that has the options: itself, or its subcommand."""
     level = command
     for name in path:
         nested = [o for o in level.objects("options") or [] if o.integer("type") in NESTED]
@@ -110,7 +110,7 @@ def level_of(command: Fields, path: list[str]) -> Fields:
 
 
 def filled_in(level: Fields, values: dict[str, Json], *, focused: str | None = None) -> list[Json]:
-    """The options of an interaction; while somebody still types (`focused`), some may be missing and unfinished."""
+    """Return the options of an interaction; while somebody still types (`focused`), some may be missing and unfinished."""
     known = {str(o.text("name")): o for o in level.objects("options") or []}
     for name in values:
         if name not in known:
@@ -165,7 +165,7 @@ def _text(option: Fields, name: str, value: Json) -> str:
 
 
 def check_length(asked: Fields, name: str, value: str, longest: int) -> None:
-    """What a person filled in, within the length that the bot asked for in an option or in a field of a form."""
+    """Check a person's text against the length that the bot set in an option or a field of a form."""
     low, high = asked.integer("min_length") or 0, asked.integer("max_length") or longest
     if len(value) > high:
         raise too_long((name,), high)

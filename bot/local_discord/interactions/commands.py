@@ -25,25 +25,25 @@ Count: TypeAlias = Callable[[Scope], None]
 
 
 class Commands:
-    """What was registered, globally and for the guild."""
+    """The registered commands, global ones and the guild's."""
 
     def __init__(self, state: GuildState) -> None:
         self._state = state
         self._sets: dict[Scope, dict[int, JsonObject]] = {}
 
     def all(self, scope: Scope) -> list[JsonObject]:
-        """The commands of one set."""
+        """Return the commands of one scope."""
         return [*self._sets.get(scope, {}).values()]
 
     def get(self, scope: Scope, command_id: int) -> JsonObject:
-        """One command, or 10063."""
+        """Return one command, or raise 10063."""
         found = self._sets.get(scope, {}).get(command_id)
         if found is None:
             raise unknown("Application Command")
         return found
 
     def replace_all(self, scope: Scope, wanted: list[Fields], count: Count) -> list[JsonObject]:
-        """The whole set anew; a command keeps its id where its name and type stay."""
+        """Replace all commands; a command keeps its id where its name and type stay."""
         if len(wanted) > LARGEST_SET:
             raise ApiError(400, 30032, "Maximum number of application commands reached (100).")
         checked = [_checked(one) for one in wanted]
@@ -59,7 +59,7 @@ class Commands:
         return self.all(scope)
 
     def create(self, scope: Scope, wanted: Fields, count: Count) -> JsonObject:
-        """One command more; the same name replaces the old one."""
+        """Add a command; it replaces one of the same name."""
         one = _checked(wanted)
         same = [c for c in self.all(scope) if (c["name"], c["type"]) == (one["name"], one["type"])]
         if not same and len(self.all(scope)) >= LARGEST_SET:
@@ -71,14 +71,14 @@ class Commands:
         return made
 
     def change(self, scope: Scope, command_id: int, wanted: Fields) -> JsonObject:
-        """One command with some fields changed."""
+        """Change some fields of a command."""
         old = self.get(scope, command_id)
         made = self._put(scope, _checked(Fields(old | wanted.data)), old)
         self._save()
         return made
 
     def delete(self, scope: Scope, command_id: int) -> None:
-        """One command less."""
+        """Delete a command."""
         self.get(scope, command_id)
         del self._sets[scope][command_id]
         self._save()
@@ -101,7 +101,7 @@ class Commands:
         self._state.feed.changed()
 
     def remember(self, raw: str) -> None:
-        """Take up what an earlier process saved."""
+        """Load what an earlier process saved."""
         for scope, commands in json.loads(raw).items():
             self._sets[int(scope) if scope else None] = {int(c["id"]): c for c in commands}
 

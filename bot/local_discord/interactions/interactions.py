@@ -47,7 +47,7 @@ class Answer(IntEnum):
 
 @dataclass(slots=True)
 class Interaction:
-    """Something a person did, waiting for the bot's answer."""
+    """A person's action that waits for the bot's answer."""
 
     id: int
     token: str
@@ -65,7 +65,7 @@ class Interaction:
 
     @property
     def source(self) -> InteractionSource:
-        """What a message that answers it says about it."""
+        """Return the description that messages answering it carry."""
         return InteractionSource(self.id, int(self.kind), self.user_id, self.name, self.message_id)
 
 
@@ -85,7 +85,7 @@ class Interactions:
     def begin(
         self, kind: Kind, user_id: int, channel_id: int, data: JsonObject, message: Message | None = None
     ) -> Interaction:
-        """Tell the bot what somebody did, and start the three seconds."""
+        """Send an interaction to the bot, and start the three seconds."""
         name = str(data["name"]) if kind in (Kind.COMMAND, Kind.AUTOCOMPLETE) else None
         one = Interaction(
             self._state.ids.next(),
@@ -114,7 +114,7 @@ class Interactions:
             del self._by_id[old.id], self._by_token[old.token]
 
     def find(self, interaction_id: int) -> Interaction:
-        """An interaction by its id, or 10062."""
+        """Return an interaction by its id, or raise 10062."""
         if interaction_id not in self._by_id:
             raise unknown("Interaction")
         return self._by_id[interaction_id]
@@ -124,7 +124,7 @@ class Interactions:
         self.find(interaction_id).started -= TOKEN_SECONDS
 
     async def settled(self, one: Interaction) -> None:
-        """Return when an interaction was answered, or can be no more."""
+        """Wait until an interaction was answered, or can no longer be."""
         while one.answer is None and not one.failed:
             await self._state.feed.next_change()
 
@@ -136,7 +136,7 @@ class Interactions:
     # -- what the bot answers -----------------------------------------------------------------
 
     def to_answer(self, interaction_id: int, token: str) -> Interaction:
-        """The interaction, if it may still get its first answer."""
+        """Return the interaction, if it may still get its first answer."""
         one = self._by_id.get(interaction_id)
         if one is None or one.token != token:
             raise unknown("Interaction")
@@ -147,7 +147,7 @@ class Interactions:
         return one
 
     def to_follow_up(self, token: str) -> Interaction:
-        """The interaction whose token is used as a webhook."""
+        """Return the interaction whose token is used as a webhook."""
         one = self._by_token.get(token)
         if one is None or one.answer is None:
             raise unknown("Webhook")
@@ -156,14 +156,14 @@ class Interactions:
         return one
 
     def answer_message(self, one: Interaction, draft: Draft, *, loading: bool = False) -> Message:
-        """Answer with a message, or with the promise of one."""
+        """Answer with a message, or defer it."""
         message = self._post(one, draft, loading=loading)
         self._acknowledge(one, Answer.DEFERRED_MESSAGE if loading else Answer.MESSAGE)
         one.original_id = message.id
         return message
 
     def answer_update(self, one: Interaction, revision: Revision | None) -> Message | None:
-        """Answer a click by changing the message it was on, now or later."""
+        """Answer a click by changing its message, now or later."""
         if one.message_id is None:
             raise ApiError(400, 50035, "Invalid Form Body")
         self._acknowledge(one, Answer.DEFERRED_UPDATE if revision is None else Answer.UPDATE)
@@ -173,19 +173,19 @@ class Interactions:
         return self.edit(one, one.message_id, revision)
 
     def answer_modal(self, one: Interaction, modal: JsonObject) -> None:
-        """Answer with a form, shown to the person."""
+        """Answer with a form."""
         self._acknowledge(one, Answer.MODAL)
         one.modal = modal
         body: JsonObject = {"id": str(one.id), "data": modal}
         self._state.publish("INTERACTION_MODAL_CREATE", body, only_for=one.user_id)
 
     def answer_choices(self, one: Interaction, choices: tuple[JsonObject, ...]) -> None:
-        """Answer somebody who is typing with what the option may be."""
+        """Answer an autocompletion with choices."""
         one.choices = choices
         self._acknowledge(one, Answer.CHOICES)
 
     def follow_up(self, one: Interaction, draft: Draft) -> Message:
-        """A further message; the first one after a deferral fills the promised one."""
+        """Post a further message; the first one after a deferral fills the deferred one."""
         original = self._original(one)
         if original is not None and original.flags & MessageFlag.LOADING:
             revision = Revision(
@@ -209,7 +209,7 @@ class Interactions:
         self._messages.delete(me, one.channel_id, message_id, via_interaction=True)
 
     def message_of(self, one: Interaction, which: str) -> Message:
-        """The message that "@original" or an id stands for; only answers of this interaction."""
+        """Return the message that "@original" or an id stands for; only answers of this interaction."""
         if which == "@original":
             found = self._original(one)
         else:

@@ -1,4 +1,4 @@
-"""Forms (modals): what a bot may ask in one, and what a person fills in.
+"""Forms (modals): what a bot may ask, and a person's input.
 
 https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal
 https://discord.com/developers/docs/components/reference
@@ -17,7 +17,7 @@ TITLE = 45
 
 
 def check_form(fields: Fields) -> None:
-    """A form that a bot answers with: a title, an id, one to five fields with distinct ids."""
+    """Check a bot's form: a title, an id, one to five fields with distinct ids."""
     fields.sized("custom_id", 1, 100)
     fields.sized("title", 1, TITLE)
     parts = fields.objects("components") or []
@@ -36,7 +36,7 @@ def check_form(fields: Fields) -> None:
 
 
 def _field(part: Fields) -> Fields | None:
-    """What can be filled in of one part of a form; plain text has nothing."""
+    """Return the input field in a part of a form; None for plain text."""
     match part.choice("type", (_ROW, _TEXT_DISPLAY, _LABEL)):
         case 1:
             inner = part.objects("components") or []
@@ -53,7 +53,7 @@ def _field(part: Fields) -> Fields | None:
 
 
 def filled_form(form: Fields, values: dict[str, Json]) -> list[Json]:
-    """What is submitted: the form's parts with what a person put in; refused where the fields' bounds are broken."""
+    """Return the submitted form; raises where the fields' bounds are broken."""
     parts = form.objects("components") or []
     names = [field.text("custom_id") for field in map(_field, parts) if field is not None]
     for name in values:

@@ -1,4 +1,4 @@
-"""Making, changing and deleting messages, for bots and people alike."""
+"""Create, edit and delete messages, for bots and people alike."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from bot.local_discord.threads.members import join_thread
 from bot.local_discord.threads.threads import unarchive_on_post
 
 NONCE_SECONDS = 300.0
-"""For so long Discord remembers a nonce: a few minutes, it says."""
+"""Seconds for which a nonce is remembered; Discord says a few minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a message comes from when it is not simply posted: an interaction or the system."""
+    """The origin of a message that is not simply posted: an interaction or the system."""
 
     type: MessageType = MessageType.DEFAULT
     source: InteractionSource | None = None
@@ -67,7 +67,7 @@ class Messages:
         self.nonces = Nonces(state.clock)
 
     def create(self, author_id: int, channel_id: int, draft: Draft, origin: Origin | None = None) -> Message:
-        """The new message; with `enforce_nonce`, the one that already carries the nonce."""
+        """Create a message; with `enforce_nonce`, return the one that already has the nonce."""
         origin = origin or Origin()
         channel = self._state.channel(channel_id)
         if not origin.unchecked:
@@ -86,7 +86,7 @@ class Messages:
         return message
 
     def place_below(self, channel_id: int, thread_id: int | None) -> int:
-        """The channel itself, or a thread of it, or 10003."""
+        """Return the channel itself, or a thread of it, or raise 10003."""
         if thread_id is None:
             return channel_id
         if self._state.channel(thread_id).parent_id != channel_id:
@@ -96,7 +96,7 @@ class Messages:
     def edit(
         self, editor_id: int, channel_id: int, message_id: int, revision: Revision, *, via_interaction: bool = False
     ) -> Message:
-        """The message as changed; only its author may change more than its embeds' visibility."""
+        """Edit a message; others than its author may only suppress its embeds."""
         message = self._state.message(channel_id, message_id)
         if message.flags & MessageFlag.IS_VOICE_MESSAGE:
             raise ApiError(400, 50162, "Voice messages cannot be edited.")
@@ -151,7 +151,7 @@ class Messages:
         )
 
     def delete_many(self, actor_id: int, channel: Channel, message_ids: list[int]) -> None:
-        """Delete 2 to 100 messages of the last two weeks at once, with one event; unknown ones are passed over.
+        """Delete 2 to 100 messages of the last two weeks at once, with one event; unknown ones are ignored.
 
         https://discord.com/developers/docs/resources/message#bulk-delete-messages
         """
@@ -171,14 +171,14 @@ class Messages:
             self._state.publish("MESSAGE_DELETE_BULK", body, channel_id=channel.id)
 
     def unfurl(self, message: Message) -> Message:
-        """The message with a link preview: MESSAGE_UPDATE comes, edited_timestamp does not change."""
+        """Add a link preview: MESSAGE_UPDATE is sent, edited_timestamp does not change."""
         preview: JsonObject = {"type": "link", "title": "A preview", "url": "https://example.com/"}
         changed = self._state.put_message(replace(message, embeds=(*message.embeds, preview)))
         self.tell_changed(changed)
         return changed
 
     def tell_changed(self, message: Message) -> None:
-        """Publishes the message as it now is."""
+        """Publish the message as it now is."""
         self._state.publish(
             "MESSAGE_UPDATE",
             self.view.event(message),
@@ -303,14 +303,14 @@ def found_in_history(
 
 
 class Nonces:
-    """The nonces of the last minutes, by author and channel: which message already carries one."""
+    """The nonces of the last minutes, by author and channel, with their messages."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[tuple[int, int, str], tuple[float, int]] = {}
 
     def known(self, author_id: int, channel_id: int, draft: Draft) -> int | None:
-        """The message that already carries the draft's nonce, if that is to be enforced."""
+        """Return the message that already has the draft's nonce, if that is to be enforced."""
         if draft.nonce is None or not draft.enforce_nonce:
             return None
         at, message_id = self._seen.get((author_id, channel_id, str(draft.nonce)), (0.0, 0))
@@ -319,7 +319,7 @@ class Nonces:
         return message_id
 
     def remember(self, author_id: int, channel_id: int, draft: Draft, message_id: int) -> None:
-        """Notes which message a nonce became."""
+        """Note the message of a nonce."""
         if draft.nonce is None:
             return
         now = self._clock.monotonic()

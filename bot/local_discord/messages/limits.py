@@ -36,7 +36,7 @@ _V2_TYPES = range(9, 19)
 
 
 def check_content(fields: Fields) -> str | None:
-    """The text of a message, without the surrounding space that Discord drops."""
+    """Return the text of a message, without the surrounding space that Discord drops."""
     content = fields.text("content")
     if content is None:
         return None
@@ -47,7 +47,7 @@ def check_content(fields: Fields) -> str | None:
 
 
 def check_embeds(fields: Fields) -> tuple[JsonObject, ...]:
-    """The embeds of a request, within their limits, each of type "rich"."""
+    """Return the embeds of a request, within their limits, each of type "rich"."""
     embeds = fields.objects("embeds") or []
     if len(embeds) > EMBEDS:
         raise invalid(fields.at("embeds"), "BASE_TYPE_MAX_LENGTH", f"Must be {EMBEDS} or fewer in length.")
@@ -93,7 +93,7 @@ def _bounded(fields: Fields, name: str, limit: int) -> int:
 
 
 def check_components(fields: Fields, *, version_2: bool) -> tuple[JsonObject, ...]:
-    """The component rows of a request: at most 5 rows of 5 buttons, custom ids distinct."""
+    """Return the component rows of a request: at most 5 rows of 5 buttons, custom ids distinct."""
     rows = fields.objects("components") or []
     if version_2:
         numbers = count(1)
@@ -105,7 +105,7 @@ def check_components(fields: Fields, *, version_2: bool) -> tuple[JsonObject, ..
 
 
 def _numbered(component: Fields, numbers: Iterator[int], depth: int = 1) -> JsonObject:
-    """A component with an id of its own, and so its children; Discord gives those that have none."""
+    """Give a component and its children ids where they have none, as Discord does."""
     if depth > NESTED:
         raise too_long(component.at("components"), 0)
     body: JsonObject = {"id": next(numbers), **component.data}
@@ -152,7 +152,7 @@ def check_thread_name(fields: Fields) -> str:
 
 
 def check_archive_minutes(fields: Fields, default: int) -> int:
-    """After how long a quiet thread archives."""
+    """Return the minutes after which a quiet thread is archived."""
     if fields.data.get("auto_archive_duration") is None:
         return default
     return fields.choice("auto_archive_duration", ARCHIVE_MINUTES)

@@ -1,7 +1,7 @@
-"""Which mentions in a text really notify somebody.
+"""Which mentions in a text notify somebody.
 
-A mention notifies if it stands in the text outside code, `allowed_mentions` lets it, and the
-author may: https://discord.com/developers/docs/resources/message#allowed-mentions-object
+A mention notifies if it is in the text outside code, `allowed_mentions` permits it, and the
+author has the permission: https://discord.com/developers/docs/resources/message#allowed-mentions-object
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def resolve(
     may_everyone: bool,
     replied_to: int | None = None,
 ) -> Pings:
-    """Whom `content` notifies; `roles` are those the author may mention."""
+    """Return whom `content` notifies; `roles` are those the author may mention."""
     text = _CODE.sub(" ", content)
     users = {int(i) for i in _USER.findall(text)} & members
     if allowed.users is not None:
@@ -87,7 +87,7 @@ def resolve(
 
 
 def merged(first: Pings, second: Pings) -> Pings:
-    """Everyone whom either of the two notifies."""
+    """Return everyone whom either of the two notifies."""
     return Pings(
         first.everyone or second.everyone,
         tuple(sorted({*first.users, *second.users})),

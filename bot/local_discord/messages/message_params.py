@@ -1,4 +1,4 @@
-"""What a client asks a message to be, checked and typed."""
+"""A client's message or edit, checked and typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.local_discord.payloads.poll_payload import parse_poll
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file on its way into the guild; `stated_size` is a size that is told instead of the true one."""
+    """An uploaded file; `stated_size` is a size that is reported instead of the true one."""
 
     filename: str
     content: bytes
@@ -27,7 +27,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message to be made."""
+    """A message that is to be created."""
 
     content: str = ""
     embeds: tuple[JsonObject, ...] = ()
@@ -74,7 +74,7 @@ _FORWARD = 1
 
 
 def parse_draft(fields: Fields, uploads: tuple[Upload, ...], *, extra_flags: int = 0) -> Draft:
-    """The message that a request describes; each limit is checked here."""
+    """Read the message of a request, and check each limit."""
     flags = (fields.integer("flags") or 0) & (_SETTABLE | extra_flags)
     version_2 = bool(flags & MessageFlag.IS_COMPONENTS_V2)
     _refuse_mixed(fields, version_2=version_2)
@@ -104,9 +104,9 @@ def _forward(reference: Fields) -> tuple[int, int]:
 
 
 def parse_revision(fields: Fields, uploads: tuple[Upload, ...], old_flags: int = 0) -> Revision:
-    """The change that a request describes; null empties a part, absence keeps it.
+    """Read the edit of a request; null empties a part, absence keeps it.
 
-    There is no way back from components of version 2: https://discord.com/developers/docs/components/reference
+    Components of version 2 cannot be switched off again: https://discord.com/developers/docs/components/reference
     """
     flags = fields.integer("flags")
     version_2 = bool(((flags or 0) | old_flags) & MessageFlag.IS_COMPONENTS_V2)

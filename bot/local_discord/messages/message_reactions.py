@@ -17,7 +17,7 @@ from bot.local_discord.payloads import guild_payloads
 
 
 def add(state: GuildState, user_id: int, message: Message, emoji: str) -> Message:
-    """The message with the reaction; adding one's own again changes nothing."""
+    """Add a reaction; adding one's own again changes nothing."""
     channel = state.channel(message.channel_id)
     present = message.reactors(emoji)
     needed = Permission.READ_MESSAGE_HISTORY
@@ -41,7 +41,7 @@ def add(state: GuildState, user_id: int, message: Message, emoji: str) -> Messag
 
 
 def remove(state: GuildState, actor_id: int, user_id: int, message: Message, emoji: str) -> Message:
-    """The message without the reaction; another's needs MANAGE_MESSAGES."""
+    """Remove a reaction; another user's needs MANAGE_MESSAGES."""
     channel = state.channel(message.channel_id)
     state.require(actor_id, channel, Permission.VIEW_CHANNEL)
     if actor_id != user_id:
@@ -58,7 +58,7 @@ def remove(state: GuildState, actor_id: int, user_id: int, message: Message, emo
 
 
 def clear(state: GuildState, actor_id: int, message: Message, emoji: str | None = None) -> Message:
-    """The message without all reactions, or without all of one kind."""
+    """Remove all reactions, or all of one emoji."""
     channel = state.channel(message.channel_id)
     state.require(actor_id, channel, Permission.MANAGE_MESSAGES)
     kept = tuple(r for r in message.reactions if emoji is not None and r.emoji != emoji)

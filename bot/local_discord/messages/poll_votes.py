@@ -1,4 +1,4 @@
-"""Votes: given, taken back, counted, and the end of a poll.
+"""Poll votes: add, remove, count, and end the poll.
 
 https://discord.com/developers/docs/resources/poll
 """
@@ -22,7 +22,7 @@ def _poll(message: Message) -> Poll:
 
 
 def voters(message: Message, answer_id: int) -> tuple[int, ...]:
-    """Who chose one answer."""
+    """Return who chose an answer."""
     answers = _poll(message).answers
     if not 1 <= answer_id <= len(answers):
         raise invalid(("answer_id",), "BASE_TYPE_CHOICES", f"The poll has the answers 1 to {len(answers)}.")
@@ -30,7 +30,7 @@ def voters(message: Message, answer_id: int) -> tuple[int, ...]:
 
 
 def vote(state: GuildState, user_id: int, message: Message, answer_id: int) -> Message:
-    """The message with a person's vote; where only one counts, the new one replaces the old; apps have none."""
+    """Add a person's vote; where only one counts, it replaces the earlier one; apps cannot vote."""
     state.require(user_id, state.channel(message.channel_id), Permission.VIEW_CHANNEL)
     if state.member(user_id).bot:
         raise ApiError(403, 520000, "Poll voting blocked")
@@ -46,7 +46,7 @@ def vote(state: GuildState, user_id: int, message: Message, answer_id: int) -> M
 
 
 def unvote(state: GuildState, user_id: int, message: Message, answer_id: int) -> Message:
-    """The message without a person's vote for one answer."""
+    """Remove a person's vote for one answer."""
     present = voters(message, answer_id)
     if user_id not in present:
         return message
@@ -72,7 +72,7 @@ def _with_voters(
 
 
 def end(state: GuildState, messages: Messages, user_id: int, message: Message) -> Message:
-    """The message with its poll ended, which only its author does."""
+    """End the poll, which only its author may do."""
     poll = _poll(message)
     if message.author_id != user_id:
         raise missing_permissions()

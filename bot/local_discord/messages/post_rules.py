@@ -1,4 +1,4 @@
-"""What a message must satisfy before it is posted: rights, what it refers to, and the rules of its kind."""
+"""Conditions that a message must satisfy before it is posted: permissions, references, and the rules of its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FORWARDED = (MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COM
 
 
 def check_rights(state: GuildState, author_id: int, channel: Channel, draft: Draft) -> None:
-    """Whether somebody may post such a message there."""
+    """Check that the author may post such a message there."""
     state.require(author_id, channel, sending(channel))
     if channel.is_direct and author_id == state.identity.bot_id and state.closed_to_bot & {*channel.recipient_ids}:
         raise ApiError(403, 50007, "Cannot send messages to this user")
@@ -31,17 +31,17 @@ def check_rights(state: GuildState, author_id: int, channel: Channel, draft: Dra
 
 
 def thread_locked() -> ApiError:
-    """Only who manages threads changes anything in a locked one."""
+    """The error for changes in a locked thread, which only its moderators may make."""
     return ApiError(400, 160005, "Thread is locked")
 
 
 def sending(channel: Channel) -> Permission:
-    """The right that posting needs: threads have one of their own."""
+    """Return the permission that posting needs: threads have one of their own."""
     return Permission.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permission.SEND_MESSAGES
 
 
 def check_voice(draft: Draft) -> None:
-    """A voice message is one sound with its length and its waveform, and nothing else.
+    """Check that a voice message is one sound with its length and its waveform, and nothing else.
 
     https://discord.com/developers/docs/resources/message#message-object-voice-messages
     """
@@ -57,7 +57,7 @@ def check_voice(draft: Draft) -> None:
 
 
 def reply_target(state: GuildState, channel_id: int, draft: Draft) -> int | None:
-    """The message that is replied to."""
+    """Return the message that is replied to."""
     if draft.reply_to is None:
         return None
     if draft.reply_to in state.messages.get(channel_id, {}):
@@ -68,7 +68,7 @@ def reply_target(state: GuildState, channel_id: int, draft: Draft) -> int | None
 
 
 def forwarded(state: GuildState, author_id: int, draft: Draft) -> Message | None:
-    """The message that is passed on, as it is at this moment; who passes it on must be able to read it."""
+    """Return a copy of the forwarded message; its sender must be able to read it."""
     if draft.forward_of is None:
         return None
     channel_id, message_id = draft.forward_of
@@ -85,7 +85,7 @@ def forwarded(state: GuildState, author_id: int, draft: Draft) -> Message | None
 
 
 def stored(state: GuildState, uploads: tuple[Upload, ...]) -> tuple[Attachment, ...]:
-    """Keep files, and say what a message tells of them."""
+    """Store files, and return their descriptions."""
     kept: list[Attachment] = []
     for upload in uploads:
         one = Attachment(

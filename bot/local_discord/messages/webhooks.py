@@ -1,4 +1,4 @@
-"""Webhooks: addresses at which something that is no member posts into a channel.
+"""Webhooks: addresses at which programs that are no members post into a channel.
 
 https://discord.com/developers/docs/resources/webhook
 """
@@ -17,7 +17,7 @@ from bot.local_discord.payloads import guild_payloads
 
 
 def created(state: GuildState, channel: Channel, name: str) -> Webhook:
-    """A new webhook of a channel; it lives as long as the process."""
+    """Create a webhook of a channel; it lives as long as the process."""
     refuse_unless_text(channel)
     made = Webhook(state.ids.next(), secrets.token_urlsafe(48), channel.id, name)
     state.webhooks[made.id] = made
@@ -25,7 +25,7 @@ def created(state: GuildState, channel: Channel, name: str) -> Webhook:
 
 
 def found(state: GuildState, webhook_id: int, token: str) -> Webhook:
-    """The webhook at an address, or 10015, or 50027 for a wrong token."""
+    """Return the webhook at an address, or raise 10015, or 50027 for a wrong token."""
     one = state.webhooks.get(webhook_id)
     if one is None:
         raise unknown("Webhook")
@@ -35,7 +35,7 @@ def found(state: GuildState, webhook_id: int, token: str) -> Webhook:
 
 
 def executed(messages: Messages, webhook: Webhook, draft: Draft, thread_id: int | None) -> Message:
-    """What the webhook posts, in its channel or a thread below it."""
+    """Post through the webhook, in its channel or a thread below it."""
     origin = Origin(unchecked=True, webhook=webhook.name)
     where = messages.place_below(webhook.channel_id, thread_id)
     return messages.create(webhook.id, where, draft, origin)

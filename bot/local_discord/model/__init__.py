@@ -1,1 +1,1 @@
-"""What the local Discord keeps: records, permissions, ids, errors, and its store."""
+"""The data of the local Discord: records, permissions, ids, errors, and its store."""

@@ -1,4 +1,4 @@
-"""The guild's clock: it runs with the machine's, and can be set ahead, so that an hour passes at once.
+"""The guild's clock: it runs with the machine's, and can be advanced, so that an hour passes at once.
 
 Everything that ages asks this clock: messages and ids, nonces, interactions, sessions, rate limits.
 """
@@ -16,7 +16,7 @@ class Clock:
         self._ahead = 0.0
 
     def set_ahead(self, seconds: float) -> None:
-        """Let so much time pass at once; there is no way back."""
+        """Advance the clock; it cannot be set back."""
         self._ahead += max(0.0, seconds)
 
     def time(self) -> float:

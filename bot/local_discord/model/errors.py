@@ -1,7 +1,7 @@
-"""What the local guild answers when it refuses: Discord's codes, in Discord's words.
+"""The local guild's errors: Discord's codes, in Discord's words.
 
-    ApiError            a REST refusal: HTTP status, JSON code, message, nested form errors
-    RateLimitedError    a REST refusal with 429 and the seconds to wait
+  ApiError            a REST refusal: HTTP status, JSON code, message, nested form errors
+  RateLimitedError    a REST refusal with 429 and the seconds to wait
 
 Texts: https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
 Shape: https://discord.com/developers/docs/reference#error-messages
@@ -74,7 +74,7 @@ def out_of_range(path: tuple[str, ...], low: int, high: int) -> ApiError:
 
 
 def required(path: tuple[str, ...]) -> ApiError:
-    """50035: a field that must be there is not."""
+    """50035: a required field is missing."""
     return invalid(path, "BASE_TYPE_REQUIRED", "This field is required")
 
 
@@ -108,7 +108,7 @@ def missing_access() -> ApiError:
 
 
 def missing_permissions() -> ApiError:
-    """The channel can be seen, the act is not allowed."""
+    """The channel can be seen, but the action is not allowed."""
     return ApiError(403, 50013, "Missing Permissions")
 
 
@@ -118,21 +118,21 @@ def thread_archived() -> ApiError:
 
 
 def empty_message() -> ApiError:
-    """Neither text nor embed, file or component."""
+    """A message without text, embed, file or component."""
     return ApiError(400, 50006, "Cannot send an empty message")
 
 
 def too_large() -> ApiError:
-    """A file or a request over its limit."""
+    """A file or a request over its size limit."""
     return ApiError(413, 40005, "Request entity too large")
 
 
 def too_many_old_edits(retry_after: float) -> ApiError:
-    """A message over an hour old is changed too often."""
+    """Messages over an hour old were edited too often."""
     text = "Maximum number of edits to messages older than 1 hour reached. Try again later."
     return RateLimitedError(retry_after, code=30046, message=text)
 
 
 def too_many_creates(number: int) -> ApiError:
-    """So many commands were made today."""
+    """Too many commands were created today."""
     return ApiError(400, 30034, f"Maximum number of daily application command creates reached ({number}).")

@@ -1,4 +1,4 @@
-"""What happens in the guild, told to everyone who listens (gateway sessions, pages, waiters)."""
+"""Events of the guild, sent to everyone who listens (gateway sessions, pages, waiters)."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ Listener = Callable[[Event], None]
 
 
 class Feed:
-    """Events, told to each listener in order; a change wakes whoever waits for one."""
+    """Sends events to each listener in order; every change wakes those who wait for one."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
         self._waiters: list[asyncio.Future[None]] = []
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell `listener` all further events; the result ends that."""
+        """Send all further events to `listener`; call the result to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def publish(self, event: Event) -> None:
-        """Tell everyone."""
+        """Send an event to all listeners."""
         for listener in tuple(self._listeners):
             listener(event)
         self.changed()
 
     def changed(self) -> None:
-        """Wake the waiters without an event (a session came or went)."""
+        """Wake waiters without an event (a session began or ended)."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
     def next_change(self) -> asyncio.Future[None]:
-        """Done at the next change."""
+        """Return a future that is done at the next change."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         return waiter

@@ -1,7 +1,7 @@
-"""JSON as it travels, and typed access to what a client sent.
+"""JSON encoding, and typed access to what a client sent.
 
 Discord answers a field of the wrong type with 50035 and the path of the field, so reading and
-refusing are one thing here: `Fields` hands out values of the expected type or raises that error.
+refusing are one thing here: `Fields` returns values of the expected type or raises that error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _no_constant(name: str) -> None:
 
 
 def is_snowflake(text: str) -> bool:
-    """Whether a text is an id: digits, and no more than 64 bits hold."""
+    """Whether a text is an id: digits that fit into 64 bits."""
     return text.isascii() and text.isdecimal() and len(text) <= 20
 
 
@@ -73,12 +73,12 @@ class Fields:
         return str(value)
 
     def stripped(self, name: str) -> Fields:
-        """The same without the space around one of its strings, which Discord drops."""
+        """Return the same fields with one string stripped of surrounding space, as Discord does."""
         value = self.text(name)
         return self if value is None else Fields({name: value.strip()}, self.path)
 
     def sized(self, name: str, low: int, high: int) -> str:
-        """A string that must be there, of a length within bounds."""
+        """Return a required string whose length is within bounds."""
         value = self.text(name)
         if value is None:
             raise required(self.at(name))
@@ -87,7 +87,7 @@ class Fields:
         return value
 
     def choice(self, name: str, choices: Iterable[int]) -> int:
-        """An integer that must be there, and one of a few."""
+        """Return a required integer that is one of ``choices``."""
         value, known = self.integer(name), tuple(int(c) for c in choices)
         if value not in known:
             raise invalid(self.at(name), "BASE_TYPE_CHOICES", f"Value must be one of {known}.")

@@ -1,4 +1,4 @@
-"""Who may do what: Discord's bits and its order of overwrites.
+"""Discord's permissions and its order of overwrites.
 
 https://discord.com/developers/docs/topics/permissions#permission-overwrites
 """
@@ -58,7 +58,7 @@ IN_DIRECT = (
 
 
 def basic(member: Member, roles: Mapping[int, Role], everyone_id: int) -> Permission:
-    """What the roles of `member` give together, before the overwrites of a channel."""
+    """Return the permissions of a member's roles together, before the overwrites of a channel."""
     base = 0
     for role in (roles[everyone_id], *(roles[r] for r in member.roles if r in roles)):
         base |= role.permissions
@@ -66,7 +66,7 @@ def basic(member: Member, roles: Mapping[int, Role], everyone_id: int) -> Permis
 
 
 def granted(member: Member, channel: Channel, roles: Mapping[int, Role], everyone_id: int, owner_id: int) -> Permission:
-    """What `member` may do in `channel` (for a thread, pass its parent)."""
+    """Return a member's permissions in a channel (for a thread, pass its parent)."""
     if member.id == owner_id:
         return ALL
     base = int(basic(member, roles, everyone_id))

@@ -1,4 +1,4 @@
-"""What the guild consists of, as frozen records; a change replaces the record."""
+"""The objects of the guild, as frozen records; a change replaces the record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MessageType(IntEnum):
 
     @property
     def is_system(self) -> bool:
-        """Whether nobody wrote it: it says what happened."""
+        """Whether Discord itself wrote it."""
         return self in _SYSTEM
 
 
@@ -86,7 +86,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """What a channel allows or denies a role or member beyond their roles."""
+    """Permissions that a channel allows or denies a role or member beyond their roles."""
 
     target_id: int
     is_member: bool
@@ -96,7 +96,7 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A text channel, a thread if it has a parent, or what the bot and one person say in private."""
+    """A text channel, a thread if it has a parent, or a direct conversation of the bot and one person."""
 
     id: int
     name: str
@@ -117,7 +117,7 @@ class Channel:
 
     @property
     def is_thread(self) -> bool:
-        """Whether this hangs under another channel."""
+        """Whether it has a parent channel."""
         return self.type in (ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD)
 
     @property
@@ -160,7 +160,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address at which something that is no member posts into a channel."""
+    """An address at which a program that is no member posts into a channel."""
 
     id: int
     token: str
@@ -178,7 +178,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Pings:
-    """Who is notified by a message: what `allowed_mentions` and permissions left of its mentions."""
+    """Who is notified by a message: its mentions that `allowed_mentions` and permissions left."""
 
     everyone: bool = False
     users: tuple[int, ...] = ()
@@ -203,7 +203,7 @@ class InteractionSource:
 class Message:
     """A message; `pings` says whom it really notifies, `ever_pinged` includes earlier edits.
 
-    `forwarded` is the message that it passes on, as that was then; `webhook` the name under which a webhook posted it.
+    `forwarded` is a copy of the message that it forwards; `webhook` is the name under which a webhook posted it.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""The guild itself: its members, channels and messages, and what is told about them.
+"""The guild itself: its members, channels and messages, and the events about them.
 
 Everything that changes the guild goes through `GuildState`, which keeps the records, writes them
 to the store if there is one, and publishes what happened.
@@ -118,13 +118,13 @@ class GuildState:
         ]
 
     def place(self, channel_id: int) -> JsonObject:
-        """How events name a channel: a direct message belongs to no guild."""
+        """Return how events name a channel: a direct message belongs to no guild."""
         found = self.channels.get(channel_id)
         here: JsonObject = {"channel_id": str(channel_id)}
         return here if found and found.is_direct else here | {"guild_id": str(self.identity.guild_id)}
 
     def rights(self, user_id: int, channel: Channel) -> Permission:
-        """What a member may do in a channel; threads take their parent's overwrites."""
+        """Return a member's permissions in a channel; threads take their parent's overwrites."""
         if channel.is_direct:
             return IN_DIRECT if user_id in (self.identity.bot_id, *channel.recipient_ids) else Permission(0)
         if self.bot_removed and user_id == self.identity.bot_id:
@@ -134,7 +134,7 @@ class GuildState:
         return granted(self.member(user_id), place, self.roles, one.everyone_id, one.owner_id)
 
     def require(self, user_id: int, channel: Channel, needed: Permission) -> None:
-        """50001 if the channel cannot be seen, 50013 if a needed right is missing."""
+        """Raise 50001 if the channel cannot be seen, 50013 if a needed permission is missing."""
         have = self.rights(user_id, channel)
         if not have & Permission.VIEW_CHANNEL:
             raise missing_access()
@@ -144,30 +144,30 @@ class GuildState:
     # -- changing -----------------------------------------------------------------------------
 
     def put_member(self, member: Member) -> Member:
-        """Keep a new or changed member."""
+        """Store a new or changed member."""
         self.members[member.id] = member
         self.store.save(member)
         return member
 
     def put_role(self, role: Role) -> Role:
-        """Keep a new or changed role."""
+        """Store a new or changed role."""
         self.roles[role.id] = role
         self.store.save(role)
         return role
 
     def drop_role(self, role: Role) -> None:
-        """Forget a role."""
+        """Remove a role."""
         del self.roles[role.id]
         self.store.remove(role)
 
     def put_channel(self, channel: Channel) -> Channel:
-        """Keep a new or changed channel."""
+        """Store a new or changed channel."""
         self.channels[channel.id] = channel
         self.store.save(channel)
         return channel
 
     def put_message(self, message: Message) -> Message:
-        """Keep a new or changed message, and the channel's count."""
+        """Store a new or changed message, and update the channel's count."""
         in_channel = self.messages.setdefault(message.channel_id, {})
         is_new = message.id not in in_channel
         in_channel[message.id] = message
@@ -180,12 +180,12 @@ class GuildState:
         return message
 
     def drop_message(self, message: Message) -> None:
-        """Forget a message."""
+        """Remove a message."""
         del self.messages[message.channel_id][message.id]
         self.store.remove(message)
 
     def drop_channel(self, channel: Channel) -> None:
-        """Forget a channel with its messages."""
+        """Remove a channel with its messages."""
         del self.channels[channel.id]
         self.messages.pop(channel.id, None)
         self.store.remove(channel)
@@ -198,7 +198,7 @@ class GuildState:
         channel_id: int | None = None,
         only_for: int | None = None,
     ) -> None:
-        """Tell everyone who listens."""
+        """Publish an event to all listeners."""
         self.feed.publish(Event(name, data, channel_id, only_for))
 
 
@@ -209,12 +209,12 @@ def text_channel(state: GuildState, name: str) -> Channel:
 
 
 def refuse_unless_text(channel: Channel) -> None:
-    """50024 for acts that need a channel proper."""
+    """Raise 50024 for anything but a text channel."""
     if channel.type is not ChannelType.TEXT:
         raise ApiError(400, 50024, "Cannot execute action on this channel type")
 
 
 def refuse_if_direct(channel: Channel) -> None:
-    """50003 for acts that need a guild."""
+    """Raise 50003 for a direct conversation."""
     if channel.is_direct:
         raise ApiError(400, 50003, "Cannot execute action on a DM channel")

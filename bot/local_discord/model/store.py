@@ -1,4 +1,4 @@
-"""Where the guild's records live: in memory, or in a folder that the next process reads again."""
+"""Storage of the guild's records: in memory, or in a folder that the next process reads again."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
-    """What keeps records beyond the process, and the content of attachments.
+    """Keeps records beyond the process, and the content of attachments.
 
-    A text is what is no record: the guild's own facts and the hashes of what opens the page, each by its kind and number.
+    A text is a value that is no record, such as a fact about the guild or the hash of a page's key, by its kind and
+    number.
     """
 
     def save(self, record: Record) -> None: ...
@@ -47,7 +48,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """A store of files alone; the records themselves are in the state."""
+    """A store of files alone; the records are only in the state."""
 
     def __init__(self) -> None:
         self._files: dict[int, bytes] = {}
@@ -71,7 +72,7 @@ class MemoryStore:
 
 
 class _Database(Protocol):
-    """The part of apsw that is used here, with its types in full."""
+    """The part of apsw that is used here, fully typed."""
 
     def execute(self, statements: str, bindings: Sequence[int | str | None] = (), /) -> Iterable[Sequence[object]]: ...
     def close(self) -> None: ...
@@ -115,7 +116,7 @@ class FolderStore:
         self._save(KINDS[type(record)], record.id, record.channel_id if isinstance(record, Message) else None, body)
 
     def remove(self, record: Record) -> None:
-        """Forget a record, and with a channel its messages."""
+        """Delete a record, and with a channel its messages."""
         self.remove_text(KINDS[type(record)], record.id)
         if isinstance(record, Channel):
             of_channel = "DELETE FROM records WHERE kind = 'message' AND channel = ?"
@@ -150,7 +151,7 @@ class FolderStore:
         return path.read_bytes() if path.exists() else None
 
     def close(self) -> None:
-        """Close the database, after a last try to write what waits."""
+        """Close the database, after a last attempt at failed writes."""
         self._write_waiting()
         self._db.close()
 
@@ -158,9 +159,9 @@ class FolderStore:
         self._write((kind, number), "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (kind, number, channel, body))
 
     def _write(self, about: tuple[str, int], statement: str, values: _Values) -> None:
-        """Write it, after what waits; what cannot be written now is in the state, and waits here for the next write.
+        """Write after earlier failed writes; a write that fails stays in the state, and is retried with the next one.
 
-        A bot that works must hear a 🛑 also while its disk is full, and must not be told that it said nothing.
+        A bot that works must receive a 🛑 also while its disk is full, and its posts must not appear to have failed.
         """
         self._waiting.pop(about, None)
         self._waiting[about] = (statement, values)

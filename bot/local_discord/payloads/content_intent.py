@@ -1,6 +1,6 @@
-"""What a bot without the MESSAGE_CONTENT intent does not get to see.
+"""Messages as a bot without the MESSAGE_CONTENT intent receives them.
 
-Content, embeds, attachments and components come empty, polls not at all, except in its own messages and in those
+Content, embeds, attachments and components are empty, polls missing, except in its own messages and in those
 that mention it: https://discord.com/developers/docs/events/gateway#message-content-intent
 """
 
@@ -10,7 +10,7 @@ from bot.local_discord.model.json_fields import Json, JsonObject
 
 
 def for_viewer(message: JsonObject, viewer: int, *, sees_content: bool) -> JsonObject:
-    """The message's payload as `viewer` may see it."""
+    """Return the message's payload as `viewer` may see it."""
     if sees_content or _is_exempt(message, str(viewer)):
         return message
     redacted = message | {"content": "", "embeds": [], "attachments": [], "components": []}

@@ -31,7 +31,7 @@ def user(member: Member) -> JsonObject:
 
 
 def webhook_user(number: int, name: str) -> JsonObject:
-    """Who a message of a webhook is by: no member, and no user that could be asked for."""
+    """Return the author of a webhook's message: no member, and no user that could be fetched."""
     return {
         "id": str(number),
         "username": name,
@@ -99,7 +99,7 @@ def channel(state: GuildState, one: Channel) -> JsonObject:
 
 
 def _direct(state: GuildState, one: Channel) -> JsonObject:
-    """A direct message as the bot gets it: its recipient is the other one."""
+    """Return a direct message channel as the bot gets it: its recipient is the other person."""
     return {
         "id": str(one.id),
         "type": int(one.type),

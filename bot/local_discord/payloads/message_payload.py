@@ -1,4 +1,4 @@
-"""Messages as the API writes them, to whoever looks.
+"""Messages as the API writes them for each viewer.
 
 Field by field after https://discord.com/developers/docs/resources/message
 """
@@ -96,7 +96,7 @@ class MessageView:
         return body
 
     def event(self, one: Message) -> JsonObject:
-        """The same with what MESSAGE_CREATE and MESSAGE_UPDATE add.
+        """Return the payload with the fields that MESSAGE_CREATE and MESSAGE_UPDATE add.
 
         https://discord.com/developers/docs/events/gateway-events#message-create
         """

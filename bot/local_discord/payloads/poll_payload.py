@@ -1,4 +1,4 @@
-"""Polls: how they are asked for, and how the API writes them.
+"""Polls: parse a request for one, and write one as the API does.
 
 https://discord.com/developers/docs/resources/poll
 """
@@ -19,7 +19,7 @@ LONGEST_HOURS = 32 * 24
 
 
 def parse_poll(fields: Fields | None) -> Poll | None:
-    """The poll that a request asks for, within its bounds."""
+    """Read the poll in a request, within its bounds."""
     if fields is None:
         return None
     question = _text(fields, "question", QUESTION)
@@ -34,7 +34,7 @@ def parse_poll(fields: Fields | None) -> Poll | None:
 
 
 def opened(poll: Poll | None, now: datetime) -> Poll | None:
-    """The poll as it is posted: from now on it runs."""
+    """Return the poll as it is posted, running from now on."""
     return poll and replace(poll, ends_at=now + timedelta(hours=poll.hours))
 
 

@@ -1,4 +1,4 @@
-"""Addresses of attachments, signed and good for a while.
+"""Addresses of attachments, signed and valid for a while.
 
 https://discord.com/developers/docs/reference#signed-attachment-cdn-urls
 """
@@ -17,7 +17,7 @@ LIFE_SECONDS = 24 * 3600
 
 
 class Signer:
-    """Signatures of addresses, by a key of this process; all that were given out can expire at once."""
+    """Signs addresses with a key of this process; all of them can be expired at once."""
 
     def __init__(self, clock: Clock, key: bytes | None = None) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class Signer:
         self._generation = 0
 
     def path(self, channel_id: int, attachment_id: int, filename: str) -> str:
-        """The path of an attachment, with when it was given out, when it expires, and its signature."""
+        """Return the path of an attachment, with its times of issue and expiry, and its signature."""
         at = int(self._clock.time())
         until, since = f"{at + LIFE_SECONDS:x}", f"{at:x}"
         mark = self._mark(channel_id, attachment_id, until, since)
@@ -33,7 +33,7 @@ class Signer:
         return f"/attachments/{channel_id}/{attachment_id}/{name}?ex={until}&is={since}&hm={mark}&"
 
     def holds(self, channel_id: int, attachment_id: int, query: Mapping[str, str]) -> bool:
-        """Whether an address was given out here and has not expired."""
+        """Whether an address was signed here and has not expired."""
         until, since = query.get("ex", ""), query.get("is", "")
         expected = self._mark(channel_id, attachment_id, until, since)
         if not hmac.compare_digest(expected.encode(), query.get("hm", "").encode()):
@@ -41,7 +41,7 @@ class Signer:
         return self._clock.time() < int(until, 16)
 
     def expire(self) -> None:
-        """Every address given out so far is void; a message that is read anew has fresh ones."""
+        """Expire every address; a message that is read anew has fresh ones."""
         self._generation += 1
 
     def _mark(self, *parts: int | str) -> str:

@@ -1,6 +1,6 @@
 """Files and avatars, as Discord's CDN serves them.
 
-Whatever somebody uploaded must not act as a page of this server: everything but plain pictures is
+An uploaded file must not act as a page of this server: everything but plain pictures is
 sent as a download, and nothing served here may run scripts.
 """
 
@@ -49,7 +49,7 @@ class Cdn:
         return self._file(one.id, one.filename, one.content_type)
 
     def _find(self, channel_id: int, wanted: int) -> Attachment | None:
-        """An attachment of a message there, or of one that was passed on from there."""
+        """Find an attachment of a message there, or of one that was forwarded from there."""
         here = (a for m in self._state.messages.get(channel_id, {}).values() for a in m.attachments)
         found = next((a for a in here if a.id == wanted), None)
         if found is not None:

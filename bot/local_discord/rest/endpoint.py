@@ -1,6 +1,6 @@
-"""The REST API's frame: who asks, what goes wrong, what is sent back.
+"""The frame of the REST API: authentication, faults, rate limits, errors.
 
-Around every endpoint: misbehave if told to, authenticate, take from the rate limit, turn a
+Around every endpoint: apply faults, authenticate, take from the rate limit, turn a
 refusal into Discord's JSON. https://discord.com/developers/docs/reference
 """
 
@@ -38,7 +38,7 @@ PREFIX = "/api/v10"
 # Requests that carry their own token in the path.
 _TOKEN_IN_PATH = ("/webhooks/", "/interactions/")
 ASKED_KEPT = 20_000
-"""So many requests are remembered."""
+"""Number of requests that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Asked:
 
 @dataclass(slots=True)
 class Sharding:
-    """What the application is told about shards, and whether it may do without (4011 if not)."""
+    """The application's recommended shards, and whether it may connect without any (4011 if not)."""
 
     shards: int = 1
     required: bool = False
 
 
 class Api:
-    """What endpoints work on, at one address (host and port)."""
+    """The parts that endpoints use, at one address (host and port)."""
 
     def __init__(self, state: GuildState, commands: Commands, token: str, address: str, allowed: Allowances) -> None:
         self.state, self.commands, self.token = state, commands, token
@@ -74,13 +74,13 @@ class Api:
 
     @property
     def me(self) -> int:
-        """The user id of the bot, who is the only one to use this API."""
+        """The user id of the bot, the only user of this API."""
         return self.state.identity.bot_id
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """An answer with 201: something is there that was not there before."""
+    """An answer with 201, for a new object."""
 
     body: Json
 
@@ -165,10 +165,10 @@ class Routes(ABC):
 
     @abstractmethod
     def table(self) -> list[tuple[str, str, Endpoint]]:
-        """The endpoints, each with its method and path."""
+        """Return the endpoints, each with its method and path."""
 
     def routes(self) -> list[web.RouteDef]:
-        """The endpoints as they are served."""
+        """Return the endpoints as aiohttp routes."""
         return [web.route(method, PREFIX + path, endpoint(self._api, one)) for method, path, one in self.table()]
 
     def _channel(self, request: web.Request, needed: Permission = Permission.VIEW_CHANNEL) -> Channel:
@@ -184,7 +184,7 @@ class Routes(ABC):
 
 
 async def read_body(request: web.Request, list_name: str | None = None) -> Body:
-    """The JSON of a request, with its files if it is multipart; a bare list is put under `list_name`."""
+    """Read the JSON of a request, with its files if it is multipart; a bare list is put under `list_name`."""
     if request.content_type == "multipart/form-data":
         return await _read_multipart(request)
     raw = await request.content.read(limits.REQUEST_BYTES + 1)
@@ -242,7 +242,7 @@ def _uploaded(part: BodyPartReader, content: bytes) -> Upload:
 
 
 def safe_name(filename: str) -> str:
-    """A file name as Discord keeps it: no path, no control characters, spaces as underscores."""
+    """Return a file name as Discord stores it: no path, no control characters, spaces as underscores."""
     base = filename.replace("\\", "/").rsplit("/", 1)[-1]
     kept = "".join(c if c.isalnum() or c in "._-" else "_" for c in base)
     return kept.strip(".")[:255] or "file"

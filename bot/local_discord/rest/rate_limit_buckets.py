@@ -1,12 +1,11 @@
-"""What was used of each allowance, the headers that say so, and the refusals when nothing is left.
-
-https://discord.com/developers/docs/topics/rate-limits
-
-How much a client may do in how much time: Discord's published numbers, and a wide set for everyday use.
+"""Rate limits: Discord's allowances, what was used of each, the headers, and the refusals.
 
 Published are the global limit, the limit of invalid requests, those of the gateway and of command creates
-(topics/rate-limits, events/gateway, interactions/application-commands). The buckets of single routes are not: what
-stands in `DISCORD` is what bots report from its headers. A client must read the headers and know none of this.
+(https://discord.com/developers/docs/topics/rate-limits, events/gateway, interactions/application-commands). The
+buckets of
+single routes are not: those in `DISCORD` are what bots report from its headers. A client must read the headers and
+know none
+of this. There is also a wide set of allowances for everyday use.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many in so many seconds; no seconds means no limit."""
+    """A number of requests in a number of seconds; no seconds means no limit."""
 
     number: int
     seconds: float
@@ -34,7 +33,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which requests fall into one bucket: patterns over "METHOD /path" with `:id` for each id."""
+    """The requests of one bucket: patterns over "METHOD /path" with `:id` for each id."""
 
     patterns: tuple[str, ...]
     limit: Limit
@@ -42,7 +41,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """All limits of a guild. `other` holds for each route that `routes` does not name; None: it has no bucket."""
+    """All limits of a guild. `other` applies to each route that `routes` does not name; None: it has no bucket."""
 
     routes: tuple[Route, ...] = ()
     other: Limit | None = None
@@ -100,7 +99,7 @@ INVALID = (401, 403, 429)
 
 @dataclass(slots=True)
 class Bucket:
-    """How much of a limit is left until it resets."""
+    """The remaining requests of a limit until it resets."""
 
     name: str
     limit: int
@@ -110,11 +109,11 @@ class Bucket:
 
     @classmethod
     def full(cls, limit: Limit, name: str = "") -> Bucket:
-        """One that nothing was taken from."""
+        """Return an unused bucket."""
         return cls(name, limit.number, limit.seconds, limit.number, 0.0)
 
     def wait(self, now: float) -> float:
-        """Take one; or say how many seconds are to pass first, if nothing is left."""
+        """Take one; if none is left, return the seconds to wait first."""
         if self.seconds <= 0:
             return 0.0
         if now >= self.resets_at:
@@ -131,7 +130,7 @@ class Bucket:
 
 
 class RateLimits:
-    """All that is counted, by the guild's clock."""
+    """All counts, by the guild's clock."""
 
     def __init__(self, clock: Clock, allowed: Allowances = WIDE) -> None:
         self.allowed = allowed
@@ -145,7 +144,7 @@ class RateLimits:
     # -- by request ---------------------------------------------------------------------------
 
     def bucket(self, method: str, path: str) -> Bucket | None:
-        """The bucket that a request falls into, if its route has one."""
+        """Return the bucket of a request, if its route has one."""
         if path.startswith("/interactions/"):
             return None
         shape = _REACTION.sub(r"\1", _ID.sub(":id", path))
@@ -158,7 +157,7 @@ class RateLimits:
         return self._kept((name, major.group(0) if major else ""), limit, name)
 
     def take(self, bucket: Bucket | None, path: str) -> None:
-        """Take one request from its bucket and from the whole; 429 if one of them is empty."""
+        """Take one request from its bucket and from the global limit; raise 429 if either is empty."""
         now = self._clock.time()
         if bucket is not None and (seconds := bucket.wait(now)):
             raise RateLimitedError(seconds)
@@ -166,7 +165,7 @@ class RateLimits:
             raise RateLimitedError(seconds, is_global=True)
 
     def headers(self, bucket: Bucket) -> dict[str, str]:
-        """The headers that tell a client where it stands."""
+        """Return the rate limit headers of a bucket."""
         return {
             "X-RateLimit-Limit": str(bucket.limit),
             "X-RateLimit-Remaining": str(bucket.remaining),
@@ -176,25 +175,25 @@ class RateLimits:
         }
 
     def used_up(self, method: str, path: str, seconds: float) -> dict[str, str]:
-        """The headers of a request that is refused for so many seconds, whatever is left of its bucket."""
+        """Return the headers of a request that is refused for so many seconds, whatever is left of its bucket."""
         bucket = self.bucket(method, path)
         return self.headers(replace(bucket, remaining=0, resets_at=self._clock.time() + seconds)) if bucket else {}
 
     def count_answer(self, status: int, scope: str | None) -> None:
-        """Count an answer that says the client did wrong; what others used up is not held against it."""
+        """Count an invalid request; a shared rate limit is not held against the client."""
         self.refused += status == 429
         if status in INVALID and scope != "shared":
             self._invalid.wait(self._clock.time())
 
     def banned_for(self) -> float:
-        """For how many more seconds nobody is let in, after too many invalid requests; 0 if one is."""
+        """Return the remaining seconds of a ban after too many invalid requests, else 0."""
         now = self._clock.time()
         return 0.0 if self._invalid.left(now) > 0 else self._invalid.resets_at - now
 
     # -- by what it does ----------------------------------------------------------------------
 
     def rename(self, channel_id: int) -> None:
-        """Count a new title of a channel."""
+        """Count a change of a channel's name."""
         seconds = self._used(("title", channel_id), self.allowed.titles)
         if seconds:
             raise RateLimitedError(seconds, scope="shared")
@@ -206,12 +205,12 @@ class RateLimits:
             raise too_many_old_edits(seconds)
 
     def create_command(self, scope: int | None) -> None:
-        """Count a command that did not exist before."""
+        """Count a new command."""
         if self._used(("create", scope), self.allowed.command_creates):
             raise too_many_creates(self.allowed.command_creates.number)
 
     def start_session(self) -> bool:
-        """Count a start of a session; whether there was none left for today."""
+        """Count a session start; returns whether there was none left for today."""
         return self._session_starts.wait(self._clock.time()) > 0
 
     def session_start_limit(self) -> JsonObject:
@@ -225,12 +224,12 @@ class RateLimits:
         }
 
     def identify(self, shard: int) -> bool:
-        """Count a start of a session; whether it comes too early after another of its group."""
+        """Count an identify; returns whether it comes too early after another of its group."""
         key = ("identify", shard % self.allowed.max_concurrency)
         return self._used(key, self.allowed.identifies) > 0
 
     def ask_all_members(self) -> float:
-        """Count a wish for all members of the guild; the seconds to wait, if it comes too early."""
+        """Count a request for all members; returns the seconds to wait if it comes too early."""
         return self._used("all members", self.allowed.all_members)
 
     def _used(self, key: Hashable, limit: Limit) -> float:

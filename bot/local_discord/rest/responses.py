@@ -1,4 +1,4 @@
-"""What goes back over HTTP, in the shapes that Discord and the edge in front of it use, and connections cut on purpose."""
+"""HTTP answers in the shapes of Discord and of the edge in front of it, and connections that are reset on purpose."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refusal(error: ApiError, bucket_headers: dict[str, str]) -> web.Response:
 
 
 def edge(seconds: float) -> web.Response:
-    """What the edge answers to an address that is banned: HTML, without Via and without JSON."""
+    """Return the edge's answer to a banned address: HTML, without Via and without JSON."""
     page = "<html><head><title>Access denied</title></head><body>error code: 1015</body></html>"
     extra = {"Retry-After": str(ceil(seconds)), "Server": "cloudflare"}
     return web.Response(status=429, text=page, content_type="text/html", headers=extra)
@@ -48,7 +48,7 @@ def edge(seconds: float) -> web.Response:
 async def misbehaved(
     request: web.Request, path: str, fault: rules.Fault | None, ratelimits: RateLimits
 ) -> web.StreamResponse | None:
-    """The answer of a request that is not to take effect, or None."""
+    """Return the answer of a request that a fault keeps from taking effect, or None."""
     match fault:
         case rules.RateLimited(retry_after=seconds, html=True):
             return edge(seconds)
@@ -68,7 +68,7 @@ async def misbehaved(
 
 
 async def landed(request: web.Request, fault: rules.Fault | None, answer: web.StreamResponse) -> web.StreamResponse:
-    """The answer of a request that took effect, as the fault has it."""
+    """Return the answer of a request that took effect, changed by the fault."""
     match fault:
         case rules.Reset():
             cut(request)

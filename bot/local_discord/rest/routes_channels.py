@@ -45,7 +45,7 @@ class ChannelRoutes(Routes):
         return guild_payloads.channel(self._api.state, self._channel(request))
 
     async def change(self, request: web.Request) -> Json:
-        """A new name, topic, or state of archiving."""
+        """Change a channel's name, topic, or state of archiving."""
         channel = self._channel(request)
         fields = (await read_body(request)).fields
         wanted = _wanted(fields, channel)
@@ -55,7 +55,7 @@ class ChannelRoutes(Routes):
         return guild_payloads.channel(self._api.state, changed)
 
     async def delete(self, request: web.Request) -> Json:
-        """Delete a channel or thread; it is answered once more."""
+        """Delete a channel or thread; returns it."""
         channel = self._channel(request)
         body = guild_payloads.channel(self._api.state, channel)
         threads.delete(self._api.state, self._api.me, channel)
@@ -88,12 +88,12 @@ class ChannelRoutes(Routes):
         return thread_listing(self._api, found) | {"has_more": False}
 
     async def thread_members(self, request: web.Request) -> Json:
-        """Who is in a thread."""
+        """List the members of a thread."""
         thread = self._thread(request)
         return [self._listed(request, thread, u) for u in thread.member_ids]
 
     async def thread_member(self, request: web.Request) -> Json:
-        """Whether somebody is in a thread."""
+        """Return a member of a thread."""
         return self._listed(request, self._thread(request), path_id(request, "user"))
 
     def _listed(self, request: web.Request, thread: Channel, user_id: int) -> Json:
@@ -107,19 +107,19 @@ class ChannelRoutes(Routes):
         return thread
 
     async def join(self, request: web.Request) -> None:
-        """The bot joins a thread."""
+        """Add the bot to a thread."""
         self._add(request, self._api.me)
 
     async def leave(self, request: web.Request) -> None:
-        """The bot leaves a thread."""
+        """Remove the bot from a thread."""
         members.leave_thread(self._api.state, self._thread(request), self._api.me)
 
     async def add_member(self, request: web.Request) -> None:
-        """Somebody is added to a thread."""
+        """Add somebody to a thread."""
         self._add(request, self._api.state.member(path_id(request, "user")).id)
 
     async def remove_member(self, request: web.Request) -> None:
-        """Somebody is taken out of a thread."""
+        """Remove somebody from a thread."""
         thread = self._thread(request)
         self._api.state.require(self._api.me, thread, Permission.MANAGE_THREADS)
         members.remove(self._api.state, self._api.view, self._api.me, thread, path_id(request, "user"))

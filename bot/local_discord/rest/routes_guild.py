@@ -1,4 +1,4 @@
-"""Endpoints about the bot itself, its application, the gateway's address and the guild."""
+"""Endpoints of the bot's user, its application, the gateway's address and the guild."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GuildRoutes(Routes):
         return guild_payloads.user(found)
 
     async def my_guilds(self, _: web.Request) -> Json:
-        """The one guild, with the bot's rights in it before a channel's overwrites; none once it was kicked."""
+        """The one guild, with the bot's permissions before a channel's overwrites; none once it was kicked."""
         state = self._api.state
         if state.bot_removed:
             return []
@@ -72,7 +72,7 @@ class GuildRoutes(Routes):
         return [partial | {"banner": None, "owner": False, "permissions": str(int(rights))}]
 
     async def my_channels(self, _: web.Request) -> Json:
-        """Nothing: bots do not get their direct messages listed."""
+        """An empty list: bots cannot list their direct messages."""
         return []
 
     async def open_direct(self, request: web.Request) -> Json:
@@ -88,11 +88,11 @@ class GuildRoutes(Routes):
         return application(self._api)
 
     async def sounds(self, _: web.Request) -> Json:
-        """Nothing: there are no voice channels to play them in."""
+        """An empty list: there are no voice channels."""
         return []
 
     async def gateway(self, _: web.Request) -> Json:
-        """Where the gateway is."""
+        """The gateway's address."""
         return {"url": self._api.gateway_url}
 
     async def gateway_bot(self, _: web.Request) -> Json:
@@ -108,7 +108,7 @@ class GuildRoutes(Routes):
             raise unknown("Guild")
 
     async def guild(self, request: web.Request) -> Json:
-        """The guild without what only GUILD_CREATE carries."""
+        """The guild without the fields that only GUILD_CREATE has."""
         self._check_guild(request)
         body = guild_payloads.guild_core(self._api.state)
         if request.query.get("with_counts") in ("true", "1"):
@@ -165,7 +165,7 @@ class GuildRoutes(Routes):
 
 
 def thread_listing(api: Api, found: list[Channel]) -> JsonObject:
-    """Threads with the bot's own memberships, as listings carry them."""
+    """Return threads with the bot's own memberships, as listings contain them."""
     mine = [guild_payloads.thread_member(c, api.me) for c in found if api.me in c.member_ids]
     return {
         "threads": [guild_payloads.channel(api.state, c) for c in found],

@@ -54,7 +54,7 @@ class InteractionRoutes(Routes):
         ]
 
     async def callback(self, request: web.Request) -> Json:
-        """The first and only answer."""
+        """The first answer, of which there can be only one."""
         one = self._api.interactions.to_answer(path_id(request, "interaction"), request.match_info["token"])
         body = await read_body(request)
         kind = body.fields.integer("type")
@@ -118,7 +118,7 @@ class InteractionRoutes(Routes):
         return self._api.interactions.to_follow_up(request.match_info["token"])
 
     async def follow_up(self, request: web.Request) -> Json:
-        """A further message; or, at an address of another kind, what a webhook posts."""
+        """A further message; or, at a webhook's address, a webhook's message."""
         if path_id(request, "application") in self._api.state.webhooks:
             return await self._posted(request)
         one = self._hook(request)
@@ -198,7 +198,7 @@ class CommandRoutes(Routes):
         return [*self._api.commands.replace_all(scope, bare, self._api.ratelimits.create_command)]
 
     async def create(self, request: web.Request) -> Json | Created:
-        """One command more; 201 if there was none of that name."""
+        """Add a command; 201 if there was none of that name."""
         scope = self._scope(request)
         known = {str(c["id"]) for c in self._api.commands.all(scope)}
         fields = (await read_body(request)).fields
@@ -210,10 +210,10 @@ class CommandRoutes(Routes):
         return self._api.commands.get(self._scope(request), path_id(request, "command"))
 
     async def change(self, request: web.Request) -> Json:
-        """One command changed."""
+        """Change a command."""
         scope, number = self._scope(request), path_id(request, "command")
         return self._api.commands.change(scope, number, (await read_body(request)).fields)
 
     async def delete(self, request: web.Request) -> None:
-        """One command less."""
+        """Delete a command."""
         self._api.commands.delete(self._scope(request), path_id(request, "command"))

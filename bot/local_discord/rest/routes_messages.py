@@ -110,11 +110,11 @@ class MessageRoutes(Routes):
         message_reactions.add(self._api.state, self._api.me, self._message(request), emoji)
 
     async def unreact(self, request: web.Request) -> None:
-        """The bot takes its reaction back."""
+        """Remove the bot's reaction."""
         self._removed(request, self._api.me)
 
     async def unreact_other(self, request: web.Request) -> None:
-        """The bot takes somebody's reaction away."""
+        """Remove somebody else's reaction."""
         self._removed(request, path_id(request, "user"))
 
     def _removed(self, request: web.Request, user_id: int) -> None:
@@ -122,7 +122,7 @@ class MessageRoutes(Routes):
         message_reactions.remove(self._api.state, self._api.me, user_id, self._message(request), emoji)
 
     async def reactors(self, request: web.Request) -> Json:
-        """Who reacted with one emoji."""
+        """List who reacted with one emoji."""
         found = self._message(request).reactors(request.match_info["emoji"])
         after = query_id(request, "after") or 0
         limit = query_limit(request, 25, 100)
@@ -130,10 +130,10 @@ class MessageRoutes(Routes):
         return [guild_payloads.user(self._api.state.member(u)) for u in page]
 
     async def clear_emoji(self, request: web.Request) -> None:
-        """All reactions of one kind go."""
+        """Remove all reactions of one emoji."""
         emoji = request.match_info["emoji"]
         message_reactions.clear(self._api.state, self._api.me, self._message(request), emoji)
 
     async def clear(self, request: web.Request) -> None:
-        """All reactions go."""
+        """Remove all reactions."""
         message_reactions.clear(self._api.state, self._api.me, self._message(request))

@@ -32,7 +32,7 @@ REFRESHED = 50
 
 
 class PollRoutes(Routes):
-    """Polls as the bot sees them, and webhooks as it makes them."""
+    """Polls, webhooks and attachment addresses, as the bot uses them."""
 
     def table(self) -> list[tuple[str, str, Endpoint]]:
         channel = r"/channels/{channel:\d+}"
@@ -46,32 +46,32 @@ class PollRoutes(Routes):
         ]
 
     async def voters(self, request: web.Request) -> Json:
-        """Who chose one answer."""
+        """List who chose one answer."""
         found = poll_votes.voters(self._message(request), path_id(request, "answer"))
         after, limit = query_id(request, "after") or 0, query_limit(request, 25, 100)
         page = sorted(u for u in found if u > after)[:limit]
         return {"users": [guild_payloads.user(self._api.state.member(u)) for u in page]}
 
     async def end(self, request: web.Request) -> Json:
-        """The bot ends its poll."""
+        """End the bot's poll."""
         ended = poll_votes.end(self._api.state, self._api.messages, self._api.me, self._message(request))
         return self._api.view.payload(ended)
 
     async def webhooks(self, request: web.Request) -> Json:
-        """The webhooks of a channel."""
+        """List the webhooks of a channel."""
         channel = self._channel(request, Permission.VIEW_CHANNEL | Permission.MANAGE_WEBHOOKS)
         found = [w for w in self._api.state.webhooks.values() if w.channel_id == channel.id]
         return [webhooks.payload(self._api.state, w, _base(request)) for w in found]
 
     async def add_webhook(self, request: web.Request) -> Json:
-        """A webhook more."""
+        """Create a webhook."""
         channel = self._channel(request, Permission.VIEW_CHANNEL | Permission.MANAGE_WEBHOOKS)
         fields = (await read_body(request)).fields
         name = fields.stripped("name").sized("name", 1, NAME)
         return webhooks.payload(self._api.state, webhooks.created(self._api.state, channel, name), _base(request))
 
     async def refresh(self, request: web.Request) -> Json:
-        """Fresh addresses for ones that expired."""
+        """Return fresh addresses for expired ones."""
         fields = (await read_body(request)).fields
         wanted = [str(u) for u in fields.array("attachment_urls") or []]
         if not wanted:

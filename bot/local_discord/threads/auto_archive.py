@@ -1,4 +1,4 @@
-"""Threads in which nothing was said for their time archive by themselves.
+"""Archive threads in which nothing was posted for their time.
 
 https://discord.com/developers/docs/topics/threads#active-archived-threads
 """
@@ -17,7 +17,7 @@ LOOK_EVERY_SECONDS = 30.0
 
 
 def archive_quiet(state: GuildState) -> None:
-    """Archive each thread whose time has passed, and say so."""
+    """Archive each thread whose time has passed, and publish that."""
     now = state.clock.now()
     for thread in [c for c in state.channels.values() if c.is_thread and not c.archived]:
         if now - _last_activity(thread) >= timedelta(minutes=thread.auto_archive_minutes):

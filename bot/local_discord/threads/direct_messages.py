@@ -1,4 +1,4 @@
-"""Direct messages: what the bot and one person say to each other, outside the guild.
+"""Direct messages between the bot and one person, outside the guild.
 
 https://discord.com/developers/docs/resources/user#create-dm
 """
@@ -12,7 +12,7 @@ from bot.local_discord.payloads import guild_payloads
 
 
 def opened(state: GuildState, user_id: int) -> Channel:
-    """The channel between the bot and a person; there is one a person, and it is made at its first use."""
+    """Return the channel between the bot and a person, which is created at its first use."""
     person = state.members.get(user_id)
     if person is None:
         raise unknown("User")

@@ -1,4 +1,4 @@
-"""Who is in a thread, and the system messages that say who added or removed somebody.
+"""The members of threads, and the system messages about who added or removed somebody.
 
 https://discord.com/developers/docs/topics/threads#new-message-types
 """
@@ -17,7 +17,7 @@ from bot.local_discord.threads.system_messages import notice
 
 
 def join_thread(state: GuildState, thread: Channel, user_ids: tuple[int, ...]) -> None:
-    """Add members to a thread and say so; those already in it are left alone."""
+    """Add members to a thread and publish that; those already in it are left alone."""
     thread = state.channel(thread.id)
     fresh = tuple(dict.fromkeys(u for u in user_ids if u not in thread.member_ids))
     if not fresh:
@@ -33,7 +33,7 @@ def _joined(state: GuildState, thread: Channel, user_id: int) -> JsonObject:
 
 
 def leave_thread(state: GuildState, thread: Channel, user_id: int) -> None:
-    """Take a member out of a thread."""
+    """Remove a member from a thread."""
     if user_id not in thread.member_ids:
         return
     left = tuple(u for u in thread.member_ids if u != user_id)
@@ -51,7 +51,7 @@ def _tell(state: GuildState, thread: Channel, what: JsonObject) -> None:
 
 
 def add(state: GuildState, view: MessageView, actor_id: int, thread: Channel, user_id: int) -> None:
-    """Somebody adds a member, or joins; the former is said in the thread."""
+    """Add another member, with a system message, or join."""
     if thread.archived:
         raise thread_archived()
     if user_id in thread.member_ids:
@@ -62,7 +62,7 @@ def add(state: GuildState, view: MessageView, actor_id: int, thread: Channel, us
 
 
 def remove(state: GuildState, view: MessageView, actor_id: int, thread: Channel, user_id: int) -> None:
-    """Somebody removes a member, or leaves; the former is said in the thread."""
+    """Remove another member, with a system message, or leave."""
     if user_id not in thread.member_ids:
         return
     leave_thread(state, thread, user_id)
@@ -71,7 +71,7 @@ def remove(state: GuildState, view: MessageView, actor_id: int, thread: Channel,
 
 
 def listed(state: GuildState, thread: Channel, user_id: int, *, with_member: bool) -> JsonObject:
-    """One member of a thread as listings write them, or 10007."""
+    """Return one member of a thread as listings write them, or raise 10007."""
     if user_id not in thread.member_ids:
         raise unknown("Member")
     body = guild_payloads.thread_member(thread, user_id)

@@ -1,4 +1,4 @@
-"""System messages: what nobody wrote, but Discord says to everyone there."""
+"""System messages, which Discord itself posts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def notice(
     about: Pings | None = None,
     thread_id: int | None = None,
 ) -> Message:
-    """Post a system message: of a kind, by whoever did it, about somebody or a thread."""
+    """Post a system message: its kind, who caused it, and the person or thread it is about."""
     made = state.put_message(
         Message(
             state.ids.next(),

@@ -1,4 +1,4 @@
-"""Threads: made from a message or alone, archived, renamed.
+"""Threads: created from a message or without one, archived, renamed.
 
 https://discord.com/developers/docs/topics/threads
 """
@@ -23,7 +23,7 @@ _OLDER = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class ThreadRequest:
-    """What is asked of a new thread."""
+    """The properties of a new thread."""
 
     name: str
     auto_archive_minutes: int = 1_440
@@ -42,7 +42,7 @@ class ChannelChange:
 
 
 def from_message(state: GuildState, view: MessageView, user_id: int, message: Message, ask: ThreadRequest) -> Channel:
-    """The thread of a message, with the message's id; a second one is refused with 160004."""
+    """Create the thread of a message, with the message's id; a second one is refused with 160004."""
     parent = state.channel(message.channel_id)
     refuse_unless_text(parent)
     state.require(user_id, parent, Permission.CREATE_PUBLIC_THREADS | Permission.READ_MESSAGE_HISTORY)
@@ -59,7 +59,7 @@ def from_message(state: GuildState, view: MessageView, user_id: int, message: Me
 
 
 def standalone(state: GuildState, view: MessageView, user_id: int, parent: Channel, ask: ThreadRequest) -> Channel:
-    """A thread of its own; the parent gets the system message that announces it."""
+    """Create a thread without a message; the parent gets the system message that announces it."""
     refuse_unless_text(parent)
     needed = Permission.CREATE_PRIVATE_THREADS if ask.private else Permission.CREATE_PUBLIC_THREADS
     state.require(user_id, parent, needed)
@@ -104,7 +104,7 @@ def _first_message(state: GuildState, view: MessageView, thread: Channel, starte
 
 
 def unarchive_on_post(state: GuildState, view: MessageView, channel: Channel, author_id: int) -> Channel:
-    """A post by a person reopens an archived thread, unless locked; an app must reopen it itself."""
+    """Reopen an archived thread when a person posts in it, unless it is locked; an app must reopen it itself."""
     if not channel.archived:
         return channel
     author = state.members.get(author_id)
@@ -116,7 +116,7 @@ def unarchive_on_post(state: GuildState, view: MessageView, channel: Channel, au
 
 
 def change(state: GuildState, view: MessageView, user_id: int, channel: Channel, wanted: ChannelChange) -> Channel:
-    """The channel as changed; an archived thread takes nothing but being unarchived."""
+    """Change a channel; an archived thread can only be unarchived."""
     if channel.is_thread:
         _check_thread_change(state, user_id, channel, wanted)
     else:

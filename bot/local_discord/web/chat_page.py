@@ -1,7 +1,7 @@
 """The page's own API: what a person at the browser sees and does.
 
-The page acts as the guild's owner. A request counts only with the session that the page was given for
-the key in its link, in a header that no other page can set; a live connection says it first. The guard
+The page acts as the guild's owner. A request counts only with the session that the page got in exchange for
+the key in its link, in a header that no other page can set; a live connection sends it first. The guard
 in front refuses foreign hosts and origins besides.
 """
 
@@ -43,7 +43,7 @@ _HEADERS = {
 }
 _LOOKED_AT = 50
 _ENTER_SECONDS = 10.0
-"""Within this a live connection says its session."""
+"""Seconds within which a live connection must send its session."""
 _HIDDEN_EVENTS = frozenset({"INTERACTION_CREATE"})
 
 
@@ -76,7 +76,7 @@ class Page:
         ]
 
     async def index(self, _: web.Request) -> web.StreamResponse:
-        """The page; nothing of the guild is in it."""
+        """The page; it contains nothing of the guild."""
         return web.FileResponse(PAGE / "index.html", headers=_HEADERS)
 
     async def file(self, request: web.Request) -> web.StreamResponse:
@@ -110,7 +110,7 @@ class Page:
         return answered
 
     async def enter(self, request: web.Request) -> Json:
-        """The session for the key of a link."""
+        """The session in exchange for the key of a link."""
         return {"session": self._access.exchange((await read_body(request)).fields.text("key") or "")}
 
     async def link(self, request: web.Request) -> Json:
@@ -149,7 +149,7 @@ class Page:
         return [*self._api.commands.all(None), *self._api.commands.all(self._api.state.identity.guild_id)]
 
     async def open(self, _: web.Request) -> Json:
-        """Where the bot left buttons or lists that can be used: by channel and message, their ids."""
+        """The buttons and lists of the bot that can be used: their ids by channel and message."""
         found = {str(c.id): self._open(c) for c in self._api.state.channels.values() if self._visible(c)}
         return {channel: messages for channel, messages in found.items() if messages}
 
@@ -172,7 +172,7 @@ class Page:
         return [self._seen(m) for m in found]
 
     async def live(self, request: web.Request) -> web.StreamResponse:
-        """Everything that happens, as it happens."""
+        """All events, as they happen."""
         ws = web.WebSocketResponse(heartbeat=20, max_msg_size=4096)
         await ws.prepare(request)
         if not await self._entered(ws):
@@ -193,7 +193,7 @@ class Page:
         return ws
 
     async def _entered(self, ws: web.WebSocketResponse) -> bool:
-        """Whether the first thing that is said is a session of this page."""
+        """Whether the first message is a session of this page."""
         try:
             first = await ws.receive_str(timeout=_ENTER_SECONDS)
             return self._access.knows(Fields.of(decode(first)).text("session") or "")
@@ -212,7 +212,7 @@ class Page:
             queue.put_nowait(self._as_seen(event))
 
     def _as_seen(self, event: Event) -> JsonObject:
-        """Messages say "me" of whoever looks, and a reaction or vote comes as the message that it changed."""
+        """Write messages from the viewer's side, and send a reaction or vote as the message that it changed."""
         reaction = event.name.startswith(("MESSAGE_REACTION_", "MESSAGE_POLL_"))
         if not reaction and event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             return {"t": event.name, "d": event.data}
@@ -222,5 +222,5 @@ class Page:
         return {"t": name, "d": event.data if message is None else self._seen(message)}
 
     async def close(self) -> None:
-        """Let go of every open page."""
+        """Close every open page's connection."""
         await asyncio.gather(*(ws.close(code=1001) for ws in tuple(self._sockets)))

@@ -1,9 +1,4 @@
-"""Who may use the page: whoever opened a link that the bot printed, and nobody else who reaches the port.
-
-A link carries a key that works once, in its fragment: no server, log or Referer ever sees it there. The page gives the key
-for a session, which it keeps itself and sends in a header. A cookie would go to every other port of this machine.
-Only hashes are kept; a session counts at one port alone, since a port that is free may be taken by somebody else.
-"""
+"""Number of wrong keys in a minute that get an explanation."""
 
 from __future__ import annotations
 
@@ -18,20 +13,20 @@ from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.store import Store
 
 SESSIONS = 20
-"""So many browsers at most; the one that came first has to open a new link."""
+"""Maximum number of browsers; the oldest one has to open a new link."""
 KEYS = 20
-"""So many links at most that nobody has opened."""
+"""Maximum number of unopened links."""
 LIFE_SECONDS = 90 * 24 * 3600
 TRIES, WITHIN_SECONDS = 10, 60.0
 """So many wrong keys in a minute are told what is wrong."""
 CHARACTERS = 100
-"""No key or session is longer."""
+"""Maximum length of a key or session."""
 _KEY, _SESSION = "key", "session"
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A key or a session, as it is kept: its hash, its port, and when it was made (seconds since 1970)."""
+    """A key or a session as it is stored: its hash, its port, and its creation time (seconds since 1970)."""
 
     hash: str
     port: int
@@ -48,11 +43,11 @@ class Access:
         self._wrong: deque[float] = deque(maxlen=TRIES)
 
     def key(self) -> str:
-        """A new key, which opens the page once."""
+        """Return a new key, which opens the page once."""
         return self._made(_KEY, KEYS)
 
     def exchange(self, key: str) -> str:
-        """The session that a key is given for; raises ``ApiError`` (429, 401) if it opens nothing."""
+        """Return a session for a key; raises ``ApiError`` (429, 401) if the key is not valid."""
         found = self._found(_KEY, key)
         if found is None:
             self._take_up()
@@ -65,12 +60,12 @@ class Access:
         return self._made(_SESSION, SESSIONS)
 
     def _take_up(self) -> None:
-        """Keys that `threadwright page` put there; one that was used stays used, also while its end cannot be written."""
+        """Load keys that `threadwright page` stored; a used key stays used, also while its removal cannot be written."""
         new = _loaded(self._store, _KEY)
         self._kept[_KEY] |= {number: one for number, one in new.items() if number not in self._spent}
 
     def _refuse(self) -> None:
-        """Count a wrong key. A right one is never refused for the wrong ones that somebody else tried."""
+        """Count a wrong key. A right one is never refused because of somebody else's wrong ones."""
         now = self._clock.monotonic()
         if len(self._wrong) == TRIES and now - self._wrong[0] < WITHIN_SECONDS:
             raise ApiError(
@@ -104,14 +99,14 @@ class Access:
 
 
 def keep(store: Store, kind: str, secret: str, port: int, at: float) -> int:
-    """Keep the hash of a secret; the number that it is kept by."""
+    """Store the hash of a secret; returns its number."""
     number = secrets.randbits(62)
     store.save_text(kind, number, json.dumps([_hash(secret), port, at]))
     return number
 
 
 def link(address: str, key: str) -> str:
-    """The link that opens the page; what follows the # stays in the browser."""
+    """Return the link that opens the page; the part after the # stays in the browser."""
     return f"{address}/#key={key}"
 
 

@@ -1,4 +1,4 @@
-"""What a person at the page does: each act goes the way that a request of a client of Discord's would."""
+"""Actions of the person at the page; each takes the same way as a client's request."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Act = Callable[[web.Request], Awaitable[Json]]
 
 
 class PageActs:
-    """What the guild's owner does, who sits at the page."""
+    """The actions of the guild's owner at the page."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
         self._driver = InteractionDriver(api)
 
     def table(self) -> list[tuple[str, str, Act]]:
-        """The acts with their addresses."""
+        """Return the actions with their addresses."""
         message, channel = r"/ui/messages/{message:\d+}", r"/ui/channels/{channel:\d+}"
         return [
             ("POST", channel + "/messages", self.post),
@@ -82,12 +82,12 @@ class PageActs:
         return {}
 
     async def react(self, request: web.Request) -> Json:
-        """React."""
+        """Add a reaction."""
         emoji, message = request.match_info["emoji"], self._message(request)
         return self._seen(await self._driver.react(message.id, emoji, author=self._me))
 
     async def unreact(self, request: web.Request) -> Json:
-        """Take a reaction back."""
+        """Remove a reaction."""
         emoji, message = request.match_info["emoji"], self._message(request)
         return self._seen(await self._driver.unreact(message.id, emoji, author=self._me))
 
@@ -107,7 +107,7 @@ class PageActs:
         return {"id": await self._driver.slash(path_id(request, "channel"), name, values, author=self._me)}
 
     async def submit(self, request: web.Request) -> Json:
-        """Fill in a form."""
+        """Fill in and send a form."""
         values = (await read_body(request)).fields.object("values")
         asked = str(path_id(request, "interaction"))
         return {"id": await self._driver.submit(asked, values.data if values else {})}
@@ -120,7 +120,7 @@ class PageActs:
         return guild_payloads.channel(self._api.state, made)
 
     async def complete(self, request: web.Request) -> Json:
-        """What the bot offers for an option of a slash command; nothing if it says nothing in time."""
+        """Return the bot's suggestions for an option of a slash command; none if it does not answer in time."""
         fields = (await read_body(request)).fields
         options = fields.object("options")
         name, option, typed = (fields.text(key) or "" for key in ("name", "option", "typed"))
@@ -137,10 +137,10 @@ class PageActs:
         return self._seen(await self._driver.vote(self._message(request).id, answer, author=self._me))
 
     async def unvote(self, request: web.Request) -> Json:
-        """Take a vote back."""
+        """Remove a vote."""
         answer = path_id(request, "answer")
         return self._seen(poll_votes.unvote(self._api.state, self._me, self._message(request), answer))
 
     async def open_direct(self, _: web.Request) -> Json:
-        """The direct messages with the bot."""
+        """Open the direct messages with the bot."""
         return guild_payloads.channel(self._api.state, await self._driver.open_dm(self._me))
